@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 
-static const struct cuda_call calls[] = {
+static const struct cuda_call cuda_call_table[] = {
 #define CUDA_CALL(domain, name, group, work) { #name, sizeof #name - 1, CUDA_##domain, CUDA_##group, CUDA_##work, 0 },
 #define CUDA_WAIT(domain, name, wait) \
     { #name, sizeof #name - 1, CUDA_##domain, CUDA_SYNC, CUDA_NONE, CUDA_WAIT_##wait },
@@ -14,7 +14,7 @@ static const struct cuda_call calls[] = {
 #undef CUDA_CALL
 #undef CUDA_WAIT
 };
-enum { CALL_COUNT = COUNT_OF(calls) };
+enum { CALL_COUNT = COUNT_OF(cuda_call_table) };
 
 /* The bytes before a suffix that does not count, or `bytes` if there is none. */
 static uint32_t without_suffix(const char *name, uint32_t bytes)
@@ -49,8 +49,9 @@ const struct cuda_call *cuda_call_find(enum cuda_domain domain, const char *name
     uint32_t bytes = cuda_call_name_bytes(name);
 
     for (uint32_t i = 0; i < CALL_COUNT; i++)
-        if (calls[i].name_bytes == bytes && calls[i].domain == domain && memcmp(calls[i].name, name, bytes) == 0)
-            return &calls[i];
+        if (cuda_call_table[i].name_bytes == bytes && cuda_call_table[i].domain == domain &&
+            memcmp(cuda_call_table[i].name, name, bytes) == 0)
+            return &cuda_call_table[i];
     return NULL;
 }
 
@@ -85,5 +86,5 @@ enum cuda_launch_kind cuda_call_launch_kind(const char *name)
 const struct cuda_call *cuda_calls(uint32_t *count)
 {
     *count = CALL_COUNT;
-    return calls;
+    return cuda_call_table;
 }

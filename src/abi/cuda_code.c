@@ -64,7 +64,7 @@ int cuda_code_is_complete(unsigned sm)
     return sm >= FIRST_SM && sm <= 90;
 }
 
-static int is_inside(const struct cuda_code *code, uint64_t offset, uint64_t size)
+static int cuda_code_is_inside(const struct cuda_code *code, uint64_t offset, uint64_t size)
 {
     return offset <= code->size && size <= code->size - offset;
 }
@@ -95,10 +95,10 @@ int cuda_code_open(struct cuda_code *code, const void *image, size_t size)
         .sections = head.e_shoff,
         .section_count = head.e_shnum
     };
-    if (code->sm < FIRST_SM || !is_inside(code, head.e_shoff, (uint64_t)head.e_shnum * sizeof(Elf64_Shdr)))
+    if (code->sm < FIRST_SM || !cuda_code_is_inside(code, head.e_shoff, (uint64_t)head.e_shnum * sizeof(Elf64_Shdr)))
         return -1;
     Elf64_Shdr names = section(code, head.e_shstrndx);
-    if (!is_inside(code, names.sh_offset, names.sh_size) || names.sh_size == 0 ||
+    if (!cuda_code_is_inside(code, names.sh_offset, names.sh_size) || names.sh_size == 0 ||
         code->image[names.sh_offset + names.sh_size - 1] != 0)
         return -1;
     code->names = names.sh_offset;
@@ -145,7 +145,7 @@ int cuda_code_next(struct cuda_code *code, struct cuda_code_kernel *kernel)
         const char *names = (const char *)code->image + code->names;
 
         if (header.sh_type != SHT_PROGBITS || !(header.sh_flags & SHF_EXECINSTR) ||
-            header.sh_name >= code->names_size || !is_inside(code, header.sh_offset, header.sh_size) ||
+            header.sh_name >= code->names_size || !cuda_code_is_inside(code, header.sh_offset, header.sh_size) ||
             strncmp(names + header.sh_name, TEXT, TEXT_LENGTH) != 0)
             continue;
         kernel->name = names + header.sh_name + TEXT_LENGTH;
@@ -162,13 +162,13 @@ const char *cuda_code_section_name(const struct cuda_code *code, uint32_t index)
     return name < code->names_size ? (const char *)code->image + code->names + name : NULL;
 }
 
-static int find(const struct cuda_code *code, const char *name, Elf64_Shdr *out)
+static int cuda_code_find(const struct cuda_code *code, const char *name, Elf64_Shdr *out)
 {
     for (uint32_t i = 0; i < code->section_count; i++) {
         const char *its = cuda_code_section_name(code, i);
         Elf64_Shdr header = section(code, i);
         if (its && strcmp(its, name) == 0 && header.sh_type != SHT_NOBITS &&
-            is_inside(code, header.sh_offset, header.sh_size)) {
+            cuda_code_is_inside(code, header.sh_offset, header.sh_size)) {
             *out = header;
             return 0;
         }
@@ -180,7 +180,7 @@ int cuda_code_section(const struct cuda_code *code, const char *name, struct cud
 {
     Elf64_Shdr header;
 
-    if (find(code, name, &header) != 0)
+    if (cuda_code_find(code, name, &header) != 0)
         return -1;
     *out = (struct cuda_code_section){ code->image + header.sh_offset, header.sh_size, header.sh_entsize };
     return 0;
@@ -193,13 +193,13 @@ unsigned cuda_code_line_parts(const struct cuda_code *code, struct cuda_code_par
     unsigned count = 0;
     Elf64_Shdr header;
 
-    if (find(code, sections[0], &header) != 0)
+    if (cuda_code_find(code, sections[0], &header) != 0)
         return 0;
     parts[count++] = (struct cuda_code_part){ 0, sizeof(Elf64_Ehdr) };
     parts[count++] = (struct cuda_code_part){ code->sections, (uint64_t)code->section_count * sizeof(Elf64_Shdr) };
     parts[count++] = (struct cuda_code_part){ code->names, code->names_size };
     for (size_t i = 0; i < COUNT_OF(sections); i++)
-        if (find(code, sections[i], &header) == 0)
+        if (cuda_code_find(code, sections[i], &header) == 0)
             parts[count++] = (struct cuda_code_part){ header.sh_offset, header.sh_size };
     return count;
 }

@@ -53,7 +53,7 @@ static const struct cuda_error errors[] = {
 };
 /* clang-format on */
 
-static int by_number(const void *wanted, const void *entry)
+static int cuda_errors_by_number(const void *wanted, const void *entry)
 {
     int64_t number = *(const int64_t *)wanted, other = ((const struct cuda_error *)entry)->number;
 
@@ -62,7 +62,7 @@ static int by_number(const void *wanted, const void *entry)
 
 const char *cuda_error_name(int64_t number)
 {
-    const struct cuda_error *found = bsearch(&number, errors, COUNT_OF(errors), sizeof *errors, by_number);
+    const struct cuda_error *found = bsearch(&number, errors, COUNT_OF(errors), sizeof *errors, cuda_errors_by_number);
 
     return found ? found->name : "";
 }

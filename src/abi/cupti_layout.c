@@ -21,7 +21,7 @@ static const struct cupti_layout table[] = {
 enum { LAYOUT_COUNT = COUNT_OF(table) };
 
 /* The number of the record of each kind, plus 1; 0: unknown. */
-static const uint8_t records[CUPTI_KIND_COUNT] = {
+static const uint8_t cupti_layout_records[CUPTI_KIND_COUNT] = {
 #define CUPTI_RECORD(record, name, first)
 #define CUPTI_KIND(kind, record) [CUPTI_KIND_##kind] = CUPTI_RECORD_##record + 1,
 #define CUPTI_FIELD(record, field, member)
@@ -35,10 +35,10 @@ const struct cupti_layout *cupti_layout(uint32_t version, uint32_t kind)
 {
     const struct cupti_layout *best = NULL;
 
-    if (kind >= CUPTI_KIND_COUNT || records[kind] == 0)
+    if (kind >= CUPTI_KIND_COUNT || cupti_layout_records[kind] == 0)
         return NULL;
     for (uint32_t i = 0; i < LAYOUT_COUNT; i++)
-        if (table[i].record + 1 == records[kind] && table[i].since <= version)
+        if (table[i].record + 1 == cupti_layout_records[kind] && table[i].since <= version)
             best = &table[i];
     return best;
 }
@@ -58,7 +58,7 @@ static const struct cupti_layout *layout_of_size(uint32_t kind, uint64_t bytes)
     const struct cupti_layout *best = NULL;
 
     for (uint32_t i = 0; kind < CUPTI_KIND_COUNT && i < LAYOUT_COUNT; i++)
-        if (table[i].record + 1 == records[kind] && table[i].bytes == bytes)
+        if (table[i].record + 1 == cupti_layout_records[kind] && table[i].bytes == bytes)
             best = &table[i];
     return best;
 }

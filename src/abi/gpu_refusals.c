@@ -16,7 +16,7 @@ static const struct {
 #undef GPU_REFUSAL
 };
 
-static void add(char *out, size_t bytes, size_t *at, const char *text, size_t length)
+static void gpu_refusals_add(char *out, size_t bytes, size_t *at, const char *text, size_t length)
 {
     size_t room = bytes - 1 - *at;
 
@@ -34,14 +34,14 @@ void gpu_refusal_write(char *out, size_t bytes, enum gpu_refusal_id id, uint32_t
     snprintf(number, sizeof number, "%u", (unsigned)gpu);
     while (*from) {
         size_t length = strcspn(from, "#{");
-        add(out, bytes, &at, from, length);
+        gpu_refusals_add(out, bytes, &at, from, length);
         from += length;
         if (*from == '#') {
-            add(out, bytes, &at, number, strlen(number));
+            gpu_refusals_add(out, bytes, &at, number, strlen(number));
             from++;
         } else if (*from == '{') {
             const char *brought = text < 2 && texts[text] ? texts[text] : "";
-            add(out, bytes, &at, brought, strlen(brought));
+            gpu_refusals_add(out, bytes, &at, brought, strlen(brought));
             text++;
             from += strlen("{}");
         }

@@ -1,7 +1,7 @@
 /* Computes where the entries of an NVTX payload lie. It runs in the agent too: no allocation, no calls into libc. */
 #include "nvtx_layout.h"
 
-static uint64_t round_up(uint64_t at, uint64_t align)
+static uint64_t nvtx_layout_round_up(uint64_t at, uint64_t align)
 {
     return (at + align - 1) / align * align;
 }
@@ -39,7 +39,7 @@ uint64_t abi_layout_place(struct abi_layout *layout, uint64_t given, uint64_t al
         align = layout->pack;
     if (align > layout->align)
         layout->align = align;
-    return given || layout->is_union ? given : round_up(layout->next, align);
+    return given || layout->is_union ? given : nvtx_layout_round_up(layout->next, align);
 }
 
 void abi_layout_fill(struct abi_layout *layout, uint64_t end)
@@ -53,5 +53,5 @@ struct abi_extent abi_layout_extent(const struct abi_layout *layout)
 {
     uint64_t align = layout->align ? layout->align : 1;
 
-    return (struct abi_extent){ round_up(layout->end, align), align };
+    return (struct abi_extent){ nvtx_layout_round_up(layout->end, align), align };
 }

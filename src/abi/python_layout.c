@@ -33,7 +33,7 @@ const char *python_status_text(enum python_status status)
 
 /* ---- Versions -------------------------------------------------------------------------------------------------- */
 
-struct version {
+struct python_layout_version {
     unsigned minor;
     int described;                   /* `at` has the places of the offsets in _Py_DebugOffsets, not the offsets */
     uint16_t at[PYTHON_FIELD_COUNT]; /* 0: this version lacks the field; else the offset plus 1 */
@@ -42,13 +42,13 @@ struct version {
 #define AT(field, offset) [PYTHON_##field] = (offset) + 1
 #define PYTHON_LAYOUT(minor, ...) {minor, 0, {__VA_ARGS__}},
 #define PYTHON_DESCRIBED(minor, ...) {minor, 1, {__VA_ARGS__}},
-static const struct version versions[] = {
+static const struct python_layout_version python_layout_versions[] = {
 #include "python_layout.def"
 };
 #undef AT
 #undef PYTHON_LAYOUT
 #undef PYTHON_DESCRIBED
-#define VERSION_COUNT COUNT_OF(versions)
+#define VERSION_COUNT COUNT_OF(python_layout_versions)
 
 static int read_word(const struct python_memory *memory, uint64_t address, uint64_t *word)
 {
@@ -69,7 +69,7 @@ static unsigned find_minor(const struct python_memory *memory, const uint64_t sy
 
 /* CPython 3.13 and later describe their own layout. */
 static enum python_status take_description(struct python_runtime *python, const struct python_memory *memory,
-                                           const struct version *version)
+                                           const struct python_layout_version *version)
 {
     uint64_t cookie, is_free_threaded, offset;
     if (read_word(memory, python->address, &cookie) != 0 ||
@@ -112,7 +112,7 @@ enum python_status python_open(struct python_runtime *python, const struct pytho
         .code_type = symbols[PYTHON_SYMBOL_CODE_TYPE],
         .minor = minor,
     };
-    const struct version *version = versions;
+    const struct python_layout_version *version = python_layout_versions;
     while (version->minor != minor)
         version++;
     for (size_t i = 0; i < PYTHON_FIELD_COUNT; i++)
@@ -124,14 +124,14 @@ _Static_assert(VERSION_COUNT == NEWEST - OLDEST + 1, "every version from the old
 /* ---- Structs --------------------------------------------------------------------------------------------------- */
 
 /* Reads several fields of one struct at once: from the first to the end of the last. */
-struct span {
+struct python_layout_span {
     uint64_t address;
     uint32_t from, to;
     unsigned char bytes[512];
 };
 
-static int read_span(const struct python_runtime *python, const struct python_memory *memory, struct span *span,
-                     uint64_t address, const enum python_field *fields, size_t count)
+static int read_span(const struct python_runtime *python, const struct python_memory *memory,
+                     struct python_layout_span *span, uint64_t address, const enum python_field *fields, size_t count)
 {
     span->address = address;
     span->from = UINT32_MAX;
@@ -149,7 +149,8 @@ static int read_span(const struct python_runtime *python, const struct python_me
     return python_read(memory, address + span->from, span->bytes, span->to - span->from);
 }
 
-static uint64_t field_of(const struct python_runtime *python, const struct span *span, enum python_field field)
+static uint64_t field_of(const struct python_runtime *python, const struct python_layout_span *span,
+                         enum python_field field)
 {
     uint32_t at = python->at[field];
     return at == PYTHON_NO_FIELD ? 0 : python_word(span->bytes + at - span->from);
@@ -162,12 +163,12 @@ uint64_t python_first_interpreter(const struct python_runtime *python, const str
 }
 
 /* The holder is written when the lock is taken, and stays there when it is released. */
-static void read_gil(const struct python_runtime *python, const struct python_memory *memory,
-                     struct python_interpreter *interpreter)
+static void python_layout_read_gil(const struct python_runtime *python, const struct python_memory *memory,
+                                   struct python_interpreter *interpreter)
 {
     static const enum python_field fields[] = { PYTHON_GIL_HOLDER, PYTHON_GIL_LOCKED };
     uint64_t gil = python->address + python->at[PYTHON_RUNTIME_GIL];
-    struct span span;
+    struct python_layout_span span;
     if (python->at[PYTHON_RUNTIME_GIL] == PYTHON_NO_FIELD &&
         python_read(memory, interpreter->address + python->at[PYTHON_INTERPRETER_GIL], &gil, sizeof gil) != 0)
         return;
@@ -191,7 +192,7 @@ enum python_status python_interpreter_read(const struct python_runtime *python, 
     *interpreter = (struct python_interpreter){
         .address = address, .next = words[0], .id = (int64_t)words[1], .first_thread = words[2]
     };
-    read_gil(python, memory, interpreter);
+    python_layout_read_gil(python, memory, interpreter);
     return PYTHON_OK;
 }
 
@@ -200,7 +201,7 @@ enum python_status python_thread_read(const struct python_runtime *python, const
 {
     static const enum python_field fields[] = { PYTHON_THREAD_NEXT,   PYTHON_THREAD_INTERPRETER, PYTHON_THREAD_PTHREAD,
                                                 PYTHON_THREAD_NATIVE, PYTHON_THREAD_FRAME,       PYTHON_THREAD_CFRAME };
-    struct span span;
+    struct python_layout_span span;
     if (read_span(python, memory, &span, address, fields, COUNT_OF(fields)) != 0)
         return PYTHON_UNREADABLE;
     *thread = (struct python_thread){
@@ -218,8 +219,8 @@ enum python_status python_thread_read(const struct python_runtime *python, const
 }
 
 /* Searches this interpreter: 1 if it has the thread, with frames; 0 if it does not, or the thread has none. */
-static int find_in(const struct python_runtime *python, const struct python_memory *memory, uint64_t first,
-                   uint64_t pthread, struct python_thread *found, unsigned *steps)
+static int python_layout_find_in(const struct python_runtime *python, const struct python_memory *memory,
+                                 uint64_t first, uint64_t pthread, struct python_thread *found, unsigned *steps)
 {
     struct python_thread thread;
     for (uint64_t at = first; at && (*steps)++ < PYTHON_THREADS_MAX; at = thread.next) {
@@ -244,7 +245,7 @@ enum python_status python_find_thread(const struct python_runtime *python, const
          at = interpreter.next) {
         if (python_interpreter_read(python, memory, at, &interpreter) != PYTHON_OK)
             return PYTHON_UNREADABLE;
-        if (find_in(python, memory, interpreter.first_thread, pthread, thread, &steps))
+        if (python_layout_find_in(python, memory, interpreter.first_thread, pthread, thread, &steps))
             break;
     }
     return thread->address ? PYTHON_OK : PYTHON_TORN;

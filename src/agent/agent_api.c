@@ -15,28 +15,28 @@
 static _Atomic uint64_t step_count;
 static _Atomic uint64_t open_step; /* id of its range; 0: none */
 
-static void start(void)
+static void agent_api_start(void)
 {
     agent_note_modules(); /* an agent that was not preloaded has no hook of dlopen */
     agent_capture_begin(WIRE_CAPTURE_API);
 }
 
-static void stop(void)
+static void agent_api_stop(void)
 {
     agent_capture_end(WIRE_CAPTURE_API);
 }
 
-static void mark(const char *text)
+static void agent_api_mark(const char *text)
 {
     nvtx_mark(&(struct nvtx_event){ .text = nvtx_ascii(text) });
 }
 
-static void push(const char *text)
+static void agent_api_push(const char *text)
 {
     nvtx_push(&(struct nvtx_event){ .text = nvtx_ascii(text) });
 }
 
-static void pop(void)
+static void agent_api_pop(void)
 {
     nvtx_pop(&(struct nvtx_event){ 0 });
 }
@@ -52,7 +52,7 @@ static uint32_t step_domain(void)
     return nvtx_domain_of(handle);
 }
 
-static void step(void)
+static void agent_api_step(void)
 {
     struct nvtx_event event = {
         .domain = step_domain(),
@@ -71,7 +71,7 @@ static int recording(void)
     return agent_attached() && agent_recording(UINT32_MAX);
 }
 
-static int flush(void)
+static int agent_api_flush(void)
 {
     if (!agent_thread())
         return -ENOTCONN;
@@ -97,7 +97,7 @@ static const struct {
     { TACHO_TORCH_MODULES, WIRE_TORCH_MODULES },
 };
 
-static unsigned choose(unsigned what)
+static unsigned agent_api_choose(unsigned what)
 {
     if (!agent_thread())
         return 0;
@@ -112,12 +112,12 @@ static unsigned choose(unsigned what)
     return before;
 }
 
-static unsigned long module_begin(const char *name)
+static unsigned long agent_api_module_begin(const char *name)
 {
     return torch_module_begin(name);
 }
 
-static void module_end(unsigned long call)
+static void agent_api_module_end(unsigned long call)
 {
     torch_module_end(call);
 }
@@ -132,20 +132,20 @@ static void event_end(unsigned long begun, unsigned kind, const char *fields)
     torch_event_end(begun, kind, fields);
 }
 
-static const struct tacho_calls calls = {
-    .size = sizeof calls,
-    .start = start,
-    .stop = stop,
-    .step = step,
-    .mark = mark,
-    .push = push,
-    .pop = pop,
+static const struct tacho_calls agent_api_calls = {
+    .size = sizeof agent_api_calls,
+    .start = agent_api_start,
+    .stop = agent_api_stop,
+    .step = agent_api_step,
+    .mark = agent_api_mark,
+    .push = agent_api_push,
+    .pop = agent_api_pop,
     .recording = recording,
-    .flush = flush,
+    .flush = agent_api_flush,
     .report = report,
-    .choose = choose,
-    .module_begin = module_begin,
-    .module_end = module_end,
+    .choose = agent_api_choose,
+    .module_begin = agent_api_module_begin,
+    .module_end = agent_api_module_end,
     .modules = &torch_modules_wanted,
     .event_begin = event_begin,
     .event_end = event_end,
@@ -155,5 +155,5 @@ static const struct tacho_calls calls = {
 EXPORT const struct tacho_calls *tacho_agent_calls(void);
 EXPORT const struct tacho_calls *tacho_agent_calls(void)
 {
-    return agent_thread() ? &calls : NULL;
+    return agent_thread() ? &agent_api_calls : NULL;
 }

@@ -48,7 +48,7 @@ const struct analysis *rule_find(const char *name)
     return analysis_in(rules, name);
 }
 
-static int by_place(const void *a, const void *b)
+static int registry_by_place(const void *a, const void *b)
 {
     const struct analysis *const *x = a, *const *y = b;
 
@@ -62,7 +62,7 @@ size_t analysis_defaults(struct report *report, const struct analysis **out, siz
     for (const struct analysis *const *at = analyses; *at && count + 1 < room; at++)
         if (analysis_is_default(*at, report))
             out[count++] = *at;
-    qsort(out, count, sizeof *out, by_place);
+    qsort(out, count, sizeof *out, registry_by_place);
     out[count] = NULL;
     return count;
 }

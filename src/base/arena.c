@@ -30,7 +30,7 @@ void arena_free(struct arena *arena)
     arena_init(arena);
 }
 
-static struct arena_block *block_new(struct arena *arena, size_t size)
+static struct arena_block *arena_block_new(struct arena *arena, size_t size)
 {
     if (size > SIZE_MAX - sizeof(struct arena_block))
         return NULL;
@@ -56,7 +56,7 @@ void *arena_alloc(struct arena *arena, size_t size)
     size_t wanted = arena->total < FIRST_BLOCK     ? FIRST_BLOCK
                     : arena->total < LARGEST_BLOCK ? arena->total
                                                    : LARGEST_BLOCK;
-    struct arena_block *block = block_new(arena, size > wanted / 2 ? size : wanted);
+    struct arena_block *block = arena_block_new(arena, size > wanted / 2 ? size : wanted);
     if (!block)
         return NULL;
     block->used = size;

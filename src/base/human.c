@@ -7,7 +7,7 @@
 
 #include "number.h"
 
-static void add_scaled(struct text *out, double value, const char *unit)
+static void human_add_scaled(struct text *out, double value, const char *unit)
 {
     number_add_fixed(out, value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, 1);
     text_addf(out, " %s", unit);
@@ -21,11 +21,11 @@ void human_time(struct text *out, int64_t ns)
     if (size < 1000)
         text_addf(out, "%" PRIu64 " ns", size);
     else if (size < 999500)
-        add_scaled(out, (double)size / 1e3, "µs");
+        human_add_scaled(out, (double)size / 1e3, "µs");
     else if (size < 999500000)
-        add_scaled(out, (double)size / 1e6, "ms");
+        human_add_scaled(out, (double)size / 1e6, "ms");
     else if (size < UINT64_C(600) * 1000000000)
-        add_scaled(out, (double)size / 1e9, "s");
+        human_add_scaled(out, (double)size / 1e9, "s");
     else
         text_addf(out, "%" PRIu64 " h %02" PRIu64 " min", size / 1000000000 / 3600, size / 1000000000 / 60 % 60);
 }
@@ -53,7 +53,7 @@ void human_bytes(struct text *out, uint64_t bytes)
     }
     for (; value >= 999.5 && unit + 1 < COUNT_OF(units); unit++)
         value /= 1e3;
-    add_scaled(out, value, units[unit]);
+    human_add_scaled(out, value, units[unit]);
 }
 
 void human_count(struct text *out, uint64_t count)

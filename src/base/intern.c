@@ -20,7 +20,7 @@ void intern_free(struct intern *intern)
     intern_init(intern);
 }
 
-static int64_t find(const struct intern *intern, uint32_t hash, const void *bytes, size_t length)
+static int64_t intern_find_bytes(const struct intern *intern, uint32_t hash, const void *bytes, size_t length)
 {
     const struct hash_index *index = &intern->index;
     for (struct hash_entry *found = hash_index_find(index, hash); found; found = hash_index_find_next(index, found)) {
@@ -31,10 +31,10 @@ static int64_t find(const struct intern *intern, uint32_t hash, const void *byte
     return -1;
 }
 
-static int64_t add(struct intern *intern, const void *bytes, size_t length, int borrow)
+static int64_t intern_add_bytes(struct intern *intern, const void *bytes, size_t length, int borrow)
 {
     uint32_t hash = (uint32_t)hash_bytes(bytes, length);
-    int64_t id = find(intern, hash, bytes, length);
+    int64_t id = intern_find_bytes(intern, hash, bytes, length);
     if (id >= 0)
         return id;
     if (array_reserve_up_to(&intern->strings, &intern->capacity, intern->count + 1, HASH_INDEX_MAX,
@@ -51,15 +51,15 @@ static int64_t add(struct intern *intern, const void *bytes, size_t length, int 
 
 int64_t intern_add(struct intern *intern, const void *bytes, size_t length)
 {
-    return add(intern, bytes, length, 0);
+    return intern_add_bytes(intern, bytes, length, 0);
 }
 
 int64_t intern_add_borrowed(struct intern *intern, const char *bytes, size_t length)
 {
-    return add(intern, bytes, length, 1);
+    return intern_add_bytes(intern, bytes, length, 1);
 }
 
 int64_t intern_find(const struct intern *intern, const void *bytes, size_t length)
 {
-    return find(intern, (uint32_t)hash_bytes(bytes, length), bytes, length);
+    return intern_find_bytes(intern, (uint32_t)hash_bytes(bytes, length), bytes, length);
 }

@@ -213,7 +213,7 @@ static int add_digit(uint64_t *number, char digit)
     return 1;
 }
 
-static int is_digit(const char *at, const char *end)
+static int json_scan_is_digit(const char *at, const char *end)
 {
     return at < end && (unsigned char)(*at - '0') < 10;
 }
@@ -243,9 +243,9 @@ int json_slice_integer(struct json_slice slice, int64_t *out)
     uint64_t number = 0;
 
     at += negative;
-    if (!is_digit(at, end))
+    if (!json_scan_is_digit(at, end))
         return 0;
-    for (; is_digit(at, end); at++)
+    for (; json_scan_is_digit(at, end); at++)
         if (!add_digit(&number, *at))
             return by_double(inside, 1, out);
     if (at < end)
@@ -262,13 +262,13 @@ int json_slice_ns(struct json_slice slice, int64_t *out)
     uint64_t number = 0;
 
     at += negative;
-    if (!is_digit(at, end))
+    if (!json_scan_is_digit(at, end))
         return 0;
-    for (; is_digit(at, end); at++)
+    for (; json_scan_is_digit(at, end); at++)
         if (!add_digit(&number, *at))
             return by_double(inside, 1000, out);
     if (at < end && *at == '.')
-        for (at++; is_digit(at, end); at++) {
+        for (at++; json_scan_is_digit(at, end); at++) {
             if (decimals < 3 && !add_digit(&number, *at))
                 return 0;
             decimals += decimals < 3;
@@ -300,7 +300,7 @@ static int hex_digits(const char *at, const char *end, uint32_t *out)
     return 1;
 }
 
-static void add_character(struct text *out, uint32_t code)
+static void json_scan_add_character(struct text *out, uint32_t code)
 {
     if (code < 0x80) {
         text_add_char(out, (char)code);
@@ -325,13 +325,13 @@ static const char *add_unicode(struct text *out, const char *at, const char *end
     if (code >= 0xd800 && code < 0xe000) {
         if (code >= 0xdc00 || end - at < 6 || at[0] != '\\' || at[1] != 'u' || !hex_digits(at + 2, end, &low) ||
             low < 0xdc00 || low > 0xdfff) {
-            add_character(out, 0xfffd);
+            json_scan_add_character(out, 0xfffd);
             return at;
         }
         code = 0x10000 + ((code - 0xd800) << 10 | (low - 0xdc00));
         at += 6;
     }
-    add_character(out, code);
+    json_scan_add_character(out, code);
     return at;
 }
 

@@ -8,7 +8,7 @@
 #include "number.h"
 #include "utf8.h"
 
-static int is_plain(const char *bytes, size_t length)
+static int json_write_is_plain(const char *bytes, size_t length)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
     uint64_t odd = 0, word;
@@ -32,7 +32,7 @@ void json_add_text(struct text *out, const char *bytes, size_t length)
     size_t from = 0;
 
     text_add_char(out, '"');
-    if (is_plain(bytes, length)) {
+    if (json_write_is_plain(bytes, length)) {
         text_add_bytes(out, bytes, length);
         text_add_char(out, '"');
         return;
@@ -67,7 +67,7 @@ void json_add_real(struct text *out, double value)
 }
 
 /* One conversion, behind its %; returns its last character. */
-static const char *add_argument(struct text *out, const char *at, va_list *arguments)
+static const char *json_write_add_argument(struct text *out, const char *at, va_list *arguments)
 {
     const char *string;
     int length;
@@ -105,7 +105,7 @@ void json_addf(struct text *out, const char *format, ...)
         text_add_bytes(out, at, plain);
         at += plain;
         if (*at == '%')
-            at = add_argument(out, at + 1, &arguments);
+            at = json_write_add_argument(out, at + 1, &arguments);
         else if (*at)
             text_add_char(out, '"');
         else

@@ -10,7 +10,7 @@ enum {
     LETTER = 100,      /* the cost of a letter that differs; what breaks ties is below it */
 };
 
-static size_t least(size_t a, size_t b, size_t c)
+static size_t nearest_least(size_t a, size_t b, size_t c)
 {
     size_t smaller = a < b ? a : b;
 
@@ -35,7 +35,7 @@ static size_t distance_of(const char *a, size_t a_length, const char *b, size_t 
         size_t *row = rows[i % 3], *above = rows[(i - 1) % 3], *two_above = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= b_length; j++) {
-            row[j] = least(above[j] + 1, row[j - 1] + 1, above[j - 1] + !same_letter(a[i - 1], b[j - 1]));
+            row[j] = nearest_least(above[j] + 1, row[j - 1] + 1, above[j - 1] + !same_letter(a[i - 1], b[j - 1]));
             if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]) &&
                 two_above[j - 2] + 1 < row[j])
                 row[j] = two_above[j - 2] + 1;

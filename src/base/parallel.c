@@ -56,7 +56,7 @@ struct parallel *parallel_new(int workers)
     return pool;
 }
 
-static void take_turns(struct parallel *pool, int number)
+static void parallel_take_turns(struct parallel *pool, int number)
 {
     for (;;) {
         size_t i = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
@@ -79,7 +79,7 @@ static void *thread_main(void *argument)
             break;
         seen = pool->generation;
         pthread_mutex_unlock(&pool->lock);
-        take_turns(pool, worker->number);
+        parallel_take_turns(pool, worker->number);
         pthread_mutex_lock(&pool->lock);
         if (!--pool->running)
             pthread_cond_signal(&pool->done);
@@ -124,7 +124,7 @@ void parallel_for(struct parallel *pool, size_t count, void (*body)(void *argume
     pthread_cond_broadcast(&pool->start);
     pthread_mutex_unlock(&pool->lock);
 
-    take_turns(pool, 0);
+    parallel_take_turns(pool, 0);
 
     pthread_mutex_lock(&pool->lock);
     while (pool->running)

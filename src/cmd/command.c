@@ -181,7 +181,7 @@ static int run_unknown(const char *name)
     return EXIT_USAGE;
 }
 
-static int is_file(const char *path)
+static int command_is_file(const char *path)
 {
     struct stat status;
 
@@ -227,7 +227,7 @@ int command_main(int argc, char **argv, const struct command_program *of)
         if (strcmp(name, spellings[i].spelling) == 0)
             name = spellings[i].name;
     const struct command *command = command_find(name);
-    if (!command && is_file(name)) { /* tacho report1.tacho */
+    if (!command && command_is_file(name)) { /* tacho report1.tacho */
         command = command_find("summary");
         return end_output(command, command->run(command, argc, argv));
     }

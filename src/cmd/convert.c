@@ -27,7 +27,7 @@
 #include "set/set.h"
 #include "set/set_files.h"
 
-struct settings {
+struct convert_settings {
     const char *output, *type, *ts_shift, *samples;
     const char *file_name; /* of what is exported, without its folder */
     struct option_list tables, times;
@@ -36,7 +36,7 @@ struct settings {
     int overwrite, quiet;
 };
 
-#define FIELD(name) offsetof(struct settings, name)
+#define FIELD(name) offsetof(struct convert_settings, name)
 #define OUTPUT_ROW(text)                                                                                             \
     { .name = "output", .letter = 'o', .kind = OPTION_TEXT, .offset = FIELD(output), .value = "FILE", .help = text }
 #define OVERWRITE_ROW                                                                                                \
@@ -81,7 +81,7 @@ static char *with_ending(const char *path, const char *separator, const char *en
 }
 
 /* Parses the options and checks that there is a file, and not more than `most`. Returns 1 to go on. */
-static int prepare_several(const struct command *self, int argc, char **argv, struct settings *settings,
+static int prepare_several(const struct command *self, int argc, char **argv, struct convert_settings *settings,
                            const char **files, size_t *count, size_t most, int *status)
 {
     struct error err;
@@ -97,8 +97,8 @@ static int prepare_several(const struct command *self, int argc, char **argv, st
     return 1;
 }
 
-static int prepare(const struct command *self, int argc, char **argv, struct settings *settings, const char **file,
-                   int *status)
+static int convert_prepare(const struct command *self, int argc, char **argv, struct convert_settings *settings,
+                           const char **file, int *status)
 {
     const char *files[argc];
     size_t count;
@@ -110,8 +110,8 @@ static int prepare(const struct command *self, int argc, char **argv, struct set
 }
 
 /* Prints the path of the result, unless told to be quiet or the result is on stdout; frees the made-up name. */
-static int finish(const struct command *self, int code, const struct error *err, const struct settings *settings,
-                  const char *output, char *made_up)
+static int convert_finish(const struct command *self, int code, const struct error *err,
+                          const struct convert_settings *settings, const char *output, char *made_up)
 {
     struct error said = *err;
 
@@ -212,7 +212,7 @@ free_part:
     return code;
 }
 
-static int is_file(const char *path)
+static int convert_is_file(const char *path)
 {
     struct stat status;
 
@@ -220,8 +220,8 @@ static int is_file(const char *path)
 }
 
 /* A .nsys-rep is first exported by nsys, and a .ncu-rep by ncu, to a file beside it. */
-static int import_file(const struct command *self, const char *file, const char *output,
-                       const struct settings *settings, struct error *err)
+static int convert_import_file(const struct command *self, const char *file, const char *output,
+                               const struct convert_settings *settings, struct error *err)
 {
     struct text found = { 0 }; /* the export, or the file itself */
     const struct importer *importer;
@@ -238,7 +238,7 @@ static int import_file(const struct command *self, const char *file, const char 
                          file);
         goto done;
     }
-    int is_over = settings->overwrite && is_file(output);
+    int is_over = settings->overwrite && convert_is_file(output);
     code = is_over ? import_over(importer, text_string(&found), output, err)
                    : importer->import(text_string(&found), output, settings->overwrite, err);
     if (code != 0)
@@ -254,17 +254,17 @@ done:
 
 static int run_import(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { 0 };
+    struct convert_settings settings = { 0 };
     struct error err = { 0 };
     const char *file;
     int status;
 
-    if (!prepare(self, argc, argv, &settings, &file, &status))
+    if (!convert_prepare(self, argc, argv, &settings, &file, &status))
         return status;
     char *made_up = settings.output ? NULL : with_ending(file, ".", "tacho");
     const char *output = settings.output ? settings.output : made_up;
-    int code = output ? import_file(self, file, output, &settings, &err) : error_no_memory(&err);
-    return finish(self, code, &err, &settings, output, made_up);
+    int code = output ? convert_import_file(self, file, output, &settings, &err) : error_no_memory(&err);
+    return convert_finish(self, code, &err, &settings, output, made_up);
 }
 
 static const struct entry import_examples[] = {
@@ -313,7 +313,7 @@ static int take_max_size(void *settings, const char *value, struct error *err)
 
     if (bytes == 0)
         return error_set(err, ERR_BAD_ARGUMENT, "--max-size must be a size such as 25MB, not '%s'", value);
-    ((struct settings *)settings)->export.max_bytes = bytes;
+    ((struct convert_settings *)settings)->export.max_bytes = bytes;
     return 0;
 }
 
@@ -332,7 +332,7 @@ static const struct option export_options[] = {
     { .name = "times", .kind = OPTION_LIST, .offset = FIELD(times), .value = "[START]/[END],…",
       .help = "Export only events that overlap one of these time ranges; in ns, or with a unit (us, ms, s). Default: "
               "all." },
-    PART_OPTIONS(struct settings, part),
+    PART_OPTIONS(struct convert_settings, part),
     { .name = "ts-shift", .kind = OPTION_TEXT, .offset = FIELD(ts_shift), .value = "TIME",
       .help = "Add TIME to every timestamp; in ns, or with a unit (us, ms, s). Default: 0." },
     { .name = "ts-normalize", .kind = OPTION_BOOL, .offset = FIELD(export.normalize),
@@ -371,9 +371,9 @@ static const struct option export_options[] = {
 /* clang-format on */
 
 /* Splits each value at its commas and hands the parts on; a backslash is the pattern's own. */
-static int take_parts(const struct option_list *list, struct export_options *options,
-                      int (*add)(struct export_options *options, const char *part, struct error *err),
-                      struct error *err)
+static int convert_take_parts(const struct option_list *list, struct export_options *options,
+                              int (*add)(struct export_options *options, const char *part, struct error *err),
+                              struct error *err)
 {
     int code = 0;
 
@@ -421,7 +421,7 @@ static void complain_type(const char *type, struct error *err)
     text_free(&known);
 }
 
-static int take_export_options(struct settings *settings, const struct exporter **exporter, struct error *err)
+static int take_export_options(struct convert_settings *settings, const struct exporter **exporter, struct error *err)
 {
     *exporter = exporter_find(settings->type);
     if (!*exporter) {
@@ -430,9 +430,9 @@ static int take_export_options(struct settings *settings, const struct exporter 
     }
     settings->export.python_samples = settings->samples && strcmp(settings->samples, "python") == 0;
     int code;
-    if ((code = take_parts(&settings->tables, &settings->export, export_add_pattern, err)) != 0)
+    if ((code = convert_take_parts(&settings->tables, &settings->export, export_add_pattern, err)) != 0)
         return code;
-    if ((code = take_parts(&settings->times, &settings->export, export_add_range, err)) != 0)
+    if ((code = convert_take_parts(&settings->times, &settings->export, export_add_range, err)) != 0)
         return code;
     return settings->ts_shift ? export_parse_time(settings->ts_shift, &settings->export.shift_ns, err) : 0;
 }
@@ -470,8 +470,8 @@ static int complain_tables(const char *pattern, const struct report *report, str
 }
 
 /* Exports the whole report, or the requested part. */
-static int write_part(struct report *report, const char *output, const struct exporter *exporter,
-                      const struct settings *settings, struct error *err)
+static int convert_write_part(struct report *report, const char *output, const struct exporter *exporter,
+                              const struct convert_settings *settings, struct error *err)
 {
     struct export_options options = settings->export;
     const struct selection_item no_report = { 0 };
@@ -527,10 +527,10 @@ static int is_same_file(const char *one, const char *other)
 }
 
 static int write_export(struct input input, const char *output, const struct exporter *exporter,
-                        const struct settings *settings, struct error *err)
+                        const struct convert_settings *settings, struct error *err)
 {
     struct report *report;
-    struct settings own = *settings;
+    struct convert_settings own = *settings;
     struct text found = { 0 }, bookmarks = { 0 };
     int code;
 
@@ -545,7 +545,7 @@ static int write_export(struct input input, const char *output, const struct exp
     if (exporter == &export_html && read_bookmarks(input, &bookmarks))
         own.export.bookmarks = &bookmarks;
     if (names_a_table(&settings->export, report))
-        code = write_part(report, output, exporter, &own, err);
+        code = convert_write_part(report, output, exporter, &own, err);
     else
         code = complain_tables(settings->tables.values[0], report, err);
     close_report(report, text_string(&found));
@@ -574,7 +574,7 @@ static int ask_for_name(const char *const *files, size_t count, struct error *er
 
 static int run_export(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { .type = "sqlite", .export.lazy = 1 };
+    struct convert_settings settings = { .type = "sqlite", .export.lazy = 1 };
     const struct exporter *exporter;
     struct error err = { 0 };
     const char *files[argc], *output = NULL;
@@ -601,7 +601,7 @@ static int run_export(const struct command *self, int argc, char **argv)
                   : error_no_memory(&err);
 done:
     export_options_free(&settings.export);
-    return finish(self, code, &err, &settings, output, made_up);
+    return convert_finish(self, code, &err, &settings, output, made_up);
 }
 
 static const struct entry export_examples[] = {
@@ -670,7 +670,8 @@ static void say_what_was_found(const struct report_health *health)
         printf("Nothing was damaged; only the end of the report was missing.\n");
 }
 
-static int recover_file(const char *file, const char *output, const struct settings *settings, struct error *err)
+static int recover_file(const char *file, const char *output, const struct convert_settings *settings,
+                        struct error *err)
 {
     struct report_health health = { 0 };
     int code;
@@ -687,17 +688,17 @@ static int recover_file(const char *file, const char *output, const struct setti
 
 static int run_recover(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { 0 };
+    struct convert_settings settings = { 0 };
     struct error err = { 0 };
     const char *file;
     int status;
 
-    if (!prepare(self, argc, argv, &settings, &file, &status))
+    if (!convert_prepare(self, argc, argv, &settings, &file, &status))
         return status;
     char *made_up = settings.output ? NULL : with_ending(file, ".", "recovered.tacho");
     const char *output = settings.output ? settings.output : made_up;
     int code = output ? recover_file(file, output, &settings, &err) : error_no_memory(&err);
-    return finish(self, code, &err, &settings, output, made_up);
+    return convert_finish(self, code, &err, &settings, output, made_up);
 }
 
 static const struct entry recover_examples[] = {

@@ -69,7 +69,8 @@ static int use_if_there(struct text *out, const char *path, size_t stem, const c
 }
 
 /* `print_to`: its stdout, if it prints. */
-static int spawn(const struct foreign *foreign, const char *path, const char *output, int print_to, pid_t *pid)
+static int foreign_rep_spawn(const struct foreign *foreign, const char *path, const char *output, int print_to,
+                             pid_t *pid)
 {
     char *words[COUNT_OF(foreign->words) + 1] = { NULL };
     posix_spawn_file_actions_t actions;
@@ -93,7 +94,7 @@ static int run_foreign(const struct foreign *foreign, const char *path, const ch
     pid_t pid;
     int status;
 
-    if (spawn(foreign, path, output, print_to, &pid) != 0)
+    if (foreign_rep_spawn(foreign, path, output, print_to, &pid) != 0)
         return error_set(err, ERR_UNSUPPORTED,
                          "cannot read '%s': only %s reads its own format, and it is not installed here. Where it is, "
                          "run: %s",
@@ -142,7 +143,7 @@ static int make_export(const struct foreign *foreign, const char *path, const ch
 }
 
 /* A path of no profiler: itself, or X.tacho for X. */
-static int find_own(const char *path, struct text *out)
+static int foreign_rep_find_own(const char *path, struct text *out)
 {
     /* Beside X.tacho, X is often the program that was recorded. */
     if (!use_if_there(out, path, strlen(path), ".tacho") || report_recognise(path) || importer_for(path)) {
@@ -159,7 +160,7 @@ int foreign_rep_find(const char *path, const struct foreign_rep_settings *settin
     const struct foreign *foreign = foreign_of(path, &stem);
 
     if (!foreign)
-        return find_own(path, out);
+        return foreign_rep_find_own(path, out);
     settings = settings ? settings : &none;
     const char *named = foreign->takes_path ? settings->sqlite : NULL;
     if (!settings->force_export) {

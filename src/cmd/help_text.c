@@ -8,7 +8,7 @@
 enum { INDENT = 32, NARROW_INDENT = 8, COMMAND_INDENT = 15, EXAMPLE_INDENT = 6 };
 
 /* Where the text goes, and how it is laid out. */
-struct page {
+struct help_text_page {
     struct text *out;
     size_t width;  /* of the terminal, DISPLAY_LINE at most */
     size_t indent; /* of what explains an option */
@@ -16,11 +16,11 @@ struct page {
 
 const struct option help_option = { .name = "help", .letter = 'h', .kind = OPTION_FLAG, .help = "Print this help." };
 
-static struct page open_page(struct text *out)
+static struct help_text_page open_page(struct text *out)
 {
     size_t width = print_text_columns();
 
-    return (struct page){ .out = out, .width = width, .indent = width > 2 * INDENT ? INDENT : NARROW_INDENT };
+    return (struct help_text_page){ .out = out, .width = width, .indent = width > 2 * INDENT ? INDENT : NARROW_INDENT };
 }
 
 int help_is_ignored(const struct option *option)
@@ -67,7 +67,7 @@ void help_add_sentence(struct text *out, const struct option *option, int with_c
     text_add_char(out, '.');
 }
 
-static void add_option(const struct page *page, const struct option *option)
+static void help_text_add_option(const struct help_text_page *page, const struct option *option)
 {
     struct text left = { 0 }, sentence = { 0 };
 
@@ -90,7 +90,7 @@ static void add_option(const struct page *page, const struct option *option)
     text_free(&left);
 }
 
-static void add_examples(const struct page *page, const struct entry *examples)
+static void add_examples(const struct help_text_page *page, const struct entry *examples)
 {
     text_add(page->out, "\nexamples:\n");
     for (const struct entry *example = examples; example->term; example++) {
@@ -99,17 +99,17 @@ static void add_examples(const struct page *page, const struct entry *examples)
     }
 }
 
-static void add_options(const struct page *page, const struct option *options)
+static void help_text_add_options(const struct help_text_page *page, const struct option *options)
 {
     struct text ignored = { 0 };
 
     text_add(page->out, "\noptions:\n");
     for (const struct option *option = options; option->name; option++)
         if (help_is_listed(option))
-            add_option(page, option);
+            help_text_add_option(page, option);
         else if (help_is_ignored(option))
             text_addf(&ignored, " --%s", option->name);
-    add_option(page, &help_option);
+    help_text_add_option(page, &help_option);
     if (ignored.length) {
         text_add(page->out, "\noptions of other profilers that have no effect (accepted with a warning):\n  ");
         display_add_wrapped(page->out, text_string(&ignored) + 1, 2, 2, page->width);
@@ -119,7 +119,7 @@ static void add_options(const struct page *page, const struct option *options)
 
 void command_help(const struct command *command, struct text *out)
 {
-    const struct page page = open_page(out);
+    const struct help_text_page page = open_page(out);
     struct text usage = { 0 };
 
     text_addf(&usage, "usage: tacho %s [options] %s", command->name, command->arguments);
@@ -129,12 +129,12 @@ void command_help(const struct command *command, struct text *out)
     display_add_wrapped(out, command->about ? command->about : command->summary, 0, 0, page.width);
     if (command->examples)
         add_examples(&page, command->examples);
-    add_options(&page, command_option_table(command));
+    help_text_add_options(&page, command_option_table(command));
 }
 
 void commands_help(struct text *out)
 {
-    const struct page page = open_page(out);
+    const struct help_text_page page = open_page(out);
 
     display_add_wrapped(out, "Tacho records what a program does over time and shows where the time goes.", 0, 0,
                         page.width);

@@ -17,7 +17,7 @@ struct keeping {
     size_t count, left; /* left: bytes that may be added */
 };
 
-static uint64_t count_rows(struct report *report, const struct analysis *analysis)
+static uint64_t keep_partials_count_rows(struct report *report, const struct analysis *analysis)
 {
     uint64_t rows = 0;
 
@@ -38,7 +38,7 @@ static int keep_one(struct keeping *keeping, const struct analysis *analysis, co
     int code;
 
     if (keeping->count == MOST_KEPT || analysis_missing(analysis, keeping->report) ||
-        count_rows(keeping->report, analysis) > MOST_ROWS)
+        keep_partials_count_rows(keeping->report, analysis) > MOST_ROWS)
         return 0;
     code = stored_partial_make(analysis, keeping->report, &request, bytes, err);
     if (code != 0 && code != ERR_NO_DATA)

@@ -55,8 +55,8 @@ static void advise_recording(struct error *err)
     error_set(err, cause.code, "%s; to record a program: tacho profile PROGRAM", cause.text);
 }
 
-static int open_file(const char *path, const struct foreign_rep_settings *settings, struct text *found, int is_alone,
-                     int keeps_descriptor, struct report **out, struct error *err)
+static int open_report_file(const char *path, const struct foreign_rep_settings *settings, struct text *found,
+                            int is_alone, int keeps_descriptor, struct report **out, struct error *err)
 {
     const struct importer *importer;
     int code;
@@ -73,7 +73,7 @@ static int open_file(const char *path, const struct foreign_rep_settings *settin
 
 /* Prints "tacho: FILE", the rest of the sentence, and clears the sentence. Names in it are cleaned: they may be
  * anyone's. */
-static void say(const char *path, struct text *sentence)
+static void open_report_say(const char *path, struct text *sentence)
 {
     size_t columns = print_terminal_columns(STDERR_FILENO);
     struct text clean = { 0 }, lines = { 0 };
@@ -94,7 +94,7 @@ static void say(const char *path, struct text *sentence)
 static int open_member(const char *path, int keeps_descriptor, struct report **out, struct error *err)
 {
     struct text found = { 0 };
-    int code = open_file(path, NULL, &found, 0, keeps_descriptor, out, err);
+    int code = open_report_file(path, NULL, &found, 0, keeps_descriptor, out, err);
 
     text_free(&found);
     return code;
@@ -105,7 +105,7 @@ static void say_lines(const struct text *notes)
     for (const char *line = text_string(notes), *end; (end = strchr(line, '\n')); line = end + 1) {
         struct text sentence = { 0 };
         text_add_bytes(&sentence, line, (size_t)(end - line));
-        say("", &sentence);
+        open_report_say("", &sentence);
         text_free(&sentence);
     }
 }
@@ -188,7 +188,7 @@ int open_input(struct input input, const struct foreign_rep_settings *settings, 
     if ((code = set_filter_check(&filter, err)) != 0)
         return code;
     if (input.count == 1 && !set_is_meant(input.paths[0])) {
-        if ((code = open_file(input.paths[0], settings, found, 1, 1, out, err)) != 0)
+        if ((code = open_report_file(input.paths[0], settings, found, 1, 1, out, err)) != 0)
             return code;
         return set_divide(text_string(found), &filter, wanted->by != NULL, out, err);
     }
@@ -252,7 +252,7 @@ void tell_losses(struct report *report, const char *path, enum told_losses which
         if (which == LOSSES_OF_ALL || concerns_what_was_read(&counts.losses[i], report)) {
             text_add(&sentence, ": ");
             loss_add(&sentence, &counts.losses[i]);
-            say(path, &sentence);
+            open_report_say(path, &sentence);
         }
     text_free(&sentence);
 }
@@ -265,17 +265,17 @@ void tell_damage(struct report *report, const char *path)
     fflush(stdout);
     if (health.damaged_chunks) {
         add_damage(&sentence, &health);
-        say(path, &sentence);
+        open_report_say(path, &sentence);
     }
     text_add(&sentence, " was imported only in part: ");
     if (import_losses_add(&sentence, report)) {
         text_add(&sentence, "; figures may be wrong (tacho info lists them)");
-        say(path, &sentence);
+        open_report_say(path, &sentence);
     }
     text_free(&sentence);
 }
 
-static int has_rows(struct report *report)
+static int open_report_has_rows(struct report *report)
 {
     for (size_t i = 0; i < report_table_count(report); i++)
         if (report_table_at(report, i)->rows)
@@ -288,8 +288,8 @@ static void tell_unfinished(struct report *report, const char *path)
     struct text sentence = { 0 };
 
     text_addf(&sentence, " is unfinished (tacho is still writing it, or was killed)%s",
-              has_rows(report) ? "; everything written so far is shown" : " and holds nothing yet");
-    say(path, &sentence);
+              open_report_has_rows(report) ? "; everything written so far is shown" : " and holds nothing yet");
+    open_report_say(path, &sentence);
     text_free(&sentence);
 }
 
@@ -305,7 +305,7 @@ static void tell_unfinished_parts(struct report *set)
             tell_unfinished(report_part_report(set, i), report_part_at(set, i)->name);
     if (unfinished > NAMED) {
         text_addf(&sentence, "%zu more reports are unfinished", unfinished - NAMED);
-        say("", &sentence);
+        open_report_say("", &sentence);
     }
     text_free(&sentence);
 }

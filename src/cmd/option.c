@@ -129,7 +129,7 @@ static int check_choice(const struct option *option, const char *value, struct e
     return error_set(err, ERR_BAD_ARGUMENT, "--%s cannot be '%s': use one of %s", option->name, value, all);
 }
 
-static int store(struct option_parse *parse, const struct option *option, const char *value, struct error *err)
+static int option_store(struct option_parse *parse, const struct option *option, const char *value, struct error *err)
 {
     void *field = (char *)parse->settings + option->offset;
     struct option_list *list = field;
@@ -193,7 +193,7 @@ static const char *separate_value(const struct option *option, const char *next)
 }
 
 /* One option at argv[0]; returns how many arguments it took, or an error. */
-static int parse_one(struct option_parse *parse, char **argv, struct error *err)
+static int option_parse_one(struct option_parse *parse, char **argv, struct error *err)
 {
     const char *argument = argv[0], *attached;
     const struct option *option;
@@ -213,12 +213,12 @@ static int parse_one(struct option_parse *parse, char **argv, struct error *err)
     if (option->kind == OPTION_FLAG && attached && option_bool(attached) != 1)
         return error_set(err, ERR_BAD_ARGUMENT, "--%s takes no value", option->name);
     if (option->kind == OPTION_FLAG || attached)
-        return store(parse, option, attached, err) == 0 ? 1 : err->code;
+        return option_store(parse, option, attached, err) == 0 ? 1 : err->code;
     const char *value = separate_value(option, argv[1]);
     if (!value && !may_stand_alone(option) && option->kind != OPTION_IGNORED)
         return error_set(err, ERR_BAD_ARGUMENT, "--%s needs a value%s%s", option->name, option->value ? ": " : "",
                          option->value ? option->value : "");
-    return store(parse, option, value, err) == 0 ? (value ? 2 : 1) : err->code;
+    return option_store(parse, option, value, err) == 0 ? (value ? 2 : 1) : err->code;
 }
 
 int options_parse(struct option_parse *parse, int argc, char **argv, struct error *err)
@@ -241,7 +241,7 @@ int options_parse(struct option_parse *parse, int argc, char **argv, struct erro
             parse->wants_help = 1;
             return 0;
         }
-        int taken = parse_one(parse, argv + at, err);
+        int taken = option_parse_one(parse, argv + at, err);
         if (taken < 0)
             return taken;
         at += taken;

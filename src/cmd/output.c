@@ -284,7 +284,7 @@ void output_file(struct text *out, const struct output_destination *destination,
 
 /* ---- handing over ---------------------------------------------------------------------------------------------- */
 
-static int write_all(int fd, const struct text *text)
+static int output_write_all(int fd, const struct text *text)
 {
     for (size_t at = 0; at < text->length;) {
         ssize_t written = write(fd, text->bytes + at, text->length - at);
@@ -297,7 +297,7 @@ static int write_all(int fd, const struct text *text)
     return 0;
 }
 
-static int write_file(const char *path, int overwrite, const struct text *text, struct error *err)
+static int output_write_file(const char *path, int overwrite, const struct text *text, struct error *err)
 {
     int fd = newfile_open(path, O_WRONLY, 0666, overwrite);
 
@@ -305,7 +305,7 @@ static int write_file(const char *path, int overwrite, const struct text *text, 
         return error_set(err, ERR_EXISTS, "'%s' exists already: overwrite it with --force-overwrite=true", path);
     if (fd < 0)
         return error_set_errno(err, "cannot write '%s'", path);
-    int failed = write_all(fd, text), saved = errno;
+    int failed = output_write_all(fd, text), saved = errno;
     if (close(fd) != 0 && !failed) {
         failed = -1;
         saved = errno;
@@ -354,7 +354,7 @@ static int feed_command(char **words, int input, pid_t pid, const struct text *t
 
     /* A command that has read enough closes its end of the pipe, which is not a failure. */
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
-    if (write_all(input, text) != 0 && errno != EPIPE)
+    if (output_write_all(input, text) != 0 && errno != EPIPE)
         code = error_set_errno(err, "cannot write to '%s'", words[0]);
     close(input);
     signal(SIGPIPE, before);
@@ -398,6 +398,6 @@ int output_deliver(const struct output_delivery *delivery, const struct output_d
     if (destination->output[0] == '@')
         return pipe_to(destination->output + 1, text, err);
     if (!output_is_console(destination))
-        return write_file(file, delivery->overwrite, text, err);
+        return output_write_file(file, delivery->overwrite, text, err);
     return command_print(text) == 0 ? 0 : error_set_errno(err, "cannot write the output");
 }

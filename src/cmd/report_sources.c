@@ -5,7 +5,7 @@
 
 #include "cmd_source.h"
 
-static const struct report_table *table_of(struct report *report, const char *events)
+static const struct report_table *report_sources_table_of(struct report *report, const char *events)
 {
     for (const struct cmd_source *const *source = cmd_sources; *source; source++)
         for (const struct cmd_source_table *at = (*source)->tables; at && at->events; at++)
@@ -14,7 +14,7 @@ static const struct report_table *table_of(struct report *report, const char *ev
     return NULL;
 }
 
-static int is_known(const struct report_sources *sources, const char *name)
+static int report_sources_is_known(const struct report_sources *sources, const char *name)
 {
     for (size_t i = 0; i < sources->count; i++)
         if (strcmp(sources->list[i].name, name) == 0)
@@ -22,9 +22,10 @@ static int is_known(const struct report_sources *sources, const char *name)
     return 0;
 }
 
-static void add_counted(struct report_sources *sources, struct report *report, const struct counted_source *counted)
+static void report_sources_add_counted(struct report_sources *sources, struct report *report,
+                                       const struct counted_source *counted)
 {
-    const struct report_table *table = table_of(report, counted->name);
+    const struct report_table *table = report_sources_table_of(report, counted->name);
     uint64_t rows = table ? table->rows : 0;
     int is_certain = !sources->is_uncertain && counted->recorded; /* a part of a capture has only the losses counted */
 
@@ -49,7 +50,8 @@ static void add_uncounted(struct report_sources *sources, struct report *report)
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
         for (const struct cmd_source_table *at = ordered[i]->tables; at && at->events; at++) {
             const struct report_table *table = report_table(report, at->table);
-            if (!table || !table->rows || is_known(sources, at->events) || sources->count == COUNT_OF(sources->list))
+            if (!table || !table->rows || report_sources_is_known(sources, at->events) ||
+                sources->count == COUNT_OF(sources->list))
                 continue;
             sources->list[sources->count++] = (struct report_source){ .name = at->events,
                                                                       .recorded = table->rows,
@@ -66,7 +68,7 @@ int report_sources_read(struct report_sources *sources, struct report *report, s
     if ((code = event_counts_read(&sources->counts, report, err)) != 0)
         return code;
     for (size_t i = 0; i < sources->counts.source_count; i++)
-        add_counted(sources, report, &sources->counts.sources[i]);
+        report_sources_add_counted(sources, report, &sources->counts.sources[i]);
     add_uncounted(sources, report);
     return 0;
 }

@@ -25,8 +25,8 @@ enum set_by run_by_find(const char *name)
 
 /* The request of a group: its own part of the time, and all rows, since a name that is among the first of one rank may
  * be among the last of another. */
-static int run_group(const struct run_by *by, const struct analysis *analysis, struct report *group,
-                     const struct analysis_request *request, struct table **out, struct error *err)
+static int run_by_group(const struct run_by *by, const struct analysis *analysis, struct report *group,
+                        const struct analysis_request *request, struct table **out, struct error *err)
 {
     const struct selection_item nothing = { .analysis = analysis };
     struct analysis_option *options = array_alloc(request->option_count + 1, sizeof *options);
@@ -51,9 +51,9 @@ free_part:
     return code;
 }
 
-static int run_groups(const struct run_by *by, const struct analysis *analysis, const struct set_groups *groups,
-                      struct report *report, const struct analysis_request *request, struct table_by_part *parts,
-                      struct error *err)
+static int run_by_groups(const struct run_by *by, const struct analysis *analysis, const struct set_groups *groups,
+                         struct report *report, const struct analysis_request *request, struct table_by_part *parts,
+                         struct error *err)
 {
     for (size_t i = 0; i < groups->count; i++) {
         struct report *group;
@@ -61,7 +61,7 @@ static int run_groups(const struct run_by *by, const struct analysis *analysis, 
         if (code != 0)
             return code;
         parts[i] = (struct table_by_part){ .number = groups->list[i].rank, .text = groups->list[i].host };
-        code = run_group(by, analysis, group, request, &parts[i].table, err);
+        code = run_by_group(by, analysis, group, request, &parts[i].table, err);
         report_close(group);
         if (code != 0 && code != ERR_NO_DATA)
             return code;
@@ -107,7 +107,7 @@ int run_by_analysis(const struct run_by *by, const struct analysis *analysis, st
     parts = calloc(groups.count + 1, sizeof *parts);
     if (!parts && (code = error_no_memory(err)) != 0)
         goto free_groups;
-    if ((code = run_groups(by, analysis, &groups, report, request, parts, err)) != 0)
+    if ((code = run_by_groups(by, analysis, &groups, report, request, parts, err)) != 0)
         goto free_tables;
     code = have_label(parts, groups.count, joined.label) ? analysis_run(analysis, report, request, out, err)
                                                          : table_by_make(parts, groups.count, &joined, out, err);

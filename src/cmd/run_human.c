@@ -31,8 +31,8 @@ static void list_missing(struct run_human *run, const char *name, const char *op
 }
 
 /* A report that was asked for says itself why it has no table; of the default list all are named together. */
-static void note_missing(struct text *out, struct run_human *run, struct report *report,
-                         const struct analysis *analysis, const struct error *why)
+static void run_human_note_missing(struct text *out, struct run_human *run, struct report *report,
+                                   const struct analysis *analysis, const struct error *why)
 {
     const struct analysis_need *missing = analysis_missing(analysis, report);
     struct text line = { 0 };
@@ -49,7 +49,7 @@ static void note_missing(struct text *out, struct run_human *run, struct report 
     text_free(&line);
 }
 
-static int is_known(const struct run_human *run, const struct analysis *analysis)
+static int run_human_is_known(const struct run_human *run, const struct analysis *analysis)
 {
     for (const struct analysis *const *at = run->known; *at; at++)
         if (*at == analysis)
@@ -62,7 +62,7 @@ static void note_nothing(struct text *out, struct run_human *run, const struct a
     struct text line = { 0 };
 
     if (run->by_default) {
-        if (is_known(run, analysis))
+        if (run_human_is_known(run, analysis))
             list_add(&run->nothing, analysis->name);
         return;
     }
@@ -72,8 +72,8 @@ static void note_nothing(struct text *out, struct run_human *run, const struct a
 }
 
 /* "… 312 more rows: tacho stats -r nvtx_sum --rows=all FILE", or the option alone where that is too wide. */
-static void add_more(struct text *out, const struct run_human *run, const struct selection_item *wanted, size_t hidden,
-                     int is_negligible)
+static void run_human_add_more(struct text *out, const struct run_human *run, const struct selection_item *wanted,
+                               size_t hidden, int is_negligible)
 {
     struct text line = { 0 };
     size_t columns = print_human_columns(&run->request);
@@ -169,7 +169,7 @@ static void take_order(struct run_human *run, const struct table *advice)
     run->has_order = 1;
 }
 
-static int has_finding(const struct table *advice, size_t column, const struct analysis *rule)
+static int run_human_has_finding(const struct table *advice, size_t column, const struct analysis *rule)
 {
     for (size_t i = 0; column != TABLE_NO_COLUMN && i < table_row_count(advice); i++)
         if (rule_of(advice, i, column) == rule)
@@ -185,7 +185,7 @@ static void list_answers(struct run_human *run, struct report *report, const str
 
     for (const struct analysis *const *at = run->known; *at; at++) {
         enum rule_state state = rule_state(*at, report);
-        if (!analysis_is_replayed(*at) || state == RULE_FOREIGN || has_finding(advice, column, *at))
+        if (!analysis_is_replayed(*at) || state == RULE_FOREIGN || run_human_has_finding(advice, column, *at))
             continue;
         if (state == RULE_UNCHECKED)
             list_missing(run, (*at)->name, analysis_need_option(analysis_missing(*at, report)));
@@ -195,7 +195,7 @@ static void list_answers(struct run_human *run, struct report *report, const str
 }
 
 /* The place of a rule in the order, or the number of those in it. */
-static size_t place_of(const struct run_human *run, const struct analysis *rule)
+static size_t run_human_place_of(const struct run_human *run, const struct analysis *rule)
 {
     size_t at = 0;
 
@@ -210,7 +210,7 @@ static int is_listing(const struct run_human *run, const struct analysis *rule)
     return run->has_order && rule->rule && rule->rule->is_listing;
 }
 
-static void list_rows(struct run_human *run, const struct analysis *rule, size_t rows)
+static void run_human_list_rows(struct run_human *run, const struct analysis *rule, size_t rows)
 {
     list_add(&run->listings, rule->name);
     text_add_char(&run->listings, ' ');
@@ -222,7 +222,7 @@ const struct selection_item *run_human_item(const struct run_human *run, const s
     size_t behind = run->found_count; /* those that found nothing keep their order */
 
     for (size_t at = 1; at < wanted->count && i > 0; at++) {
-        size_t place = place_of(run, wanted->items[at].analysis);
+        size_t place = run_human_place_of(run, wanted->items[at].analysis);
         if (1 + (place < run->found_count ? place : behind++) == i)
             return &wanted->items[at];
     }
@@ -231,8 +231,8 @@ const struct selection_item *run_human_item(const struct run_human *run, const s
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
 
-static void add_table(struct text *out, const struct run_human *run, struct table *table,
-                      const struct selection_item *wanted)
+static void run_human_add_table(struct text *out, const struct run_human *run, struct table *table,
+                                const struct selection_item *wanted)
 {
     const struct analysis *analysis = wanted->analysis;
     size_t rows = table_row_count(table), shown = rows_to_show(run, table, wanted);
@@ -245,7 +245,7 @@ static void add_table(struct text *out, const struct run_human *run, struct tabl
     if (run->delivery->quiet)
         return;
     if (shown < rows)
-        add_more(out, run, wanted, rows - shown, is_negligible);
+        run_human_add_more(out, run, wanted, rows - shown, is_negligible);
     if (analysis->rule && !run->by_default) /* the default list begins with all advice */
         add_advice(out, run, table, analysis);
     text_add_char(out, '\n');
@@ -269,7 +269,7 @@ int run_human_table(struct text *out, struct run_human *run, struct report *repo
         if (wanted->analysis->rule && rule_state(wanted->analysis, report) == RULE_CLEAR)
             note_nothing(out, run, wanted->analysis);
         else
-            note_missing(out, run, report, wanted->analysis, err);
+            run_human_note_missing(out, run, report, wanted->analysis, err);
     }
     if (code != 0)
         return code == ERR_NO_DATA ? 0 : code;
@@ -278,9 +278,9 @@ int run_human_table(struct text *out, struct run_human *run, struct report *repo
         list_answers(run, report, table);
     }
     if (table_row_count(table) && is_listing(run, wanted->analysis))
-        list_rows(run, wanted->analysis, table_row_count(table));
+        run_human_list_rows(run, wanted->analysis, table_row_count(table));
     else if (table_row_count(table))
-        add_table(out, run, table, wanted);
+        run_human_add_table(out, run, table, wanted);
     else if (!run->delivery->quiet)
         note_nothing(out, run, wanted->analysis);
     table_delete(table);
@@ -290,8 +290,8 @@ int run_human_table(struct text *out, struct run_human *run, struct report *repo
 }
 
 /* One line, "No data for: A, B.", if there is anything in the list. */
-static void add_list(struct text *out, const struct run_human *run, const char *label, const struct text *list,
-                     const char *behind)
+static void run_human_add_list(struct text *out, const struct run_human *run, const char *label,
+                               const struct text *list, const char *behind)
 {
     struct text line = { 0 };
 
@@ -311,10 +311,11 @@ void run_human_end(struct text *out, const struct run_human *run)
     if (run->missing_option)
         text_addf(&option, " (%s)", run->missing_option);
     text_addf(&more, " (tacho %s --help-%ss lists all %ss)", run->command->name, run->noun, run->noun);
-    add_list(out, run, "Lists of events, with their rows", &run->listings, " (tacho analyze -r NAME shows one)");
-    add_list(out, run, run->nothing_label, &run->nothing, "");
-    add_list(out, run, "Not checked, for lack of data", &run->missing, text_string(&option));
-    add_list(out, run, "No data for", &run->lacking, text_string(&more));
+    run_human_add_list(out, run, "Lists of events, with their rows", &run->listings,
+                       " (tacho analyze -r NAME shows one)");
+    run_human_add_list(out, run, run->nothing_label, &run->nothing, "");
+    run_human_add_list(out, run, "Not checked, for lack of data", &run->missing, text_string(&option));
+    run_human_add_list(out, run, "No data for", &run->lacking, text_string(&more));
     text_free(&more);
     text_free(&option);
 }

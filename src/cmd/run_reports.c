@@ -50,8 +50,8 @@ static void add_skipped(struct text *out, const char *path, const struct analysi
         text_addf(out, ": %s.\n\n", why->text);
 }
 
-static void add_table(struct text *out, const struct table *table, const struct analysis *analysis,
-                      const struct run_reports_style *style)
+static void run_reports_add_table(struct text *out, const struct table *table, const struct analysis *analysis,
+                                  const struct run_reports_style *style)
 {
     struct print_request request = style->request;
 
@@ -84,7 +84,7 @@ static int print_report(struct text *out, struct report *report, const char *pat
     if (shown)
         table_limit(table, shown);
     if (rows || style->quiet)
-        add_table(out, table, analysis, style);
+        run_reports_add_table(out, table, analysis, style);
     else
         display_add_wrapped(out,
                             analysis->rule ? analysis->rule->praise
@@ -106,7 +106,7 @@ static int print_report(struct text *out, struct report *report, const char *pat
 }
 
 /* One report of one file, on its way to one destination. */
-struct job {
+struct run_reports_job {
     struct report *report;
     const char *path;
     const struct selection_item *wanted;
@@ -119,7 +119,7 @@ struct job {
 };
 
 /* Adds --rows to the options of the report, which have the last word. */
-static void limit_rows(struct job *job, struct analysis_option options[WANTED_MOST_OPTIONS + 1])
+static void limit_rows(struct run_reports_job *job, struct analysis_option options[WANTED_MOST_OPTIONS + 1])
 {
     size_t count = job->request.option_count;
 
@@ -142,7 +142,7 @@ static void note_part(const struct output_delivery *delivery, const struct selec
 }
 
 /* The table goes to a file or a command; the notes about it stay on the terminal. */
-static int send_away(const struct job *job, struct error *err)
+static int send_away(const struct run_reports_job *job, struct error *err)
 {
     const struct analysis *analysis = job->wanted->analysis;
     struct run_reports_style style = { .format = job->destination->format,
@@ -163,7 +163,7 @@ static int send_away(const struct job *job, struct error *err)
     output_note(job->delivery, &notes);
     if (code != 0)
         goto done;
-    add_table(&out, table, analysis, &style);
+    run_reports_add_table(&out, table, analysis, &style);
     code = output_deliver(job->delivery, job->destination, text_string(&file), &out, err);
     table_delete(table);
 done:
@@ -174,7 +174,7 @@ done:
     return code == ERR_NO_DATA ? 0 : code;
 }
 
-static int print_here(const struct job *job, struct error *err)
+static int print_here(const struct run_reports_job *job, struct error *err)
 {
     const struct run_reports_style style = { job->destination->format, job->destination->request, job->delivery->quiet,
                                              job->by_default };
@@ -200,7 +200,7 @@ static void add_table_name(struct text *out, const struct selection_item *wanted
 
 /* What JSON has for a report without data: a rule that could not be checked is null, since an empty array says that it
  * found no problem. */
-static const char *empty_json(const struct job *job)
+static const char *empty_json(const struct run_reports_job *job)
 {
     const struct analysis *analysis = job->wanted->analysis;
 
@@ -209,7 +209,7 @@ static const char *empty_json(const struct job *job)
 
 /* A table for programs. A report that was asked for and has no data is an empty array in JSON; other formats have no
  * header for it. */
-static int print_data(const struct job *job, struct error *err)
+static int print_data(const struct run_reports_job *job, struct error *err)
 {
     const struct run_reports_style style = { .format = job->destination->format, .request = job->destination->request };
     struct print_document *document = job->delivery->document;
@@ -228,7 +228,7 @@ static int print_data(const struct job *job, struct error *err)
     if (!print_document_table(&out, document, text_string(&name)))
         goto done;
     if (table)
-        add_table(&out, table, job->wanted->analysis, &style);
+        run_reports_add_table(&out, table, job->wanted->analysis, &style);
     else
         text_add(&out, empty_json(job));
     print_document_end_table(&out, document);
@@ -241,7 +241,7 @@ done:
     return code == ERR_NO_DATA ? 0 : code;
 }
 
-static int print_for_people(const struct job *job, struct error *err)
+static int print_for_people(const struct run_reports_job *job, struct error *err)
 {
     struct text out = { 0 };
     int code;
@@ -255,13 +255,13 @@ free_text:
     return code;
 }
 
-static int computes_share(const struct job *job)
+static int computes_share(const struct run_reports_job *job)
 {
     return job->human->by.share && job->human->by.share->phase == PHASE_COLLECT;
 }
 
 /* Computes a report on a share of the set, with the options that its table will have. */
-static int compute_job(struct job *job, struct error *err)
+static int compute_job(struct run_reports_job *job, struct error *err)
 {
     struct analysis_option options[WANTED_MOST_OPTIONS + 2];
     struct run_share *share = job->human->by.share;
@@ -276,7 +276,7 @@ static int compute_job(struct job *job, struct error *err)
     return run_share_analysis(share, job->wanted->analysis, &job->request, &table, err);
 }
 
-static int show_job(struct job *job, struct error *err)
+static int show_job(struct run_reports_job *job, struct error *err)
 {
     struct analysis_option options[WANTED_MOST_OPTIONS + 1];
 
@@ -291,8 +291,9 @@ static int show_job(struct job *job, struct error *err)
 }
 
 /* Runs the selected reports on an open file, one after another. */
-static int show_report(struct report *report, struct run_human *human, const struct run_reports_settings *settings,
-                       const struct selection_list *wanted, struct error *err)
+static int run_reports_show_report(struct report *report, struct run_human *human,
+                                   const struct run_reports_settings *settings, const struct selection_list *wanted,
+                                   struct error *err)
 {
     const struct output_delivery *delivery = human->delivery;
     struct selection_part part = { 0 };
@@ -307,7 +308,7 @@ static int show_report(struct report *report, struct run_human *human, const str
     for (size_t i = 0; i < jobs; i++) {
         const struct selection_item *one = run_human_item(human, wanted, i);
         human->tables_to_come = jobs - i - 1;
-        struct job job = {
+        struct run_reports_job job = {
             .report = report,
             .path = human->path,
             .wanted = one,
@@ -340,7 +341,7 @@ static int show_defaults(struct report *report, struct run_human *human, const s
     human->by_default = 1;
     if ((code = registry->add_defaults(defaults, report, for_people, &human->lacking, err)) != 0)
         goto free_defaults;
-    code = defaults->count ? show_report(report, human, settings, defaults, err) : 0;
+    code = defaults->count ? run_reports_show_report(report, human, settings, defaults, err) : 0;
 free_defaults:
     selection_free(defaults);
     free(defaults);
@@ -385,7 +386,7 @@ static int show_open(struct report *report, struct run_human *human, const struc
     if (!add_to_document(human->delivery, human->path, 0))
         return 0;
     if (wanted && wanted->count)
-        code = show_report(report, human, settings, wanted, err);
+        code = run_reports_show_report(report, human, settings, wanted, err);
     else
         code = show_defaults(report, human, settings, registry, err);
     add_to_document(human->delivery, human->path, 1);
@@ -405,7 +406,7 @@ static int compute_reports(void *context, struct error *err)
     const struct computation *work = context;
 
     if (work->wanted && work->wanted->count)
-        return show_report(work->report, work->human, work->settings, work->wanted, err);
+        return run_reports_show_report(work->report, work->human, work->settings, work->wanted, err);
     int code = show_defaults(work->report, work->human, work->settings, work->registry, err);
     text_clear(&work->human->lacking); /* which is told when they are shown */
     return code;
@@ -430,9 +431,10 @@ close_share:
     return code;
 }
 
-static int show_input(const struct command *self, struct input input, const struct run_reports_settings *settings,
-                      const struct run_reports_registry *registry, const struct selection_list *wanted,
-                      const struct output_delivery *delivery)
+static int run_reports_show_input(const struct command *self, struct input input,
+                                  const struct run_reports_settings *settings,
+                                  const struct run_reports_registry *registry, const struct selection_list *wanted,
+                                  const struct output_delivery *delivery)
 {
     struct run_human human = { .command = self,
                                .noun = registry->noun,
@@ -519,7 +521,8 @@ const char *const *run_reports_names(const char *names[SHOW_MOST_NAMES], const s
     return names;
 }
 
-static int explain(const struct run_reports_registry *registry, const char *name, struct text *out, struct error *err)
+static int run_reports_explain(const struct run_reports_registry *registry, const char *name, struct text *out,
+                               struct error *err)
 {
     int all = strcmp(name, "ALL") == 0;
     const struct analysis *one = *name && !all ? registry->find(name) : NULL;
@@ -550,7 +553,7 @@ int run_reports_help(const struct command *self, const struct run_reports_regist
 
     if (formats)
         output_help(&out);
-    if (names && explain(registry, names, &out, &err) != 0)
+    if (names && run_reports_explain(registry, names, &out, &err) != 0)
         status = command_fail(self, &err);
     else
         status = command_write(self, &out);
@@ -559,7 +562,7 @@ int run_reports_help(const struct command *self, const struct run_reports_regist
 }
 
 /* Tables for people do not name their file: of several, a line before the first does. */
-static void name_file(const char *path, const struct output_delivery *delivery)
+static void run_reports_name_file(const char *path, const struct output_delivery *delivery)
 {
     const struct output_destination *first = output_delivery_at(delivery, 0);
     struct text name = { 0 };
@@ -573,7 +576,7 @@ static void name_file(const char *path, const struct output_delivery *delivery)
     text_free(&name);
 }
 
-static void end_document(const struct output_delivery *delivery)
+static void run_reports_end_document(const struct output_delivery *delivery)
 {
     struct text out = { 0 };
 
@@ -612,11 +615,11 @@ int run_reports_files(const struct command *self, const struct run_reports_setti
         output_begin_document(&delivery, &document, input_total > 1, wanted->count != 1 || delivery.count > 1);
     for (size_t i = 0; i < input_total && status == EXIT_OK; i++) {
         if (input_total > 1)
-            name_file(files[i], &delivery);
-        status = show_input(self, input_at(files, file_count, settings->each, i), settings, registry, wanted,
-                            &delivery);
+            run_reports_name_file(files[i], &delivery);
+        status = run_reports_show_input(self, input_at(files, file_count, settings->each, i), settings, registry,
+                                        wanted, &delivery);
     }
-    end_document(&delivery);
+    run_reports_end_document(&delivery);
     if (status == EXIT_OK && wanted->unknown.code)
         status = command_fail(self, &wanted->unknown);
     if (wanted)

@@ -56,8 +56,8 @@ static int parse_named(struct set_share *place, const char *text, const char *sl
     return 0;
 }
 
-static int find_place(struct set_share *place, const struct run_share_settings *settings, struct job_place *job,
-                      struct error *err)
+static int run_share_find_place(struct set_share *place, const struct run_share_settings *settings,
+                                struct job_place *job, struct error *err)
 {
     const char *slash = strchr(settings->what, '/');
     size_t count = 0;
@@ -88,7 +88,7 @@ int run_share_is_of_job(const struct run_share_settings *settings)
     struct job_place job;
     struct error err;
 
-    return settings->what && find_place(&place, settings, &job, &err) == 0 && place.role == SHARE_OF_JOB;
+    return settings->what && run_share_find_place(&place, settings, &job, &err) == 0 && place.role == SHARE_OF_JOB;
 }
 
 int run_share_is_first(const struct run_share_settings *settings)
@@ -97,13 +97,13 @@ int run_share_is_first(const struct run_share_settings *settings)
     struct job_place job;
     struct error err;
 
-    return !settings->what || find_place(&place, settings, &job, &err) != 0 || place.index == 0;
+    return !settings->what || run_share_find_place(&place, settings, &job, &err) != 0 || place.index == 0;
 }
 
 /* ---- folder ---------------------------------------------------------------------------------------------------- */
 
 /* In the folder of the reports; a job's name may have bytes that a file's has not. */
-static void add_folder(struct text *out, const char *operand, const char *job)
+static void run_share_add_folder(struct text *out, const char *operand, const char *job)
 {
     struct stat file;
     const char *slash = strrchr(operand, '/');
@@ -122,7 +122,7 @@ static void add_folder(struct text *out, const char *operand, const char *job)
 
 /* The key is the same in all processes, and another if the request or the program is another, or the reports have other
  * names. The state tells whether they have changed: all processes must find each other although one did. */
-static void make_key(struct run_share *share, uint64_t request)
+static void run_share_make_key(struct run_share *share, uint64_t request)
 {
     struct text about = { 0 }, states = { 0 };
 
@@ -169,7 +169,7 @@ int run_share_open(struct run_share *share, const struct run_share_settings *set
     int code;
 
     *share = (struct run_share){ .whole = whole };
-    if ((code = find_place(&share->exchange, settings, &job, err)) != 0 ||
+    if ((code = run_share_find_place(&share->exchange, settings, &job, err)) != 0 ||
         (code = read_wait(&share->exchange, settings->wait, err)) != 0)
         return code;
     int is_of_job = share->exchange.role == SHARE_OF_JOB && job.launcher;
@@ -177,13 +177,13 @@ int run_share_open(struct run_share *share, const struct run_share_settings *set
     if (settings->folder)
         text_add(&share->folder, settings->folder);
     else
-        add_folder(&share->folder, operand, is_of_job ? job.job : "");
+        run_share_add_folder(&share->folder, operand, is_of_job ? job.job : "");
     share->shares = calloc(share->exchange.count, sizeof *share->shares);
     share->at = calloc(share->exchange.count, sizeof *share->at);
     if (!share->shares || !share->at || text_failed(&share->folder))
         return error_no_memory(err);
     share->exchange.folder = text_string(&share->folder);
-    make_key(share, settings->request);
+    run_share_make_key(share, settings->request);
     if ((code = set_share_begin(&share->exchange, err)) == 1)
         tell_late(&share->exchange);
     return code;
@@ -236,8 +236,8 @@ static int compute_share(struct run_share *share, size_t index, int (*compute)(v
 }
 
 /* Brings the shares of all other processes here. */
-static int collect(struct run_share *share, int (*compute)(void *context, struct error *err), void *context,
-                   struct error *err)
+static int run_share_collect(struct run_share *share, int (*compute)(void *context, struct error *err), void *context,
+                             struct error *err)
 {
     const struct set_share *exchange = &share->exchange;
     int code;
@@ -273,7 +273,7 @@ int run_share_compute(struct run_share *share, int (*compute)(void *context, str
         tell_late(exchange);
     if (turn != SHARE_COLLECTS)
         return 1;
-    if ((code = collect(share, compute, context, err)) != 0)
+    if ((code = run_share_collect(share, compute, context, err)) != 0)
         return code;
     set_share_end(exchange);
     share->phase = PHASE_MERGE;

@@ -49,8 +49,8 @@ int selection_add(struct selection_list *list, const struct analysis *analysis, 
     return 0;
 }
 
-static int parse_one(struct selection_list *list, char *text, const struct analysis *const *registry, const char *noun,
-                     struct error *err)
+static int selection_parse_one(struct selection_list *list, char *text, const struct analysis *const *registry,
+                               const char *noun, struct error *err)
 {
     char *rest = strchr(text, ':');
 
@@ -85,7 +85,7 @@ int selection_parse(struct selection_list *list, const struct option_list *names
             return error_no_memory(err);
         list->texts[list->text_count++] = split;
         for (size_t j = 0; j < count; j++)
-            if (parse_one(list, split[j], registry, noun, err) != 0)
+            if (selection_parse_one(list, split[j], registry, noun, err) != 0)
                 return err->code;
     }
     if (list->unknown.code && list->count == 0) {
@@ -216,17 +216,17 @@ static int parse_span(const char *text, struct report_span *out, struct error *e
 }
 
 /* Whether a bound is in ns because it names no unit. */
-static int is_bare(const char *bound, size_t length)
+static int selection_is_bare(const char *bound, size_t length)
 {
     return length && ((unsigned char)(bound[length - 1] - '0') <= 9 || bound[length - 1] == '.');
 }
 
 /* Whether a bound is likely to be meant in another unit than ns, which it is in: 0.5, or 3 in a report of seconds. */
-static int is_doubtful(const char *bound, size_t length, int64_t ns, int64_t whole_ns)
+static int selection_is_doubtful(const char *bound, size_t length, int64_t ns, int64_t whole_ns)
 {
     enum { TINY = 1000000 };
 
-    if (!is_bare(bound, length))
+    if (!selection_is_bare(bound, length))
         return 0;
     return memchr(bound, '.', length) || (ns != 0 && ns > -(whole_ns / TINY) && ns < whole_ns / TINY);
 }
@@ -242,12 +242,12 @@ static void warn_of_unit(const char *asked, const struct report_span *span, cons
         return;
     int64_t whole_ns = saturating_duration(whole.from_ns, whole.to_ns);
     if (span->from_ns <= whole.to_ns && span->to_ns >= whole.from_ns &&
-        !is_doubtful(asked, (size_t)(slash - asked), span->from_ns, whole_ns) &&
-        !is_doubtful(slash + 1, strlen(slash + 1), span->to_ns, whole_ns))
+        !selection_is_doubtful(asked, (size_t)(slash - asked), span->from_ns, whole_ns) &&
+        !selection_is_doubtful(slash + 1, strlen(slash + 1), span->to_ns, whole_ns))
         return;
     text_add(&line, "tacho: --filter-time=");
     display_add(&line, asked, strlen(asked), 0);
-    text_add(&line, is_bare(asked, (size_t)(slash - asked)) || is_bare(slash + 1, strlen(slash + 1))
+    text_add(&line, selection_is_bare(asked, (size_t)(slash - asked)) || selection_is_bare(slash + 1, strlen(slash + 1))
                         ? " is in ns unless it has a unit (1.5s/2s); the report spans "
                         : " is outside the report, which spans ");
     number_add_integer(&line, whole.from_ns, 1);
@@ -257,8 +257,8 @@ static void warn_of_unit(const char *asked, const struct report_span *span, cons
     text_free(&line);
 }
 
-static int parse_number(const char *option, const char *text, int bit, int64_t *out, struct analysis_filter *filter,
-                        struct error *err)
+static int selection_parse_number(const char *option, const char *text, int bit, int64_t *out,
+                                  struct analysis_filter *filter, struct error *err)
 {
     char *end;
 
@@ -272,8 +272,8 @@ static int parse_number(const char *option, const char *text, int bit, int64_t *
     return 0;
 }
 
-static int find_steps(const struct selection_part_settings *settings, struct report *report, struct selection_part *out,
-                      struct error *err)
+static int selection_find_steps(const struct selection_part_settings *settings, struct report *report,
+                                struct selection_part *out, struct error *err)
 {
     const struct steps_request request = { settings->step_range, settings->step_operator, .may_guess = 1 };
 
@@ -311,12 +311,12 @@ int selection_part_find(const struct selection_part_settings *settings, struct r
     struct analysis_filter *filter = &out->filter;
 
     *out = (struct selection_part){ .span = { INT64_MIN, INT64_MAX } };
-    if (parse_number("pid", settings->pid, ONLY_PID, &filter->pid, filter, err) != 0 ||
-        parse_number("tid", settings->tid, ONLY_TID, &filter->tid, filter, err) != 0 ||
-        parse_number("device", settings->device, ONLY_DEVICE, &filter->device, filter, err) != 0 ||
-        parse_number("stream", settings->stream, ONLY_STREAM, &filter->stream, filter, err) != 0)
+    if (selection_parse_number("pid", settings->pid, ONLY_PID, &filter->pid, filter, err) != 0 ||
+        selection_parse_number("tid", settings->tid, ONLY_TID, &filter->tid, filter, err) != 0 ||
+        selection_parse_number("device", settings->device, ONLY_DEVICE, &filter->device, filter, err) != 0 ||
+        selection_parse_number("stream", settings->stream, ONLY_STREAM, &filter->stream, filter, err) != 0)
         return err->code;
-    if (find_steps(settings, report, out, err) != 0)
+    if (selection_find_steps(settings, report, out, err) != 0)
         return err->code;
     if (settings->time && parse_span(settings->time, &out->span, err) != 0)
         return err->code;

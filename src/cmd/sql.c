@@ -19,24 +19,24 @@
 /* Rows after which text is written out, for formats that need not know all of them. */
 enum { ROWS_AT_ONCE = 20000 };
 
-struct settings {
+struct sql_settings {
     const char *format;
     struct foreign_rep_settings input;
 };
 
-#define FIELD(name) offsetof(struct settings, name)
+#define FIELD(name) offsetof(struct sql_settings, name)
 /* clang-format off */
-static const struct option options[] = {
+static const struct option sql_options[] = {
     { .name = "format", .letter = 'f', .kind = OPTION_TEXT, .offset = FIELD(format), .value = "NAME[:ARGUMENT…]",
       .choices = output_format_names,
       .help = "Output format: column, table, csv, tsv, json, hdoc or htable. Default: column." },
-    FOREIGN_REP_OPTIONS(struct settings, input),
+    FOREIGN_REP_OPTIONS(struct sql_settings, input),
     { 0 },
 };
 /* clang-format on */
 
 /* A conversation with a report. */
-struct session {
+struct sql_session {
     const struct command *command;
     struct query *query;
     const struct print_format *format;
@@ -52,7 +52,7 @@ struct session {
     size_t document_count;
 };
 
-static int set_format(struct session *session, const char *text, struct error *err)
+static int set_format(struct sql_session *session, const char *text, struct error *err)
 {
     char *copy = strdup(text);
     struct print_request request = {
@@ -80,7 +80,7 @@ static int set_format(struct session *session, const char *text, struct error *e
 
 /* ---- answers --------------------------------------------------------------------------------------------------- */
 
-static struct table *new_table(const struct session *session, size_t count)
+static struct table *sql_new_table(const struct sql_session *session, size_t count)
 {
     struct table_column *columns = calloc(count + 1, sizeof *columns);
     const char *name = session->names;
@@ -94,9 +94,9 @@ static struct table *new_table(const struct session *session, size_t count)
     return table;
 }
 
-static int take_columns(void *context, const struct query_column *columns, size_t count, struct error *err)
+static int sql_take_columns(void *context, const struct query_column *columns, size_t count, struct error *err)
 {
-    struct session *session = context;
+    struct sql_session *session = context;
     struct text joined = { 0 };
 
     for (size_t i = 0; i < count; i++) {
@@ -107,11 +107,12 @@ static int take_columns(void *context, const struct query_column *columns, size_
     free(session->names);
     session->names = text_take(&joined);
     session->request.no_header = session->no_header;
-    session->table = session->names ? new_table(session, count) : NULL;
+    session->table = session->names ? sql_new_table(session, count) : NULL;
     return session->table ? 0 : error_no_memory(err);
 }
 
-static int set_cell(struct session *session, struct table_cell *cell, size_t column, const struct query_value *value)
+static int set_cell(struct sql_session *session, struct table_cell *cell, size_t column,
+                    const struct query_value *value)
 {
     switch (value->kind) {
     case QUERY_INT: cell_set_int(cell, value->integer); return 0;
@@ -125,7 +126,7 @@ static int set_cell(struct session *session, struct table_cell *cell, size_t col
 }
 
 /* Adds the rows to the document: "[", then the answers with commas between them. */
-static void hold_document(struct session *session)
+static void hold_document(struct sql_session *session)
 {
     text_add(&session->documents, session->document_count++ ? ",\n" : "[");
     session->format->table(&session->documents, session->table, &session->request);
@@ -134,7 +135,7 @@ static void hold_document(struct session *session)
 }
 
 /* Prints the document: one answer as it is, several as an array. */
-static int end_document(struct session *session)
+static int sql_end_document(struct sql_session *session)
 {
     if (!session->document_count)
         return EXIT_OK;
@@ -151,7 +152,7 @@ static int end_document(struct session *session)
 }
 
 /* Prints what there is and starts a new table with the same columns. */
-static int write_rows(struct session *session, struct error *err)
+static int sql_write_rows(struct sql_session *session, struct error *err)
 {
     struct text out = { 0 };
     size_t count = table_column_count(session->table);
@@ -164,13 +165,13 @@ static int write_rows(struct session *session, struct error *err)
     text_free(&out);
     table_delete(session->table);
     session->request.no_header = 1;
-    session->table = failed ? NULL : new_table(session, count);
+    session->table = failed ? NULL : sql_new_table(session, count);
     return session->table ? 0 : error_set(err, ERR_IO, "cannot print the rows");
 }
 
-static int take_row(void *context, const struct query_value *values, size_t count, struct error *err)
+static int sql_take_row(void *context, const struct query_value *values, size_t count, struct error *err)
 {
-    struct session *session = context;
+    struct sql_session *session = context;
     struct table_cell *row = table_add_row(session->table);
 
     if (!row)
@@ -178,22 +179,22 @@ static int take_row(void *context, const struct query_value *values, size_t coun
     for (size_t i = 0; i < count; i++)
         if (set_cell(session, &row[i], i, &values[i]) != 0)
             return error_no_memory(err);
-    return session->streams && table_row_count(session->table) == ROWS_AT_ONCE ? write_rows(session, err) : 0;
+    return session->streams && table_row_count(session->table) == ROWS_AT_ONCE ? sql_write_rows(session, err) : 0;
 }
 
-static int take_end(void *context, struct error *err)
+static int sql_take_end(void *context, struct error *err)
 {
-    struct session *session = context;
+    struct sql_session *session = context;
 
     /* A piece that was just full leaves an empty one behind. */
     if (session->streams && session->request.no_header && !table_row_count(session->table))
         return 0;
-    return write_rows(session, err);
+    return sql_write_rows(session, err);
 }
 
-static int answer(struct session *session, const char *sql, struct error *err)
+static int sql_answer(struct sql_session *session, const char *sql, struct error *err)
 {
-    const struct query_visitor visitor = { session, take_columns, take_row, take_end };
+    const struct query_visitor visitor = { session, sql_take_columns, sql_take_row, sql_take_end };
     int code = query_run(session->query, sql, &visitor, err);
 
     table_delete(session->table);
@@ -210,7 +211,7 @@ static const char prompt_help[] = ".tables          list the tables that have ro
                                   "lines, Tab completes\nnames of tables and columns.\n";
 
 /* Lines with names of a stranger's tables in them. */
-static void write_lines(const struct session *session, const struct text *lines)
+static void sql_write_lines(const struct sql_session *session, const struct text *lines)
 {
     struct text clean = { 0 };
 
@@ -225,7 +226,7 @@ static void write_lines(const struct session *session, const struct text *lines)
 }
 
 /* A line that starts with a dot. 1: the end was asked for. */
-static int obey(struct session *session, const char *line, struct error *err)
+static int obey(struct sql_session *session, const char *line, struct error *err)
 {
     static const char blanks[] = " \t";
     size_t length = strcspn(line, blanks);
@@ -233,7 +234,7 @@ static int obey(struct session *session, const char *line, struct error *err)
     struct text out = { 0 }, word = { 0 };
     int code = 0, quit = 0;
 
-    end_document(session);
+    sql_end_document(session);
     text_add_bytes(&word, line, length);
     const char *wanted = text_string(&word);
     if (strcmp(wanted, ".quit") == 0 || strcmp(wanted, ".exit") == 0)
@@ -248,7 +249,7 @@ static int obey(struct session *session, const char *line, struct error *err)
         text_add(&out, prompt_help);
     else
         code = error_set(err, ERR_BAD_ARGUMENT, "unknown command '%s'; .help lists the commands", wanted);
-    write_lines(session, &out);
+    sql_write_lines(session, &out);
     text_free(&out);
     text_free(&word);
     return code != 0 ? code : quit;
@@ -272,7 +273,7 @@ static void make_interruptible(struct query *query)
 }
 
 /* Takes lines until they make a statement. 1: the end was asked for. */
-static int take_line(struct session *session, struct text *statement, const char *line, struct error *err)
+static int sql_take_line(struct sql_session *session, struct text *statement, const char *line, struct error *err)
 {
     int code;
 
@@ -283,13 +284,13 @@ static int take_line(struct session *session, struct text *statement, const char
     text_addf(statement, "%s\n", line);
     if (!query_is_complete(text_string(statement)))
         return 0;
-    code = answer(session, text_string(statement), err);
+    code = sql_answer(session, text_string(statement), err);
     text_clear(statement);
     return code;
 }
 
 /* Returns the exit status of the last statement; at a terminal, where people see what failed and go on, always 0. */
-static int take_lines(struct session *session, struct prompt *prompt)
+static int take_lines(struct sql_session *session, struct prompt *prompt)
 {
     int at_terminal = prompt_is_terminal(prompt), code = 0, failed = 0, cancelled;
     struct text statement = { 0 };
@@ -300,19 +301,19 @@ static int take_lines(struct session *session, struct prompt *prompt)
            (line = prompt_read(prompt, statement.length ? "   ...> " : "tacho> ", &cancelled))) {
         if (cancelled)
             text_clear(&statement);
-        code = take_line(session, &statement, line, &err);
+        code = sql_take_line(session, &statement, line, &err);
         if (code < 0)
             failed = command_fail(session->command, &err);
         if (at_terminal)
-            end_document(session);
+            sql_end_document(session);
     }
-    if (statement.length && !failed && answer(session, text_string(&statement), &err) != 0)
+    if (statement.length && !failed && sql_answer(session, text_string(&statement), &err) != 0)
         failed = command_fail(session->command, &err);
     text_free(&statement);
     return at_terminal ? EXIT_OK : failed;
 }
 
-static int converse(struct session *session)
+static int converse(struct sql_session *session)
 {
     struct line_words words = { 0 };
     struct prompt *prompt = prompt_open("sql", &words);
@@ -337,7 +338,7 @@ static int converse(struct session *session)
 }
 
 /* The caller frees session and report, after an error too. */
-static int open_session(struct session *session, const struct settings *settings, struct input input,
+static int open_session(struct sql_session *session, const struct sql_settings *settings, struct input input,
                         struct text *found, struct report **report, struct error *err)
 {
     int code;
@@ -355,10 +356,10 @@ static int is_query(const char *operand)
     return access(operand, F_OK) != 0 && (strpbrk(operand, " \t\n") || !set_is_meant(operand));
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int sql_run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { .format = "column" };
-    struct session session = { .command = self };
+    struct sql_settings settings = { .format = "column" };
+    struct sql_session session = { .command = self };
     struct report *report = NULL;
     struct text found = { 0 };
     struct error err = { 0 };
@@ -378,9 +379,9 @@ static int run(const struct command *self, int argc, char **argv)
         status = command_fail(self, &err);
     else if (!query)
         status = converse(&session);
-    else if ((*query == '.' ? obey(&session, query, &err) : answer(&session, query, &err)) < 0)
+    else if ((*query == '.' ? obey(&session, query, &err) : sql_answer(&session, query, &err)) < 0)
         status = command_fail(self, &err);
-    if (end_document(&session) != EXIT_OK)
+    if (sql_end_document(&session) != EXIT_OK)
         status = EXIT_FAILED;
     query_close(session.query);
     if (report)
@@ -392,7 +393,7 @@ static int run(const struct command *self, int argc, char **argv)
     return status;
 }
 
-static const struct entry examples[] = {
+static const struct entry sql_examples[] = {
     { "tacho sql report1.tacho \"SELECT count(*) FROM OSRT_API\"", "Count the OS calls that were recorded." },
     { "tacho sql -f csv report1.tacho < query.sql", "Run the statements of a file and print CSV." },
     { "tacho sql report1.tacho", "Open a prompt; .tables lists the tables." },
@@ -407,9 +408,9 @@ const struct command command_sql = {
         "Run a SQL query on the tables of a report, without exporting it; the names are those of the SQLite export. "
         "FILE is a .tacho report, a trace of torch.profiler or an SQLite export of nsys. Without a query, sql reads "
         "queries from a prompt: .help explains it.",
-    .examples = examples,
-    .options = options,
+    .examples = sql_examples,
+    .options = sql_options,
     .variables = "XDG_STATE_HOME",
     .files = "tacho,sqlite",
-    .run = run,
+    .run = sql_run,
 };

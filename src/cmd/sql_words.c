@@ -22,7 +22,7 @@ struct word_list {
 };
 
 /* Room for the NULL at the end stays. */
-static void add(struct word_list *list, const char *word, size_t length)
+static void sql_words_add(struct word_list *list, const char *word, size_t length)
 {
     char *copy = length ? strndup(word, length) : NULL;
 
@@ -35,7 +35,7 @@ static void add(struct word_list *list, const char *word, size_t length)
     list->items[list->count++] = copy;
 }
 
-static void add_schema(struct word_list *list, const char *schema)
+static void sql_words_add_schema(struct word_list *list, const char *schema)
 {
     static const char table[] = "CREATE TABLE ", column[] = "    ";
 
@@ -44,7 +44,7 @@ static void add_schema(struct word_list *list, const char *schema)
                            : strncmp(line, column, strlen(column)) == 0 ? line + strlen(column)
                                                                         : NULL;
         if (name)
-            add(list, name, strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"));
+            sql_words_add(list, name, strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"));
         line += strcspn(line, "\n");
         line += *line == '\n';
     }
@@ -79,9 +79,9 @@ void sql_words_find(struct line_words *words, const struct query *query)
     struct error err;
 
     for (size_t i = 0; i < COUNT_OF(fixed); i++)
-        add(&list, fixed[i], strlen(fixed[i]));
+        sql_words_add(&list, fixed[i], strlen(fixed[i]));
     query_schema(query, NULL, &schema, &err);
-    add_schema(&list, text_string(&schema));
+    sql_words_add_schema(&list, text_string(&schema));
     text_free(&schema);
     if (!list.count) {
         words->list = none;

@@ -21,7 +21,7 @@
 
 #define HOST_MOST 256
 
-struct settings {
+struct view_cmd_settings {
     int port;
     int no_browser;
     int as_map;
@@ -40,36 +40,36 @@ static int take_port(void *settings, const char *value, struct error *err)
 
     if (!isdigit((unsigned char)*value) || *end || port < 0 || port > 65535)
         return error_set(err, ERR_BAD_ARGUMENT, "--port must be a number up to 65535, not '%s'", value);
-    ((struct settings *)settings)->port = (int)port;
+    ((struct view_cmd_settings *)settings)->port = (int)port;
     return 0;
 }
 
 /* clang-format off */
-static const struct option options[] = {
+static const struct option view_cmd_options[] = {
     { .name = "port", .letter = 'p', .kind = OPTION_CUSTOM, .take = take_port, .value = "N",
       .help = "Port to listen on; 0 picks a free one. Default: 7878, or a free one if 7878 is in use." },
-    { .name = "no-browser", .kind = OPTION_FLAG, .offset = offsetof(struct settings, no_browser),
+    { .name = "no-browser", .kind = OPTION_FLAG, .offset = offsetof(struct view_cmd_settings, no_browser),
       .help = "Print the address, but do not open a browser; the default under ssh and without a display." },
-    { .name = "host", .kind = OPTION_TEXT, .offset = offsetof(struct settings, host), .value = "ADDRESS",
+    { .name = "host", .kind = OPTION_TEXT, .offset = offsetof(struct view_cmd_settings, host), .value = "ADDRESS",
       .help = "Listen on ADDRESS instead of loopback only; 0.0.0.0 listens on all interfaces. The connection is not "
               "encrypted: prefer an ssh tunnel." },
-    { .name = "allow-host", .kind = OPTION_LIST, .offset = offsetof(struct settings, allowed), .value = "NAME",
+    { .name = "allow-host", .kind = OPTION_LIST, .offset = offsetof(struct view_cmd_settings, allowed), .value = "NAME",
       .help = "Also accept requests for this host name, such as the name of a proxy in front of the server." },
-    { .name = "new-token", .kind = OPTION_FLAG, .offset = offsetof(struct settings, new_token),
+    { .name = "new-token", .kind = OPTION_FLAG, .offset = offsetof(struct view_cmd_settings, new_token),
       .help = "Use a random token for this run. Default: the token of the last run with this file, so that links "
               "last." },
-    { .name = "map", .kind = OPTION_FLAG, .offset = offsetof(struct settings, as_map),
+    { .name = "map", .kind = OPTION_FLAG, .offset = offsetof(struct view_cmd_settings, as_map),
       .help = "Show how busy each rank of a job was, and its events after a click on it; the default for more than 64 "
               "ranks with more than 20 million events." },
-    { .name = "compare", .kind = OPTION_FLAG, .offset = offsetof(struct settings, compares),
+    { .name = "compare", .kind = OPTION_FLAG, .offset = offsetof(struct view_cmd_settings, compares),
       .help = "Compare two runs, A and B: their steps side by side, and the tables of tacho diff. The default for two "
               "FILEs, unless they are of different ranks." },
-    SET_OPTIONS(struct settings, input),
+    SET_OPTIONS(struct view_cmd_settings, input),
     { 0 },
 };
 /* clang-format on */
 
-static int is_set(const char *name)
+static int view_cmd_is_set(const char *name)
 {
     const char *value = getenv(name);
 
@@ -78,12 +78,13 @@ static int is_set(const char *name)
 
 static int is_under_ssh(void)
 {
-    return is_set("SSH_CONNECTION") || is_set("SSH_TTY");
+    return view_cmd_is_set("SSH_CONNECTION") || view_cmd_is_set("SSH_TTY");
 }
 
-static int has_browser(const struct settings *settings)
+static int has_browser(const struct view_cmd_settings *settings)
 {
-    return !settings->no_browser && !is_under_ssh() && (is_set("DISPLAY") || is_set("WAYLAND_DISPLAY"));
+    return !settings->no_browser && !is_under_ssh() &&
+           (view_cmd_is_set("DISPLAY") || view_cmd_is_set("WAYLAND_DISPLAY"));
 }
 
 /* Starts the user's browser, else the desktop's. It is detached, and its output does not go to this terminal. */
@@ -92,7 +93,8 @@ static void start_browser(const char *address)
     pid_t child = fork();
 
     if (child == 0) {
-        const char *browser = is_set("BROWSER") && !strpbrk(getenv("BROWSER"), ":% ") ? getenv("BROWSER") : "xdg-open";
+        const char *browser = view_cmd_is_set("BROWSER") && !strpbrk(getenv("BROWSER"), ":% ") ? getenv("BROWSER")
+                                                                                               : "xdg-open";
         int nowhere = open("/dev/null", O_RDWR);
         if (nowhere < 0 || fork() != 0)
             _exit(0);
@@ -107,7 +109,7 @@ static void start_browser(const char *address)
 }
 
 /* What the server is called by others: its address in numbers, unless that means every one of them. */
-static void name_host(const struct settings *settings, char own_name[HOST_MOST], char shown[HOST_MOST])
+static void name_host(const struct view_cmd_settings *settings, char own_name[HOST_MOST], char shown[HOST_MOST])
 {
     int is_any = settings->host && (strcmp(settings->host, "0.0.0.0") == 0 || strcmp(settings->host, "::") == 0);
 
@@ -123,8 +125,8 @@ static void name_host(const struct settings *settings, char own_name[HOST_MOST],
 }
 
 /* How to get here: the address, and from another machine the way to it. */
-static void add_address(struct text *out, const struct serve *server, const struct settings *settings,
-                        const char *own_name, const char *address)
+static void view_cmd_add_address(struct text *out, const struct serve *server, const struct view_cmd_settings *settings,
+                                 const char *own_name, const char *address)
 {
     text_addf(out, "\n  %s\n\n", address);
     if (is_under_ssh() && !settings->host) {
@@ -136,7 +138,8 @@ static void add_address(struct text *out, const struct serve *server, const stru
     text_add(out, "Press Ctrl-C to stop.\n");
 }
 
-static void warn(const struct command *self, const struct serve *server, const struct settings *settings)
+static void view_cmd_warn(const struct command *self, const struct serve *server,
+                          const struct view_cmd_settings *settings)
 {
     if (settings->host)
         fprintf(stderr,
@@ -151,7 +154,7 @@ static void warn(const struct command *self, const struct serve *server, const s
 }
 
 /* The token that links to this file have; NULL: the server makes a random one. */
-static const char *lasting_token(const struct command *self, const struct settings *settings, const char *file,
+static const char *lasting_token(const struct command *self, const struct view_cmd_settings *settings, const char *file,
                                  char token[2 * GUARD_TOKEN_BYTES + 1])
 {
     struct error err = { 0 };
@@ -162,15 +165,15 @@ static const char *lasting_token(const struct command *self, const struct settin
     return code != 0 ? NULL : token;
 }
 
-struct shown {
+struct view_cmd_shown {
     struct report *report;
     struct view *view;
     struct text name; /* owned */
 };
 
 /* Serves a report, or two runs, until a signal comes. */
-static int serve(const struct command *self, const struct shown *shown, size_t shown_count,
-                 const struct settings *settings, int64_t begun_ns, struct error *err)
+static int serve(const struct command *self, const struct view_cmd_shown *shown, size_t shown_count,
+                 const struct view_cmd_settings *settings, int64_t begun_ns, struct error *err)
 {
     const char *hosts[COUNT_OF(settings->allowed.values) + 1];
     char own_name[HOST_MOST], host[HOST_MOST], token[2 * GUARD_TOKEN_BYTES + 1];
@@ -207,8 +210,8 @@ static int serve(const struct command *self, const struct shown *shown, size_t s
     text_add(&out, shown_count > 1 ? " are ready after " : " is ready after ");
     human_time(&out, clock_monotonic_ns() - begun_ns);
     text_add(&out, ":\n");
-    add_address(&out, server, settings, own_name, text_string(&address));
-    warn(self, server, settings);
+    view_cmd_add_address(&out, server, settings, own_name, text_string(&address));
+    view_cmd_warn(self, server, settings);
     command_write(self, &out);
     if (has_browser(settings))
         start_browser(text_string(&address));
@@ -224,7 +227,8 @@ free_texts:
 
 /* ---- one report, or two runs ------------------------------------------------------------------------------------ */
 
-static int open_shown(struct shown *shown, struct input input, const struct settings *settings, struct error *err)
+static int open_shown(struct view_cmd_shown *shown, struct input input, const struct view_cmd_settings *settings,
+                      struct error *err)
 {
     struct text found = { 0 };
     int code = open_input(input, &settings->input, &found, &shown->report, err);
@@ -239,7 +243,7 @@ static int open_shown(struct shown *shown, struct input input, const struct sett
     return code;
 }
 
-static void close_shown(struct shown *shown)
+static void close_shown(struct view_cmd_shown *shown)
 {
     view_close(shown->view);
     if (shown->report)
@@ -271,7 +275,7 @@ static int is_one_job(struct report *set)
 }
 
 /* Two files are two runs unless they are of different ranks, or options of sets say that they belong together. */
-static int are_runs(struct input input, const struct settings *settings)
+static int are_runs(struct input input, const struct view_cmd_settings *settings)
 {
     struct foreign_rep_settings quiet = settings->input;
     struct text found = { 0 };
@@ -292,10 +296,10 @@ static int are_runs(struct input input, const struct settings *settings)
     return !is_job;
 }
 
-static int show_report(const struct command *self, struct input input, const struct settings *settings,
-                       int64_t begun_ns, struct error *err)
+static int view_cmd_show_report(const struct command *self, struct input input,
+                                const struct view_cmd_settings *settings, int64_t begun_ns, struct error *err)
 {
-    struct shown shown = { 0 };
+    struct view_cmd_shown shown = { 0 };
     int code;
 
     if ((code = open_shown(&shown, input, settings, err)) != 0)
@@ -306,10 +310,10 @@ close_shown:
     return code;
 }
 
-static int show_runs(const struct command *self, struct input input, const struct settings *settings, int64_t begun_ns,
-                     struct error *err)
+static int show_runs(const struct command *self, struct input input, const struct view_cmd_settings *settings,
+                     int64_t begun_ns, struct error *err)
 {
-    struct shown runs[2] = { { 0 }, { 0 } };
+    struct view_cmd_shown runs[2] = { { 0 }, { 0 } };
     int code;
 
     if (input.count != 2)
@@ -326,7 +330,7 @@ close_runs:
 }
 
 /* "#…" behind the files: the part of a link that says where to look. It is printed and goes into an address. */
-static int take_place(struct settings *settings, const char **files, size_t *count, struct error *err)
+static int take_place(struct view_cmd_settings *settings, const char **files, size_t *count, struct error *err)
 {
     if (!*count || *files[*count - 1] != '#')
         return 0;
@@ -337,9 +341,9 @@ static int take_place(struct settings *settings, const char **files, size_t *cou
     return 0;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int view_cmd_run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { .port = SERVE_USUAL };
+    struct view_cmd_settings settings = { .port = SERVE_USUAL };
     int64_t begun_ns = clock_monotonic_ns();
     const char *files[argc];
     struct error err = { 0 };
@@ -356,11 +360,11 @@ static int run(const struct command *self, int argc, char **argv)
     }
     const struct input input = { files, count };
     int code = are_runs(input, &settings) ? show_runs(self, input, &settings, begun_ns, &err)
-                                          : show_report(self, input, &settings, begun_ns, &err);
+                                          : view_cmd_show_report(self, input, &settings, begun_ns, &err);
     return code != 0 ? command_fail(self, &err) : EXIT_OK;
 }
 
-static const struct entry examples[] = {
+static const struct entry view_cmd_examples[] = {
     { "tacho view report1.tacho", "Open the timeline in the browser." },
     { "tacho view run/", "Show all ranks of a job, whose reports are in this folder." },
     { "tacho view --filter-rank 8-15 run/", "Show some ranks of a job." },
@@ -377,9 +381,9 @@ const struct command command_view = {
     .about = "Serve the timeline of a report (or of another profiler's file) on this machine, and open a browser. "
              "Under ssh, print the ssh command that forwards the port instead. Requests without the token in the "
              "printed address are rejected.",
-    .examples = examples,
-    .options = options,
+    .examples = view_cmd_examples,
+    .options = view_cmd_options,
     .variables = "BROWSER,TACHO_PAGE",
     .files = "tacho,sqlite,json,gz,zst",
-    .run = run,
+    .run = view_cmd_run,
 };

@@ -110,7 +110,7 @@ static void describe_incomplete(const struct collector *collector, const struct 
         snprintf(text, size, "The report is incomplete: %.500s.", err->text);
 }
 
-static void flush(struct collector *collector)
+static void collect_flush(struct collector *collector)
 {
     struct capture *capture = capture_of(collector);
     struct error err;
@@ -122,7 +122,7 @@ static void flush(struct collector *collector)
     collector_warn(collector, 0, "%s", text);
 }
 
-static void tick(evutil_socket_t unused, short what, void *argument)
+static void collect_tick(evutil_socket_t unused, short what, void *argument)
 {
     struct collector *collector = argument;
     struct capture *capture = capture_of(collector);
@@ -136,7 +136,7 @@ static void tick(evutil_socket_t unused, short what, void *argument)
     SOURCES_CALL(tick, collector);
     unattached_read(collector, capture->session.folder.path);
     program_output_read(&capture->streams);
-    flush(collector);
+    collect_flush(collector);
     process_reap(collector);
     ending_check(collector);
 }
@@ -145,7 +145,7 @@ static int start_timers(struct collector *collector)
 {
     struct capture *capture = capture_of(collector);
     struct timeval often = { 0, TICK_US }, soon = { 0, FIRST_CALIBRATION_NS / 1000 };
-    capture->tick = event_new(collector->base, -1, EV_PERSIST, tick, collector);
+    capture->tick = event_new(collector->base, -1, EV_PERSIST, collect_tick, collector);
     capture->calibrate = evtimer_new(collector->base, calibrate_and_go_on, collector);
     if (!capture->tick || !capture->calibrate)
         return -1;
@@ -324,7 +324,7 @@ static void tell_if_nothing_was_recorded(struct collector *collector)
         collector_warn(collector, 0, "Nothing was recorded: the program exited before --delay had passed.");
 }
 
-static void finish(struct collector *collector)
+static void collect_finish(struct collector *collector)
 {
     struct capture *capture = capture_of(collector);
     struct collect_result *result = collector->result;
@@ -353,11 +353,11 @@ static void finish(struct collector *collector)
     unattached_tell(collector);
     SOURCES_CALL(stop, collector);
     write_capture(collector, end_ns);
-    flush(collector); /* makes all losses known; the writer keeps room for the counts in reserve */
+    collect_flush(collector); /* makes all losses known; the writer keeps room for the counts in reserve */
     disk_losses_count(collector);
 }
 
-static void close_report(struct collector *collector)
+static void collect_close_report(struct collector *collector)
 {
     struct capture *capture = capture_of(collector);
     struct collect_result *result = collector->result;
@@ -386,7 +386,7 @@ static void discard_report(struct collector *collector)
 
 /* ---- All of it ------------------------------------------------------------------------------------------------- */
 
-static int set_up(struct collector *collector, struct error *err)
+static int collect_set_up(struct collector *collector, struct error *err)
 {
     collector->base = event_base_new();
     if (!collector->base || start_clock(collector) != 0)
@@ -403,7 +403,7 @@ static int set_up(struct collector *collector, struct error *err)
 
 /* Opens the report once the program's process exists but has not run yet, since the report's name may contain the
  * pid. */
-static int open_report(struct collector *collector, pid_t pid, struct error *err)
+static int collect_open_report(struct collector *collector, pid_t pid, struct error *err)
 {
     struct capture *capture = capture_of(collector);
     const struct collect_options *options = collector->options;
@@ -430,7 +430,7 @@ static int open_report(struct collector *collector, pid_t pid, struct error *err
 }
 
 /* launch: NULL if the process runs already. */
-static int run(struct collector *collector, struct launch *launch, struct error *err)
+static int collect_run_loop(struct collector *collector, struct launch *launch, struct error *err)
 {
     struct capture *capture = capture_of(collector);
     SOURCES_CALL(begin, collector, launch ? launch->pid : 0);
@@ -445,8 +445,8 @@ static int run(struct collector *collector, struct launch *launch, struct error 
     }
     event_base_dispatch(collector->base);
     int64_t over_ns = collector_now(collector);
-    finish(collector);
-    close_report(collector);
+    collect_finish(collector);
+    collect_close_report(collector);
     int last_was_primary = collector->options->wait_primary || collector->processes->count == 1;
     collector->result->finish_ns = collector_now(collector) -
                                    (last_was_primary && capture->ended_ns ? capture->ended_ns : over_ns);
@@ -457,12 +457,12 @@ static int capture_program(struct collector *collector, const struct program_fil
                            struct error *err)
 {
     struct launch launch;
-    int failed = set_up(collector, err);
+    int failed = collect_set_up(collector, err);
     if (!failed)
         failed = prepare_program(collector, &launch, program, agent_path, err);
     if (failed)
         return failed;
-    failed = open_report(collector, launch.pid, err);
+    failed = collect_open_report(collector, launch.pid, err);
     if (failed) {
         launch_cancel(&launch);
         return failed;
@@ -472,19 +472,19 @@ static int capture_program(struct collector *collector, const struct program_fil
     collector->program_cause = program->cause;
     agent_files_check(collector, agent_path);
     SOURCES_CALL(check, collector, agent_path);
-    return run(collector, &launch, err);
+    return collect_run_loop(collector, &launch, err);
 }
 
 static int capture_caller(struct collector *collector, const char *agent_path, struct error *err)
 {
-    int failed = set_up(collector, err);
+    int failed = collect_set_up(collector, err);
     if (!failed)
-        failed = open_report(collector, getppid(), err);
+        failed = collect_open_report(collector, getppid(), err);
     if (failed)
         return failed;
     collector->options->announce(collector->options->announce_context, capture_of(collector)->session.variable,
                                  agent_path);
-    return run(collector, NULL, err);
+    return collect_run_loop(collector, NULL, err);
 }
 
 static void take_down(struct collector *collector)
@@ -510,8 +510,8 @@ static void take_down(struct collector *collector)
     shutdown_restore_signals(collector);
 }
 
-static int find_program(struct program_file *program, const struct collect_options *options,
-                        struct collect_result *result, struct error *err)
+static int collect_find_program(struct program_file *program, const struct collect_options *options,
+                                struct collect_result *result, struct error *err)
 {
     const char *search_path = variables_value(options, "PATH");
     int failed = program_file_find(program, options->argv[0], search_path, &result->exit_status, err);
@@ -526,7 +526,7 @@ int collect_run(const struct collect_options *options, struct collect_result *re
 {
     memset(result, 0, sizeof *result);
     struct program_file program;
-    int failed = options->announce ? 0 : find_program(&program, options, result, err);
+    int failed = options->announce ? 0 : collect_find_program(&program, options, result, err);
     if (failed)
         return failed;
     const char *agent_path = options->agent_path ? options->agent_path : collect_agent_path(err);

@@ -79,7 +79,7 @@ struct passage {
 
 /* ---- numbers of stacks ----------------------------------------------------------------------------------------- */
 
-static void add_number(struct cut *cut, struct numbers *numbers, int64_t value)
+static void cut_add_number(struct cut *cut, struct numbers *numbers, int64_t value)
 {
     if (numbers->count && numbers->values[numbers->count - 1] == value)
         return;
@@ -94,7 +94,7 @@ static int has_number(const struct numbers *numbers, int64_t value)
     return numbers->count && bsearch(&value, numbers->values, numbers->count, sizeof value, array_by_int64) != NULL;
 }
 
-static int is_named(const char *name, const char *const *names, size_t count)
+static int cut_is_named(const char *name, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(names[i], name) == 0)
@@ -103,7 +103,7 @@ static int is_named(const char *name, const char *const *names, size_t count)
 }
 
 /* Chosen by time or by a filter. What is cut to a size has an overview of the rest, and the counts are of both. */
-static int is_part(const struct cut *cut)
+static int cut_is_part(const struct cut *cut)
 {
     return (cut->part->range_count || cut->part->filter) && !cut->is_to_size;
 }
@@ -146,8 +146,8 @@ static int is_count_of_whole(const struct passage *passage, const struct export_
 {
     static const char *const fates[] = { "recorded", "below-threshold", "untimed" };
 
-    return passage->to == TABLE_TACHO_COUNT && is_part(passage->cut) &&
-           is_named(text_at(passage, window, TACHO_COUNT_fate), fates, COUNT_OF(fates)) &&
+    return passage->to == TABLE_TACHO_COUNT && cut_is_part(passage->cut) &&
+           cut_is_named(text_at(passage, window, TACHO_COUNT_fate), fates, COUNT_OF(fates)) &&
            strcmp(text_at(passage, window, TACHO_COUNT_source), COUNTED_STACKS) != 0;
 }
 
@@ -162,7 +162,7 @@ static int wants_row(const struct passage *passage, const struct export_window *
            is_description(window->values[passage->event_type][window->at]) == passage->descriptions;
 }
 
-static int is_inside(const struct report_span *span, int64_t start_ns, int64_t end_ns)
+static int cut_is_inside(const struct report_span *span, int64_t start_ns, int64_t end_ns)
 {
     return span->from_ns <= start_ns && end_ns <= span->to_ns;
 }
@@ -177,14 +177,14 @@ static void settle_step(struct cut *cut, uint64_t *row)
     int is_whole = !part->range_count;
 
     for (size_t i = 0; i < part->range_count; i++)
-        is_whole |= is_inside(&part->ranges[i], start_ns, end_ns);
-    if (is_whole && (!span || is_inside(span, start_ns, end_ns)))
+        is_whole |= cut_is_inside(&part->ranges[i], start_ns, end_ns);
+    if (is_whole && (!span || cut_is_inside(span, start_ns, end_ns)))
         return;
     if ((int64_t)row[TACHO_STEP_TIME_phase + 1] != writer_string(cut->writer, "timed", 5))
         row[TACHO_STEP_TIME_phase + 1] = (uint64_t)writer_string(cut->writer, "settling", 8);
 }
 
-static void copy_row(struct passage *passage, const struct export_window *window)
+static void cut_copy_row(struct passage *passage, const struct export_window *window)
 {
     uint64_t row[EXPORT_COLUMNS_MAX + 1]; /* as struct row_<TABLE> is */
     uint64_t all = passage->count == 64 ? UINT64_MAX : (UINT64_C(1) << passage->count) - 1;
@@ -199,7 +199,7 @@ static void copy_row(struct passage *passage, const struct export_window *window
     }
     for (const struct chain_column *used = passage->used; used < passage->used + passage->used_count; used++)
         if (row[0] >> used->column & 1)
-            add_number(passage->cut, &passage->cut->used[used->chains], (int64_t)row[used->column + 1]);
+            cut_add_number(passage->cut, &passage->cut->used[used->chains], (int64_t)row[used->column + 1]);
     if (passage->to == TABLE_TACHO_STEP_TIME)
         settle_step(passage->cut, row);
     writer_append(passage->cut->writer, passage->to, row);
@@ -216,7 +216,7 @@ static int copy_rows(struct passage *passage, const struct export_options *part,
     while ((code = export_rows_next(rows, err)) == 1) {
         const struct export_window *window = export_window(rows);
         if (wants_row(passage, window))
-            copy_row(passage, window);
+            cut_copy_row(passage, window);
     }
     export_rows_close(rows);
     if (code != 0)
@@ -276,7 +276,7 @@ static int copy_table(struct cut *cut, const struct report_table *table, int of_
             qsort(numbers->values, numbers->count, sizeof *numbers->values, array_by_int64);
         passage.only = numbers;
     }
-    int whole = is_named(table->name, kept_whole, COUNT_OF(kept_whole));
+    int whole = cut_is_named(table->name, kept_whole, COUNT_OF(kept_whole));
     if (to != TABLE_NVTX_EVENTS || !is_cut)
         return copy_rows(&passage, whole ? &everything : cut->part, err);
     passage.event_type = NVTX_EVENTS_eventType;
@@ -308,7 +308,7 @@ static void write_detail(struct writer *writer, const struct export_options *par
     }
 }
 
-static int write_rows(struct cut *cut, struct cut_overview *overview, struct error *err)
+static int cut_write_rows(struct cut *cut, struct cut_overview *overview, struct error *err)
 {
     int code;
 
@@ -324,8 +324,8 @@ static int write_rows(struct cut *cut, struct cut_overview *overview, struct err
 }
 
 /* Writes one part, with an overview of the rest if there is one. Returns its size in *bytes. */
-static int write_part(struct report *report, const char *path, const struct export_options *part,
-                      struct cut_overview *overview, uint64_t *bytes, struct error *err)
+static int cut_write_part(struct report *report, const char *path, const struct export_options *part,
+                          struct cut_overview *overview, uint64_t *bytes, struct error *err)
 {
     struct cut cut = { .report = report, .part = part, .is_to_size = overview != NULL };
     const struct writer_options options = { .overwrite = 1, .level = LEVEL };
@@ -334,7 +334,7 @@ static int write_part(struct report *report, const char *path, const struct expo
 
     if ((code = writer_open(path, &options, &cut.writer, err)) != 0)
         return code;
-    code = write_rows(&cut, overview, err);
+    code = cut_write_rows(&cut, overview, err);
     for (size_t i = 0; i < CHAIN_TABLES; i++)
         free(cut.used[i].values);
     free(cut.strings);
@@ -349,7 +349,7 @@ static int write_part(struct report *report, const char *path, const struct expo
 /* ---- to a size ------------------------------------------------------------------------------------------------- */
 
 /* The requested ranges, clipped to the window. The caller frees them. */
-static struct report_span *narrow(const struct export_options *options, struct report_span window, size_t *count)
+static struct report_span *cut_narrow(const struct export_options *options, struct report_span window, size_t *count)
 {
     struct report_span *ranges = malloc((options->range_count + 1) * sizeof *ranges);
 
@@ -371,12 +371,12 @@ static int write_window(const char *path, struct cut_overview *overview, uint64_
     struct export_options part = *overview->part;
     static const struct report_span nothing = { INT64_MAX, INT64_MIN };
 
-    part.ranges = narrow(overview->part, overview->window, &part.range_count);
+    part.ranges = cut_narrow(overview->part, overview->window, &part.range_count);
     if (!part.ranges)
         return error_no_memory(err);
     if (part.range_count == 0)
         part.ranges[part.range_count++] = nothing;
-    int code = write_part(overview->report, path, &part, overview, bytes, err);
+    int code = cut_write_part(overview->report, path, &part, overview, bytes, err);
     free(part.ranges);
     return code;
 }
@@ -441,15 +441,15 @@ int cut_report(struct report *report, const char *path, const struct export_opti
     bytes = report_health(report).file_bytes;
     /* A whole report of twice the size cannot fit; the size of its file is enough for a first guess. */
     int is_too_large = is_all && options->max_bytes && bytes / 2 > most;
-    if (!is_too_large && (code = write_part(report, path, options, NULL, &bytes, err)) != 0)
+    if (!is_too_large && (code = cut_write_part(report, path, options, NULL, &bytes, err)) != 0)
         return code;
     return options->max_bytes && bytes > most ? cut_to(report, path, options, most, bytes, err) : 0;
 }
 
 /* ---- as an export ---------------------------------------------------------------------------------------------- */
 
-static int export_report(struct report *report, const char *path, const struct export_options *options,
-                         struct error *err)
+static int cut_export_report(struct report *report, const char *path, const struct export_options *options,
+                             struct error *err)
 {
     return cut_report(report, path, options, (struct cut_size){ 0, 100 }, err);
 }
@@ -460,5 +460,5 @@ const struct exporter export_tacho = {
     .extension = "part.tacho",
     .limits = 1,
     .needs_file = 1,
-    .export_report = export_report,
+    .export_report = cut_export_report,
 };

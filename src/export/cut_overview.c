@@ -19,7 +19,7 @@ enum { NAME, NAME_INSTEAD, KIND, FIRST_KEY, COLUMNS = FIRST_KEY + TABLE_KEYS };
 static const struct counted_table {
     const char *table, *as;
     const char *name, *name_instead; /* columns; NULL: none */
-    const char *kind;                /* a column that tells events of the row from others: see is_counted() */
+    const char *kind; /* a column that tells events of the row from others: see cut_overview_is_counted() */
     const char *keys[TABLE_KEYS];
 } counted_tables[] = {
 #define GPU_KEYS { "globalPid", "deviceId", "contextId", "streamId" }
@@ -35,26 +35,26 @@ static const struct counted_table {
 };
 enum { TABLES = COUNT_OF(counted_tables) };
 
-struct stretch {
+struct cut_overview_stretch {
     int64_t count, busy_ns, first_ns, longest_ns, name;
 };
 
-struct counting {
+struct cut_overview_counting {
     const struct cut_overview *overview;
     double stretch_ns;
-    struct keys rows;                       /* of the timeline: the table, and its keys */
-    struct stretch (*stretches)[STRETCHES]; /* owned; by row */
+    struct keys rows;                                    /* of the timeline: the table, and its keys */
+    struct cut_overview_stretch (*stretches)[STRETCHES]; /* owned; by row */
     size_t capacity;
 };
 
 /* ---- counting -------------------------------------------------------------------------------------------------- */
 
-static int64_t begin_of(const struct counting *counting, int stretch)
+static int64_t cut_overview_begin_of(const struct cut_overview_counting *counting, int stretch)
 {
     return saturating_add(counting->overview->all->from_ns, saturating_from_double(counting->stretch_ns * stretch));
 }
 
-static int stretch_at(const struct counting *counting, int64_t time_ns)
+static int stretch_at(const struct cut_overview_counting *counting, int64_t time_ns)
 {
     double at = ((double)time_ns - (double)counting->overview->all->from_ns) / counting->stretch_ns;
 
@@ -62,7 +62,8 @@ static int stretch_at(const struct counting *counting, int64_t time_ns)
 }
 
 /* The row's stretches; NULL when memory is short. */
-static struct stretch *row_of(struct counting *counting, const int64_t key[KEY_WIDTH])
+static struct cut_overview_stretch *cut_overview_row_of(struct cut_overview_counting *counting,
+                                                        const int64_t key[KEY_WIDTH])
 {
     uint32_t row = keys_add(&counting->rows, key);
 
@@ -72,13 +73,15 @@ static struct stretch *row_of(struct counting *counting, const int64_t key[KEY_W
     return counting->stretches[row];
 }
 
-static void count_event(struct counting *counting, struct stretch *row, int64_t start, int64_t end, int64_t name)
+static void cut_overview_count_event(struct cut_overview_counting *counting, struct cut_overview_stretch *row,
+                                     int64_t start, int64_t end, int64_t name)
 {
     int first = stretch_at(counting, start), last = stretch_at(counting, end);
 
     row[first].count++;
     for (int i = first; i <= last; i++) {
-        int64_t from = i == first ? start : begin_of(counting, i), to = i == last ? end : begin_of(counting, i + 1);
+        int64_t from = i == first ? start : cut_overview_begin_of(counting, i),
+                to = i == last ? end : cut_overview_begin_of(counting, i + 1);
         if (row[i].busy_ns == 0 || from < row[i].first_ns)
             row[i].first_ns = from;
         row[i].busy_ns = saturating_add(row[i].busy_ns, to > from ? saturating_duration(from, to) : 1);
@@ -90,7 +93,7 @@ static void count_event(struct counting *counting, struct stretch *row, int64_t 
 }
 
 /* Of NVTX only ranges count, of PyTorch only operators on a thread. */
-static int is_counted(const struct counted_table *table, const struct export_window *window)
+static int cut_overview_is_counted(const struct counted_table *table, const struct export_window *window)
 {
     int has_kind = !(window->null_masks[window->at] >> KIND & 1);
     int64_t kind = window->values[KIND][window->at];
@@ -100,14 +103,15 @@ static int is_counted(const struct counted_table *table, const struct export_win
     return strcmp(table->kind, "deviceId") == 0 ? !has_kind : nvtx_is_range(kind);
 }
 
-static int64_t value_or(const struct export_window *window, int column, int64_t otherwise)
+static int64_t cut_overview_value_or(const struct export_window *window, int column, int64_t otherwise)
 {
     return window->null_masks[window->at] >> column & 1 ? otherwise : window->values[column][window->at];
 }
 
 enum { START = COLUMNS, END, ALL_COLUMNS };
 
-static int count_rows(struct counting *counting, size_t number, struct export_rows *rows, struct error *err)
+static int cut_overview_count_rows(struct cut_overview_counting *counting, size_t number, struct export_rows *rows,
+                                   struct error *err)
 {
     const struct counted_table *table = &counted_tables[number];
     const struct report_span *window = &counting->overview->window;
@@ -115,23 +119,25 @@ static int count_rows(struct counting *counting, size_t number, struct export_ro
 
     while ((code = export_rows_next(rows, err)) == 1) {
         const struct export_window *at = export_window(rows);
-        int64_t start = value_or(at, START, 0), end = value_or(at, END, start), key[KEY_WIDTH] = { (int64_t)number };
-        if (!is_counted(table, at) || (start <= window->to_ns && end >= window->from_ns))
+        int64_t start = cut_overview_value_or(at, START, 0), end = cut_overview_value_or(at, END, start),
+                key[KEY_WIDTH] = { (int64_t)number };
+        if (!cut_overview_is_counted(table, at) || (start <= window->to_ns && end >= window->from_ns))
             continue;
         for (size_t t = 0; t < number; t++) /* rows that several tables share are the first one's */
             if (key[0] == (int64_t)number && strcmp(counted_tables[t].as, table->as) == 0)
                 key[0] = (int64_t)t;
         for (int k = 0; k < TABLE_KEYS; k++)
-            key[k + 1] = value_or(at, FIRST_KEY + k, NO_NUMBER);
-        struct stretch *row = row_of(counting, key);
+            key[k + 1] = cut_overview_value_or(at, FIRST_KEY + k, NO_NUMBER);
+        struct cut_overview_stretch *row = cut_overview_row_of(counting, key);
         if (!row)
             return error_no_memory(err);
-        count_event(counting, row, start, end > start ? end : start, value_or(at, NAME, value_or(at, NAME_INSTEAD, 0)));
+        cut_overview_count_event(counting, row, start, end > start ? end : start,
+                                 cut_overview_value_or(at, NAME, cut_overview_value_or(at, NAME_INSTEAD, 0)));
     }
     return code;
 }
 
-static int count_table(struct counting *counting, size_t number, struct error *err)
+static int cut_overview_count_table(struct cut_overview_counting *counting, size_t number, struct error *err)
 {
     const struct cut_overview *overview = counting->overview;
     const struct counted_table *counted = &counted_tables[number];
@@ -155,14 +161,14 @@ static int count_table(struct counting *counting, size_t number, struct error *e
         columns[c] = names[c] ? report_column(table, names[c]) : -1;
     if ((code = export_rows_open(overview->report, table, columns, ALL_COLUMNS, overview->part, 0, &rows, err)) != 0)
         return code;
-    code = count_rows(counting, number, rows, err);
+    code = cut_overview_count_rows(counting, number, rows, err);
     export_rows_close(rows);
     return code;
 }
 
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 
-static size_t rows_needed(const struct counting *counting, int together)
+static size_t rows_needed(const struct cut_overview_counting *counting, int together)
 {
     size_t needed = 0;
 
@@ -177,12 +183,13 @@ static size_t rows_needed(const struct counting *counting, int together)
 }
 
 /* Joins several stretches to one, which is busy for at most its length. */
-static struct stretch join(const struct stretch *stretches, int together, int64_t length_ns)
+static struct cut_overview_stretch cut_overview_join(const struct cut_overview_stretch *stretches, int together,
+                                                     int64_t length_ns)
 {
-    struct stretch all = { 0 };
+    struct cut_overview_stretch all = { 0 };
 
     for (int i = 0; i < together; i++) {
-        const struct stretch *one = &stretches[i];
+        const struct cut_overview_stretch *one = &stretches[i];
         if (one->busy_ns == 0)
             continue;
         if (all.busy_ns == 0)
@@ -198,8 +205,8 @@ static struct stretch join(const struct stretch *stretches, int together, int64_
     return all;
 }
 
-static void write_stretch(const struct counting *counting, const int64_t key[KEY_WIDTH], const struct stretch *stretch,
-                          int64_t limit_ns, int64_t length_ns)
+static void write_stretch(const struct cut_overview_counting *counting, const int64_t key[KEY_WIDTH],
+                          const struct cut_overview_stretch *stretch, int64_t limit_ns, int64_t length_ns)
 {
     struct writer *writer = counting->overview->writer;
     const struct counted_table *table = &counted_tables[key[0]];
@@ -230,15 +237,15 @@ static void write_stretch(const struct counting *counting, const int64_t key[KEY
     writer_append(writer, TABLE_TACHO_OVERVIEW, &row);
 }
 
-static void write_rows(const struct counting *counting, int together)
+static void cut_overview_write_rows(const struct cut_overview_counting *counting, int together)
 {
     const struct report_span *window = &counting->overview->window;
     int64_t length = saturating_from_double(counting->stretch_ns * together);
 
     for (uint32_t row = 0; row < counting->rows.count; row++)
         for (int i = 0; i < STRETCHES; i += together) {
-            struct stretch all = join(counting->stretches[row] + i, together, length);
-            int64_t limit = begin_of(counting, i + together);
+            struct cut_overview_stretch all = cut_overview_join(counting->stretches[row] + i, together, length);
+            int64_t limit = cut_overview_begin_of(counting, i + together);
             if (all.first_ns < window->from_ns && limit > window->from_ns)
                 limit = window->from_ns;
             if (all.busy_ns)
@@ -248,17 +255,17 @@ static void write_rows(const struct counting *counting, int together)
 
 int cut_overview_write(const struct cut_overview *overview, struct error *err)
 {
-    struct counting counting = { .overview = overview, .rows.width = KEY_WIDTH };
+    struct cut_overview_counting counting = { .overview = overview, .rows.width = KEY_WIDTH };
     int code = 0, together = 1;
 
     counting.stretch_ns = ((double)overview->all->to_ns - (double)overview->all->from_ns + 1) / STRETCHES;
     for (size_t i = 0; i < TABLES; i++)
-        if ((code = count_table(&counting, i, err)) != 0)
+        if ((code = cut_overview_count_table(&counting, i, err)) != 0)
             goto done;
     while (together < STRETCHES && rows_needed(&counting, together) > overview->most_rows)
         together *= 2;
     if (rows_needed(&counting, together) <= overview->most_rows)
-        write_rows(&counting, together);
+        cut_overview_write_rows(&counting, together);
 done:
     keys_free(&counting.rows);
     free(counting.stretches);

@@ -10,8 +10,8 @@
 #define GOOD_ENOUGH 0.75 /* of the best, for the middle */
 #define PLACES 256       /* windows that are compared, from the first to the last */
 
-static int counts(const struct report_table *table, const struct export_options *options, const char *const *kept_whole,
-                  size_t kept_count)
+static int cut_window_counts(const struct report_table *table, const struct export_options *options,
+                             const char *const *kept_whole, size_t kept_count)
 {
     for (size_t i = 0; i < kept_count; i++)
         if (strcmp(kept_whole[i], table->name) == 0)
@@ -25,7 +25,7 @@ static double bin_of(const struct cut_density *density, int64_t time_ns)
            ((double)density->to_ns - (double)density->from_ns + 1);
 }
 
-static void spread(struct cut_density *density, struct report_chunk chunk, double bytes)
+static void cut_window_spread(struct cut_density *density, struct report_chunk chunk, double bytes)
 {
     double from = bin_of(density, chunk.first_ns), to = bin_of(density, chunk.last_ns);
 
@@ -88,8 +88,8 @@ static void leave_ranges(struct cut_density *density, const struct export_option
 
 /* ---- work ------------------------------------------------------------------------------------------------------ */
 
-static int count_work(struct cut_density *density, struct report *report, const char *name,
-                      const struct export_options *options, int *found, struct error *err)
+static int cut_window_count_work(struct cut_density *density, struct report *report, const char *name,
+                                 const struct export_options *options, int *found, struct error *err)
 {
     const struct report_table *table = report_table(report, name);
     struct export_rows *rows;
@@ -113,8 +113,8 @@ static int count_work(struct cut_density *density, struct report *report, const 
 
 /* Counts the events of the first kind that has any. Without one, the square of the bytes stands for work: dense parts
  * count more than in proportion. */
-static int find_work(struct cut_density *density, struct report *report, const struct export_options *options,
-                     struct error *err)
+static int cut_window_find_work(struct cut_density *density, struct report *report,
+                                const struct export_options *options, struct error *err)
 {
     static const struct {
         const char *where, *tables[4];
@@ -127,7 +127,7 @@ static int find_work(struct cut_density *density, struct report *report, const s
 
     for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
         for (int i = 0; kinds[kind].tables[i]; i++)
-            if ((code = count_work(density, report, kinds[kind].tables[i], options, &found, err)) != 0)
+            if ((code = cut_window_count_work(density, report, kinds[kind].tables[i], options, &found, err)) != 0)
                 return code;
         if (found) {
             density->where = kinds[kind].where;
@@ -146,7 +146,7 @@ int cut_density(struct cut_density *density, struct report *report, const struct
     *density = (struct cut_density){ .from_ns = INT64_MAX, .to_ns = INT64_MIN };
     for (size_t i = 0; i < report_table_count(report); i++) {
         const struct report_table *table = report_table_at(report, i);
-        if (!counts(table, options, kept_whole, kept_count))
+        if (!cut_window_counts(table, options, kept_whole, kept_count))
             continue;
         density->from_ns = table->first_ns < density->from_ns ? table->first_ns : density->from_ns;
         density->to_ns = table->last_ns > density->to_ns ? table->last_ns : density->to_ns;
@@ -154,16 +154,17 @@ int cut_density(struct cut_density *density, struct report *report, const struct
     clip_to_part(density, options);
     for (size_t i = 0; density->from_ns <= density->to_ns && i < report_table_count(report); i++) {
         const struct report_table *table = report_table_at(report, i);
-        if (!counts(table, options, kept_whole, kept_count))
+        if (!cut_window_counts(table, options, kept_whole, kept_count))
             continue;
         for (size_t c = 0; c < report_chunk_count(table); c++) {
             struct report_chunk chunk = report_chunk_at(table, c);
             if (chunk.first_ns <= chunk.last_ns)
-                spread(density, chunk, (double)table->packed_bytes * (double)chunk.rows / (double)table->rows);
+                cut_window_spread(density, chunk,
+                                  (double)table->packed_bytes * (double)chunk.rows / (double)table->rows);
         }
     }
     leave_ranges(density, options);
-    return density->total > 0 ? find_work(density, report, options, err)
+    return density->total > 0 ? cut_window_find_work(density, report, options, err)
                               : error_set(err, ERR_NO_DATA, "cannot reach that size: the report has no events to omit");
 }
 
@@ -202,7 +203,7 @@ static double bytes_before(const struct cut_density *density, int bin)
 }
 
 /* The time of these bytes, with `before` bytes before them. */
-static struct report_span span_of(const struct cut_density *density, double before, double bytes)
+static struct report_span cut_window_span_of(const struct cut_density *density, double before, double bytes)
 {
     return (struct report_span){ time_at(density, before), time_at(density, before + bytes) };
 }
@@ -227,11 +228,12 @@ static double place_at_peak(const struct cut_density *density, double bytes)
 struct report_span cut_window(const struct cut_density *density, double share)
 {
     double bytes = density->total * (share < 1 ? share : 1), rest = density->total - bytes, best_worth = -1;
-    struct report_span middle = span_of(density, rest / 2, bytes), best = middle;
+    struct report_span middle = cut_window_span_of(density, rest / 2, bytes), best = middle;
 
     for (int i = 0; i <= PLACES + 1; i++) {
-        struct report_span span = span_of(density, i <= PLACES ? rest * i / PLACES : place_at_peak(density, bytes),
-                                          bytes);
+        struct report_span span = cut_window_span_of(density,
+                                                     i <= PLACES ? rest * i / PLACES : place_at_peak(density, bytes),
+                                                     bytes);
         double this_worth = worth(density, span);
         if (this_worth > best_worth) {
             best_worth = this_worth;

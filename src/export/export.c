@@ -103,7 +103,7 @@ restore_mask:
 }
 
 /* Lets an error name the file that was asked for in place of the unfinished one, and say what to do. */
-static int explain(struct error *err, int code, const char *unfinished, const char *path)
+static int export_explain(struct error *err, int code, const char *unfinished, const char *path)
 {
     const char *advice = code == ERR_NO_SPACE ? "; free space, or write elsewhere with -o FILE" : "";
 
@@ -133,7 +133,7 @@ static int export_aside(const struct exporter *exporter, struct report *report, 
     if ((code = write_unfinished(exporter, report, unfinished, path, options, old, err)) == 0)
         code = move_into_place(unfinished, path, ending, overwrite, err);
     if (code != 0) {
-        code = explain(err, code, unfinished, path);
+        code = export_explain(err, code, unfinished, path);
         remove_output(unfinished, ending);
     }
     rmdir(folder);

@@ -91,7 +91,7 @@ int export_wants_time(const struct export_options *options, int64_t start_ns, in
 }
 
 /* The begin of the capture in UTC. */
-static int read_begin(struct report *report, int64_t *out, struct error *err)
+static int export_options_read_begin(struct report *report, int64_t *out, struct error *err)
 {
     static const char *const names[] = { "utcEpochNs", NULL };
     struct row_cursor rows;
@@ -115,7 +115,7 @@ int export_shift(const struct export_options *options, struct report *report, in
     *out = options->shift_ns;
     if (!options->normalize)
         return 0;
-    if ((code = read_begin(report, &begin_ns, err)) != 0)
+    if ((code = export_options_read_begin(report, &begin_ns, err)) != 0)
         return code;
     *out = saturating_add(*out, begin_ns);
     return 0;

@@ -17,15 +17,15 @@
 #define AHEAD_ROWS 65536 /* a smaller table is not worth a thread */
 
 /* Consecutive rows of a window that could be read. */
-struct run {
+struct export_rows_run {
     size_t first, count;
 };
 
-struct window {
+struct export_rows_window {
     struct export_window view;
-    struct run *runs;      /* owned */
+    struct export_rows_run *runs; /* owned */
     size_t run_count, run_capacity;
-    uint64_t first, count; /* rows of the table */
+    uint64_t first, count;        /* rows of the table */
     int filled;
     int code;
     struct error err;
@@ -41,7 +41,7 @@ struct export_rows {
     struct last_rows last;
     int start, end;                                         /* columns of its times, or -1 */
     int of_thread, of_process, correlation, device, stream; /* columns for the filter, or -1 */
-    struct window windows[2];
+    struct export_rows_window windows[2];
     uint64_t window_rows;
     uint64_t read;                                          /* windows that the caller has been given */
     size_t run, at;
@@ -54,22 +54,22 @@ struct export_rows {
 
 /* ---- filling --------------------------------------------------------------------------------------------------- */
 
-struct filling {
+struct export_rows_filling {
     struct export_rows *rows;
-    struct window *window;
+    struct export_rows_window *window;
 };
 
 /* A column that the file lacks (-1) is not a time. */
-static int is_time(const struct export_rows *rows, size_t c)
+static int export_rows_is_time(const struct export_rows *rows, size_t c)
 {
     return rows->columns[c] >= 0 && rows->table->columns[rows->columns[c]].type == COLUMN_TIME;
 }
 
-static void copy_column(const struct export_rows *rows, struct window *window, const struct report_block *block,
-                        size_t c, size_t from, size_t to, size_t count)
+static void export_rows_copy_column(const struct export_rows *rows, struct export_rows_window *window,
+                                    const struct report_block *block, size_t c, size_t from, size_t to, size_t count)
 {
     int64_t *out = window->view.values[c] + to;
-    int64_t shift = is_time(rows, c) ? rows->shift_ns : 0;
+    int64_t shift = export_rows_is_time(rows, c) ? rows->shift_ns : 0;
 
     memcpy(out, block->values[c] + from, count * sizeof *out);
     for (size_t i = 0; shift && i < count; i++)
@@ -79,7 +79,7 @@ static void copy_column(const struct export_rows *rows, struct window *window, c
             window->view.null_masks[to + i] |= (uint64_t)block_is_null(block, c, from + i) << c;
 }
 
-static int add_run(struct export_rows *rows, struct window *window, struct run run)
+static int export_rows_add_run(struct export_rows *rows, struct export_rows_window *window, struct export_rows_run run)
 {
     int code = 0;
 
@@ -92,11 +92,11 @@ static int add_run(struct export_rows *rows, struct window *window, struct run r
     return code;
 }
 
-static int take_block(void *context, int worker, const struct report_block *block)
+static int export_rows_take_block(void *context, int worker, const struct report_block *block)
 {
-    const struct filling *filling = context;
+    const struct export_rows_filling *filling = context;
     struct export_rows *rows = filling->rows;
-    struct window *window = filling->window;
+    struct export_rows_window *window = filling->window;
     uint64_t begin = block->first_row > window->first ? block->first_row : window->first;
     uint64_t end = block->first_row + block->rows;
 
@@ -107,29 +107,29 @@ static int take_block(void *context, int worker, const struct report_block *bloc
            count = (size_t)(end - begin);
     memset(window->view.null_masks + to, 0, count * sizeof *window->view.null_masks);
     for (size_t c = 0; c < rows->column_count; c++)
-        copy_column(rows, window, block, c, from, to, count);
-    return add_run(rows, window, (struct run){ to, count });
+        export_rows_copy_column(rows, window, block, c, from, to, count);
+    return export_rows_add_run(rows, window, (struct export_rows_run){ to, count });
 }
 
-static int by_first(const void *a, const void *b)
+static int export_rows_by_first(const void *a, const void *b)
 {
-    const struct run *x = a, *y = b;
+    const struct export_rows_run *x = a, *y = b;
 
     return (x->first > y->first) - (x->first < y->first);
 }
 
-static void fill(struct export_rows *rows, struct window *window, uint64_t number)
+static void export_rows_fill(struct export_rows *rows, struct export_rows_window *window, uint64_t number)
 {
-    struct filling filling = { rows, window };
+    struct export_rows_filling filling = { rows, window };
 
     window->first = window->view.first = number * rows->window_rows;
     window->count = rows->table->rows - window->first < rows->window_rows ? rows->table->rows - window->first
                                                                           : rows->window_rows;
     window->run_count = 0;
     window->code = report_scan_rows(rows->report, rows->table, rows->columns, rows->column_count, window->first,
-                                    window->count, take_block, &filling, &window->err);
+                                    window->count, export_rows_take_block, &filling, &window->err);
     if (window->run_count)
-        qsort(window->runs, window->run_count, sizeof *window->runs, by_first);
+        qsort(window->runs, window->run_count, sizeof *window->runs, export_rows_by_first);
 }
 
 static uint64_t window_count(const struct export_rows *rows)
@@ -142,7 +142,7 @@ static void *fill_ahead(void *argument)
     struct export_rows *rows = argument;
 
     for (uint64_t number = 0; number < window_count(rows); number++) {
-        struct window *window = &rows->windows[number % 2];
+        struct export_rows_window *window = &rows->windows[number % 2];
         pthread_mutex_lock(&rows->lock);
         while (window->filled && !rows->stop)
             pthread_cond_wait(&rows->changed, &rows->lock);
@@ -150,7 +150,7 @@ static void *fill_ahead(void *argument)
         pthread_mutex_unlock(&rows->lock);
         if (stop)
             break;
-        fill(rows, window, number);
+        export_rows_fill(rows, window, number);
         pthread_mutex_lock(&rows->lock);
         window->filled = 1;
         pthread_cond_broadcast(&rows->changed);
@@ -164,7 +164,7 @@ static void *fill_ahead(void *argument)
 /* Returns the window that was read to the thread and goes to the next: 1, or 0 when there is none. */
 static int next_window(struct export_rows *rows)
 {
-    struct window *old = &rows->windows[(rows->read + 1) % 2], *window = &rows->windows[rows->read % 2];
+    struct export_rows_window *old = &rows->windows[(rows->read + 1) % 2], *window = &rows->windows[rows->read % 2];
 
     if (rows->read == window_count(rows))
         return 0;
@@ -177,13 +177,13 @@ static int next_window(struct export_rows *rows)
             pthread_cond_wait(&rows->changed, &rows->lock);
         pthread_mutex_unlock(&rows->lock);
     } else
-        fill(rows, window, rows->read);
+        export_rows_fill(rows, window, rows->read);
     rows->read++;
     rows->run = rows->at = 0;
     return 1;
 }
 
-static int64_t value_or(const struct export_window *view, int column, int64_t fallback)
+static int64_t export_rows_value_or(const struct export_window *view, int column, int64_t fallback)
 {
     return column < 0 || view->null_masks[view->at] >> column & 1 ? fallback : view->values[column][view->at];
 }
@@ -194,16 +194,16 @@ static int in_filter(const struct export_rows *rows, const struct export_window 
     const struct filter *filter = rows->options->filter;
 
     if (filter && rows->of_thread >= 0)
-        return filter_thread(filter, value_or(view, rows->of_thread, 0), start, end);
+        return filter_thread(filter, export_rows_value_or(view, rows->of_thread, 0), start, end);
     if (!filter || rows->of_process < 0 || rows->correlation < 0)
         return 1;
-    return filter_gpu(filter,
-                      &(struct filter_gpu_work){ start, end, value_or(view, rows->of_process, 0),
-                                                 value_or(view, rows->correlation, NO_CORRELATION),
-                                                 value_or(view, rows->device, -1), value_or(view, rows->stream, -1) });
+    return filter_gpu(filter, &(struct filter_gpu_work){ start, end, export_rows_value_or(view, rows->of_process, 0),
+                                                         export_rows_value_or(view, rows->correlation, NO_CORRELATION),
+                                                         export_rows_value_or(view, rows->device, -1),
+                                                         export_rows_value_or(view, rows->stream, -1) });
 }
 
-static int in_ranges(const struct export_rows *rows, const struct export_window *view)
+static int export_rows_in_ranges(const struct export_rows *rows, const struct export_window *view)
 {
     if ((rows->options->range_count == 0 && !rows->options->filter) || rows->start < 0)
         return 1;
@@ -223,7 +223,7 @@ const struct export_window *export_window(const struct export_rows *rows)
 int export_rows_next(struct export_rows *rows, struct error *err)
 {
     for (;;) {
-        struct window *window = &rows->windows[(rows->read + 1) % 2];
+        struct export_rows_window *window = &rows->windows[(rows->read + 1) % 2];
         if (rows->read == 0 || rows->run == window->run_count) {
             if (!next_window(rows))
                 return 0;
@@ -234,20 +234,21 @@ int export_rows_next(struct export_rows *rows, struct error *err)
             }
             continue;
         }
-        const struct run *run = &window->runs[rows->run];
+        const struct export_rows_run *run = &window->runs[rows->run];
         window->view.at = run->first + rows->at;
         if (++rows->at == run->count) {
             rows->at = 0;
             rows->run++;
         }
-        if (in_ranges(rows, &window->view) && !last_rows_is_replaced(&rows->last, window->first + window->view.at))
+        if (export_rows_in_ranges(rows, &window->view) &&
+            !last_rows_is_replaced(&rows->last, window->first + window->view.at))
             return 1;
     }
 }
 
 /* ---- opening and closing --------------------------------------------------------------------------------------- */
 
-static int make_window(const struct export_rows *rows, struct window *window)
+static int make_window(const struct export_rows *rows, struct export_rows_window *window)
 {
     window->view.null_masks = malloc(rows->window_rows * sizeof *window->view.null_masks);
     int made = window->view.null_masks != NULL;
@@ -260,7 +261,7 @@ static void find_times(struct export_rows *rows)
 {
     rows->start = rows->end = -1;
     for (size_t c = 0; c < rows->column_count; c++) {
-        if (!is_time(rows, c))
+        if (!export_rows_is_time(rows, c))
             continue;
         if (rows->start < 0)
             rows->start = (int)c;
@@ -269,7 +270,7 @@ static void find_times(struct export_rows *rows)
     }
 }
 
-static void find_places(struct export_rows *rows)
+static void export_rows_find_places(struct export_rows *rows)
 {
     const struct {
         const char *name;
@@ -308,7 +309,7 @@ int export_rows_open(struct report *report, const struct report_table *table, co
     pthread_mutex_init(&rows->lock, NULL);
     pthread_cond_init(&rows->changed, NULL);
     find_times(rows);
-    find_places(rows);
+    export_rows_find_places(rows);
     if ((code = last_rows_find(report, table, &rows->last, err)) != 0)
         goto close_rows;
     if ((!make_window(rows, &rows->windows[0]) || !make_window(rows, &rows->windows[1])) &&

@@ -33,7 +33,7 @@ struct html {
 
 /* ---- the page -------------------------------------------------------------------------------------------------- */
 
-static int name_file(const struct html *html, const char *name, char path[4096], struct error *err)
+static int html_export_name_file(const struct html *html, const char *name, char path[4096], struct error *err)
 {
     const char *folder = html->options->page_folder ? html->options->page_folder : "";
 
@@ -50,7 +50,7 @@ static int name_file(const struct html *html, const char *name, char path[4096],
 static int read_page_file(const struct html *html, const char *name, struct text *out, struct error *err)
 {
     char path[4096], part[65536];
-    int code = name_file(html, name, path, err);
+    int code = html_export_name_file(html, name, path, err);
     size_t length;
 
     if (code != 0)
@@ -64,7 +64,7 @@ static int read_page_file(const struct html *html, const char *name, struct text
     return text_failed(out) ? error_no_memory(err) : 0;
 }
 
-static int read_page(struct html *html, struct error *err)
+static int html_export_read_page(struct html *html, struct error *err)
 {
     const struct {
         const char *name;
@@ -81,7 +81,7 @@ static int read_page(struct html *html, struct error *err)
     for (size_t i = 0; i < COUNT_OF(files); i++)
         if ((code = read_page_file(html, files[i].name, files[i].out, err)) != 0)
             return code;
-    if ((code = name_file(html, "tacho.wasm.gz", html->wasm_path, err)) != 0)
+    if ((code = html_export_name_file(html, "tacho.wasm.gz", html->wasm_path, err)) != 0)
         return code;
     if (stat(html->wasm_path, &status) != 0)
         return error_set_errno(err, "cannot read '%s'", html->wasm_path);
@@ -110,7 +110,7 @@ static void add_base64(struct text *out, const unsigned char *bytes, size_t leng
 }
 
 /* A file as base64, written as it is read. */
-static int put_file(struct html *html, const char *path, struct error *err)
+static int html_export_put_file(struct html *html, const char *path, struct error *err)
 {
     unsigned char *part = NULL;
     FILE *file = fopen(path, "rbe");
@@ -135,7 +135,7 @@ done:
 }
 
 /* Escapes a text for an attribute or the content of an element. */
-static void add_escaped(struct text *out, const char *bytes)
+static void html_export_add_escaped(struct text *out, const char *bytes)
 {
     for (; *bytes; bytes++) {
         const char *special = strchr("<>&\"'", *bytes);
@@ -207,11 +207,11 @@ static int put_data(struct html *html, const char *id, const char *name, const c
     begin_data(html, id);
     if (name) {
         text_add(&html->text, " data-name=\"");
-        add_escaped(&html->text, name);
+        html_export_add_escaped(&html->text, name);
         text_add_char(&html->text, '"');
     }
     text_add_char(&html->text, '>');
-    if ((code = put_file(html, path, err)) != 0)
+    if ((code = html_export_put_file(html, path, err)) != 0)
         return code;
     text_add(&html->text, "</script>\n");
     return 0;
@@ -220,13 +220,13 @@ static int put_data(struct html *html, const char *id, const char *name, const c
 /* ---- the whole ------------------------------------------------------------------------------------------------- */
 
 /* An element of index.html: the offset of its "<", and the one behind its ">" or its closing tag. */
-struct place {
+struct html_export_place {
     size_t from, to;
 };
 
 /* The element that begins with `tag` and names `file`. */
 static int find_element(const struct text *index, const char *tag, const char *file, const char *closing,
-                        struct place *out)
+                        struct html_export_place *out)
 {
     const char *text = text_string(index);
 
@@ -237,7 +237,7 @@ static int find_element(const struct text *index, const char *tag, const char *f
         const char *close = *closing ? strstr(end, closing) : end + 1;
         if (!close)
             continue;
-        *out = (struct place){ (size_t)(at - text), (size_t)(close - text) + strlen(closing) };
+        *out = (struct html_export_place){ (size_t)(at - text), (size_t)(close - text) + strlen(closing) };
         return 1;
     }
     return 0;
@@ -248,7 +248,7 @@ static int put_page(void *context, struct outfile *output, struct error *err)
     struct html *html = context;
     const char *index = text_string(&html->index), *head = strstr(index, "<head>");
     const char *name = html->options->name ? html->options->name : "report.tacho";
-    struct place style, script;
+    struct html_export_place style, script;
     int code;
 
     html->output = output;
@@ -276,15 +276,15 @@ static int put_page(void *context, struct outfile *output, struct error *err)
     return outfile_put(html->output, &html->text, 1, err);
 }
 
-static int export_report(struct report *report, const char *path, const struct export_options *options,
-                         struct error *err)
+static int html_export_report(struct report *report, const char *path, const struct export_options *options,
+                              struct error *err)
 {
     struct html html = { .options = options };
     struct cut_size size = { .scale_percent = BASE64_PERCENT };
     char *report_path;
     int code;
 
-    if ((code = read_page(&html, err)) != 0)
+    if ((code = html_export_read_page(&html, err)) != 0)
         goto free_page;
     if (asprintf(&report_path, "%s.tacho", path) < 0 && (code = error_no_memory(err)) != 0)
         goto free_page;
@@ -311,5 +311,5 @@ const struct exporter export_html = {
     .extension = "html",
     .limits = 1,
     .needs_file = 1,
-    .export_report = export_report,
+    .export_report = html_export_report,
 };

@@ -12,11 +12,11 @@ enum { DEEPEST = 64 };
 
 /* ---- checking -------------------------------------------------------------------------------------------------- */
 
-struct check {
+struct json_check_state {
     const unsigned char *at, *end;
 };
 
-static int is_next(struct check *check, char c)
+static int json_check_is_next(struct json_check_state *check, char c)
 {
     if (check->at == check->end || *check->at != (unsigned char)c)
         return 0;
@@ -24,7 +24,7 @@ static int is_next(struct check *check, char c)
     return 1;
 }
 
-static void skip_space(struct check *check)
+static void skip_space(struct json_check_state *check)
 {
     while (check->at < check->end &&
            (*check->at == ' ' || *check->at == '\n' || *check->at == '\t' || *check->at == '\r'))
@@ -37,7 +37,7 @@ static int is_hex(unsigned char c)
 }
 
 /* Behind a backslash. */
-static int is_escape(struct check *check)
+static int is_escape(struct json_check_state *check)
 {
     if (check->at == check->end)
         return 0;
@@ -50,9 +50,9 @@ static int is_escape(struct check *check)
     return 1;
 }
 
-static int is_string(struct check *check)
+static int json_check_is_string(struct json_check_state *check)
 {
-    if (!is_next(check, '"'))
+    if (!json_check_is_next(check, '"'))
         return 0;
     while (check->at < check->end) {
         unsigned char c = *check->at;
@@ -73,7 +73,7 @@ static int is_string(struct check *check)
     return 0;
 }
 
-static size_t skip_digits(struct check *check)
+static size_t skip_digits(struct json_check_state *check)
 {
     const unsigned char *first = check->at;
 
@@ -82,21 +82,21 @@ static size_t skip_digits(struct check *check)
     return (size_t)(check->at - first);
 }
 
-static int is_number(struct check *check)
+static int json_check_is_number(struct json_check_state *check)
 {
-    is_next(check, '-');
-    if (!is_next(check, '0') && !skip_digits(check))
+    json_check_is_next(check, '-');
+    if (!json_check_is_next(check, '0') && !skip_digits(check))
         return 0;
-    if (is_next(check, '.') && !skip_digits(check))
+    if (json_check_is_next(check, '.') && !skip_digits(check))
         return 0;
-    if (!is_next(check, 'e') && !is_next(check, 'E'))
+    if (!json_check_is_next(check, 'e') && !json_check_is_next(check, 'E'))
         return 1;
-    if (!is_next(check, '-'))
-        is_next(check, '+');
+    if (!json_check_is_next(check, '-'))
+        json_check_is_next(check, '+');
     return skip_digits(check) > 0;
 }
 
-static int is_word(struct check *check, const char *word)
+static int json_check_is_word(struct json_check_state *check, const char *word)
 {
     size_t length = strlen(word);
 
@@ -106,24 +106,24 @@ static int is_word(struct check *check, const char *word)
     return 1;
 }
 
-static int is_value(struct check *check, int depth);
+static int is_value(struct json_check_state *check, int depth);
 
 /* Members up to a closing brace, or up to the end. */
-static int are_members(struct check *check, int depth, int to_brace)
+static int are_members(struct json_check_state *check, int depth, int to_brace)
 {
     do {
         skip_space(check);
-        if (!is_string(check))
+        if (!json_check_is_string(check))
             return 0;
         skip_space(check);
-        if (!is_next(check, ':') || !is_value(check, depth))
+        if (!json_check_is_next(check, ':') || !is_value(check, depth))
             return 0;
-    } while (is_next(check, ','));
-    return to_brace ? is_next(check, '}') : check->at == check->end;
+    } while (json_check_is_next(check, ','));
+    return to_brace ? json_check_is_next(check, '}') : check->at == check->end;
 }
 
 /* With the space around it. */
-static int is_value(struct check *check, int depth)
+static int is_value(struct json_check_state *check, int depth)
 {
     int is_good;
 
@@ -131,24 +131,26 @@ static int is_value(struct check *check, int depth)
     if (check->at == check->end || depth > DEEPEST)
         return 0;
     switch (*check->at) {
-    case '"': is_good = is_string(check); break;
+    case '"': is_good = json_check_is_string(check); break;
     case '{':
         check->at++;
         skip_space(check);
-        is_good = is_next(check, '}') || are_members(check, depth + 1, 1);
+        is_good = json_check_is_next(check, '}') || are_members(check, depth + 1, 1);
         break;
     case '[':
         check->at++;
         skip_space(check);
-        if (is_next(check, ']')) {
+        if (json_check_is_next(check, ']')) {
             is_good = 1;
             break;
         }
-        while ((is_good = is_value(check, depth + 1)) && is_next(check, ','))
+        while ((is_good = is_value(check, depth + 1)) && json_check_is_next(check, ','))
             ;
-        is_good = is_good && is_next(check, ']');
+        is_good = is_good && json_check_is_next(check, ']');
         break;
-    default: is_good = is_word(check, "true") || is_word(check, "false") || is_word(check, "null") || is_number(check);
+    default:
+        is_good = json_check_is_word(check, "true") || json_check_is_word(check, "false") ||
+                  json_check_is_word(check, "null") || json_check_is_number(check);
     }
     skip_space(check);
     return is_good;
@@ -156,14 +158,14 @@ static int is_value(struct check *check, int depth)
 
 int json_is_value(const char *bytes, size_t length)
 {
-    struct check check = { (const unsigned char *)bytes, (const unsigned char *)bytes + length };
+    struct json_check_state check = { (const unsigned char *)bytes, (const unsigned char *)bytes + length };
 
     return is_value(&check, 0) && check.at == check.end;
 }
 
 int json_is_members(const char *bytes, size_t length)
 {
-    struct check check = { (const unsigned char *)bytes, (const unsigned char *)bytes + length };
+    struct json_check_state check = { (const unsigned char *)bytes, (const unsigned char *)bytes + length };
 
     return are_members(&check, 0, 0);
 }

@@ -25,7 +25,7 @@ struct keyed_rows {
 };
 
 /* Looks up the columns of a list as SQL has it: "globalPid, image". Returns their number. */
-static size_t find_columns(const struct report_table *table, const char *list, int columns[KEY_COLUMNS])
+static size_t last_rows_find_columns(const struct report_table *table, const char *list, int columns[KEY_COLUMNS])
 {
     char names[128], *rest = names;
     size_t count = 0;
@@ -36,7 +36,7 @@ static size_t find_columns(const struct report_table *table, const char *list, i
     return count;
 }
 
-static int take_block(void *context, int worker, const struct report_block *block)
+static int last_rows_take_block(void *context, int worker, const struct report_block *block)
 {
     struct keyed_rows *rows = context;
     int code = 0;
@@ -78,7 +78,7 @@ static int by_object(const void *a, const void *b)
     return order ? order : (x->row > y->row) - (x->row < y->row);
 }
 
-static int by_row(const void *a, const void *b)
+static int last_rows_by_row(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -95,7 +95,7 @@ static int keep_replaced(struct keyed_rows *rows, struct last_rows *out, struct 
     for (size_t i = 0; i + 1 < rows->count; i++)
         if (compare_objects(&rows->list[i], &rows->list[i + 1]) == 0)
             out->replaced[out->count++] = rows->list[i].row;
-    qsort(out->replaced, out->count, sizeof *out->replaced, by_row);
+    qsort(out->replaced, out->count, sizeof *out->replaced, last_rows_by_row);
     return 0;
 }
 
@@ -108,8 +108,8 @@ int last_rows_find(struct report *report, const struct report_table *table, stru
     *out = (struct last_rows){ 0 };
     if (!key)
         return 0;
-    rows.column_count = find_columns(table, key, columns);
-    if ((code = report_scan(report, table, columns, rows.column_count, NULL, take_block, &rows, err)) != 0)
+    rows.column_count = last_rows_find_columns(table, key, columns);
+    if ((code = report_scan(report, table, columns, rows.column_count, NULL, last_rows_take_block, &rows, err)) != 0)
         goto free_rows;
     code = keep_replaced(&rows, out, err);
 free_rows:

@@ -29,7 +29,7 @@ const struct schema_column *nsys_column(const struct schema_table *known, const 
     return NULL;
 }
 
-static int find_value(void *context, int worker, const struct report_block *block)
+static int nsys_tables_find_value(void *context, int worker, const struct report_block *block)
 {
     for (size_t r = 0; r < block->rows; r++)
         if (!block_is_null(block, 0, r))
@@ -37,11 +37,11 @@ static int find_value(void *context, int worker, const struct report_block *bloc
     return 0;
 }
 
-static int has_values(struct report *report, const struct report_table *table, int column)
+static int nsys_tables_has_values(struct report *report, const struct report_table *table, int column)
 {
     struct error err;
 
-    return report_scan(report, table, &column, 1, NULL, find_value, NULL, &err) != 0;
+    return report_scan(report, table, &column, 1, NULL, nsys_tables_find_value, NULL, &err) != 0;
 }
 
 size_t nsys_columns(struct report *report, const struct report_table *table, int *columns, size_t most)
@@ -51,7 +51,7 @@ size_t nsys_columns(struct report *report, const struct report_table *table, int
 
     for (size_t c = 0; c < table->column_count && count < most; c++) {
         const struct schema_column *note = nsys_column(id < 0 ? NULL : &schema_tables[id], table->columns[c].name);
-        if (!note || !note->extra || has_values(report, table, (int)c))
+        if (!note || !note->extra || nsys_tables_has_values(report, table, (int)c))
             columns[count++] = (int)c;
     }
     return count;
@@ -179,8 +179,8 @@ static int has_foreign(const struct foreign_values *foreign, const char *name)
     return 0;
 }
 
-static int put_all(const struct export_options *options, struct foreign_values *foreign,
-                   const struct nsys_enum_sink *sink, struct error *err)
+static int nsys_tables_put_all(const struct export_options *options, struct foreign_values *foreign,
+                               const struct nsys_enum_sink *sink, struct error *err)
 {
     int code;
 
@@ -208,7 +208,7 @@ int nsys_enums(struct report *report, const struct export_options *options, cons
 
     if ((code = read_foreign(report, options, &foreign, err)) != 0)
         goto free_foreign;
-    code = put_all(options, &foreign, sink, err);
+    code = nsys_tables_put_all(options, &foreign, sink, err);
 free_foreign:
     free(foreign.items);
     return code;

@@ -145,7 +145,7 @@ free_output:
 }
 
 /* Exchanges the text for the empty one of the thread, when it has written that. */
-static int give(struct outfile *output, struct text *text)
+static int outfile_give(struct outfile *output, struct text *text)
 {
     pthread_mutex_lock(&output->lock);
     while (output->given.length)
@@ -172,7 +172,7 @@ int outfile_put(struct outfile *output, struct text *text, size_t at_least, stru
     if (!text->length)
         return 0;
     if (output->has_thread) {
-        failure = give(output, text);
+        failure = outfile_give(output, text);
     } else {
         failure = write_bytes(output, text);
         text_clear(text);
@@ -182,7 +182,7 @@ int outfile_put(struct outfile *output, struct text *text, size_t at_least, stru
 }
 
 /* Waits until all is written; 0, or an errno. */
-static int end_thread(struct outfile *output)
+static int outfile_end_thread(struct outfile *output)
 {
     pthread_mutex_lock(&output->lock);
     output->is_ending = 1;
@@ -195,7 +195,7 @@ static int end_thread(struct outfile *output)
 /* Frees it in any case. */
 static int close_outfile(struct outfile *output, struct error *err)
 {
-    int failure = output->has_thread ? end_thread(output) : 0;
+    int failure = output->has_thread ? outfile_end_thread(output) : 0;
 
     errno = EIO;
     int is_good = output->gzip ? gzclose(output->gzip) == Z_OK : fclose(output->file) == 0;

@@ -47,17 +47,17 @@ struct plain {
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
-static int is_null(const struct plain *plain, size_t column)
+static int plain_is_null(const struct plain *plain, size_t column)
 {
     return plain->window->null_masks[plain->window->at] >> column & 1;
 }
 
-static int64_t bits_of(const struct plain *plain, size_t column)
+static int64_t plain_bits_of(const struct plain *plain, size_t column)
 {
     return plain->window->values[column][plain->window->at];
 }
 
-static void add_real(struct text *line, int64_t bits)
+static void plain_add_real(struct text *line, int64_t bits)
 {
     union {
         int64_t bits;
@@ -71,7 +71,7 @@ static void add_real(struct text *line, int64_t bits)
 }
 
 /* Whether the text needs no escape in any of the formats, which is true of nearly every name. */
-static int is_plain(const char *bytes, size_t length)
+static int plain_is_plain(const char *bytes, size_t length)
 {
     unsigned odd = 0;
 
@@ -88,11 +88,11 @@ static const char *text_or_number(struct plain *plain, size_t column, size_t *le
     enum column_type type = plain->types[column];
 
     if (type == COLUMN_TEXT || (type == COLUMN_STRING && !plain->options->separate_strings))
-        return report_string(plain->report, bits_of(plain, column), length);
+        return report_string(plain->report, plain_bits_of(plain, column), length);
     if (type == COLUMN_REAL)
-        add_real(&plain->line, bits_of(plain, column));
+        plain_add_real(&plain->line, plain_bits_of(plain, column));
     else
-        json_add_int(&plain->line, bits_of(plain, column));
+        json_add_int(&plain->line, plain_bits_of(plain, column));
     return NULL;
 }
 
@@ -102,7 +102,7 @@ static void add_csv_text(struct text *line, const char *bytes, size_t length)
 {
     int spaced = length && (bytes[0] == ' ' || bytes[length - 1] == ' ');
 
-    if (!spaced && is_plain(bytes, length)) {
+    if (!spaced && plain_is_plain(bytes, length)) {
         text_add_bytes(line, bytes, length);
         return;
     }
@@ -135,7 +135,7 @@ static void csv_value(struct plain *plain, size_t column)
 
     if (column)
         text_add_char(&plain->line, ',');
-    const char *text = is_null(plain, column) ? NULL : text_or_number(plain, column, &length);
+    const char *text = plain_is_null(plain, column) ? NULL : text_or_number(plain, column, &length);
     if (!text)
         return;
     if (plain->options->guard_formulas && formula_begins(text, length)) {
@@ -148,7 +148,7 @@ static void csv_value(struct plain *plain, size_t column)
     add_csv_text(&plain->line, text, length);
 }
 
-static void end_line(struct plain *plain)
+static void plain_end_line(struct plain *plain)
 {
     text_add_char(&plain->line, '\n');
 }
@@ -168,7 +168,7 @@ static void text_value(struct plain *plain, size_t column)
 
     if (column)
         text_add_char(&plain->line, '\t');
-    const char *text = is_null(plain, column) ? NULL : text_or_number(plain, column, &length);
+    const char *text = plain_is_null(plain, column) ? NULL : text_or_number(plain, column, &length);
     size_t from = plain->line.length;
     if (text)
         utf8_add(&plain->line, text, length);
@@ -188,7 +188,7 @@ static void json_member(struct plain *plain, size_t column)
     size_t length = 0;
 
     text_add(&plain->line, text_string(&plain->names[column]));
-    value.bits = bits_of(plain, column);
+    value.bits = plain_bits_of(plain, column);
     if (plain->types[column] == COLUMN_REAL && !isfinite(value.real)) {
         text_add(&plain->line, "null"); /* JSON has no word for it */
         return;
@@ -218,7 +218,7 @@ static void json_begin_row(struct plain *plain, uint64_t place)
 /* NULL is left out. */
 static void json_value(struct plain *plain, size_t column)
 {
-    if (is_null(plain, column))
+    if (plain_is_null(plain, column))
         return;
     if (plain->line.length && plain->line.bytes[plain->line.length - 1] != '{')
         text_add_char(&plain->line, ',');
@@ -246,10 +246,10 @@ static const struct style csv_style = {
     .file_per_table = 1,
     .begin_table = csv_begin_table,
     .value = csv_value,
-    .end_row = end_line,
+    .end_row = plain_end_line,
 };
 static const struct style text_style = {
-    .name = "text", .begin_table = text_begin_table, .value = text_value, .end_row = end_line
+    .name = "text", .begin_table = text_begin_table, .value = text_value, .end_row = plain_end_line
 };
 static const struct style json_style = {
     .name = "json",
@@ -282,7 +282,7 @@ static int put_line(struct plain *plain, size_t at_least, struct error *err)
     return 0;
 }
 
-static int put_rows(struct plain *plain, struct error *err)
+static int plain_put_rows(struct plain *plain, struct error *err)
 {
     const struct style *style = plain->style;
     struct export_rows *rows;
@@ -340,7 +340,7 @@ static int close_output(struct plain *plain, struct error *err)
     return fclose(file) == 0 ? 0 : outfile_cannot_write(err, plain->path);
 }
 
-static int put_table(struct plain *plain, size_t place, struct error *err)
+static int plain_put_table(struct plain *plain, size_t place, struct error *err)
 {
     int code;
 
@@ -355,7 +355,7 @@ static int put_table(struct plain *plain, size_t place, struct error *err)
     }
     if (plain->style->begin_table)
         plain->style->begin_table(plain, place);
-    if ((code = put_rows(plain, err)) != 0)
+    if ((code = plain_put_rows(plain, err)) != 0)
         return code;
     if (plain->style->end_table)
         plain->style->end_table(plain);
@@ -363,7 +363,7 @@ static int put_table(struct plain *plain, size_t place, struct error *err)
 }
 
 /* Writes the selected tables one after another; with a folder, each to its own file. */
-static int put_tables(struct plain *plain, const char *folder, struct error *err)
+static int plain_put_tables(struct plain *plain, const char *folder, struct error *err)
 {
     size_t place = 0;
     int code;
@@ -375,7 +375,7 @@ static int put_tables(struct plain *plain, const char *folder, struct error *err
             continue;
         if (folder && (code = open_output(plain, folder, plain->table->name, err)) != 0)
             return code;
-        if ((code = put_table(plain, place++, err)) != 0)
+        if ((code = plain_put_table(plain, place++, err)) != 0)
             return code;
         if (folder && (code = close_output(plain, err)) != 0)
             return code;
@@ -383,14 +383,14 @@ static int put_tables(struct plain *plain, const char *folder, struct error *err
     return 0;
 }
 
-static int put_folder(struct plain *plain, struct error *err)
+static int plain_put_folder(struct plain *plain, struct error *err)
 {
     if (mkdir(plain->path, 0777) != 0)
         return error_set_errno(err, "cannot create the directory '%s'", plain->path);
-    return put_tables(plain, plain->path, err);
+    return plain_put_tables(plain, plain->path, err);
 }
 
-static int put_file(struct plain *plain, struct error *err)
+static int plain_put_file(struct plain *plain, struct error *err)
 {
     int code;
 
@@ -398,7 +398,7 @@ static int put_file(struct plain *plain, struct error *err)
         return code;
     if (plain->style->before)
         text_add(&plain->line, plain->style->before);
-    if ((code = put_tables(plain, NULL, err)) != 0)
+    if ((code = plain_put_tables(plain, NULL, err)) != 0)
         return code;
     if (plain->style->after)
         text_add(&plain->line, plain->style->after);
@@ -429,7 +429,7 @@ static int export_plain(const struct style *style, struct report *report, const 
                          style->name);
     if ((code = export_shift(options, report, &plain.shift_ns, err)) != 0)
         return code;
-    code = is_folder ? put_folder(&plain, err) : put_file(&plain, err);
+    code = is_folder ? plain_put_folder(&plain, err) : plain_put_file(&plain, err);
     if (plain.file)
         fclose(plain.file);
     text_free(&plain.line);

@@ -36,7 +36,7 @@ static void use_variable(const char *name, const char *value)
         setenv(name, value, 1);
 }
 
-static int refuse(const struct counters_host *host, int result)
+static int mode_config_refuse(const struct counters_host *host, int result)
 {
     if (result == CUPTI_RESULT_ERROR_NOT_SUPPORTED)
         frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, GPU_REFUSAL_METRICS_APART, host->chip, NULL);
@@ -59,7 +59,7 @@ static int send_config(struct counters_list *list, const char *path, int is_sing
     snprintf(frame.chip, sizeof frame.chip, "%s", list->host->chip);
     int status = 0;
     if (result != CUPTI_RESULT_SUCCESS)
-        status = refuse(list->host, result);
+        status = mode_config_refuse(list->host, result);
     else if (path && save(path, config)) {
         frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, GPU_REFUSAL_FILE_UNWRITABLE, path, strerror(errno));
         status = GPU_MODE_REFUSED;

@@ -30,7 +30,7 @@ static void send_suffixes(const struct counters_host *host, const char *base, en
         send_name(host, base, suffixes[i], suffixes[i]);
 }
 
-static int is_listed(const char *names, const char *name)
+static int mode_metrics_is_listed(const char *names, const char *name)
 {
     const char *word;
     size_t length;
@@ -75,7 +75,7 @@ int gpu_mode_metrics(char **options)
     for (int type = 0; type < CUPTI_METRIC_TYPES; type++) {
         const struct counters_bases *bases = counters_host_bases(&host, (enum cupti_metric_type)type);
         for (size_t i = 0; i < bases->count; i++)
-            if (names && !is_listed(names, bases->names[i]))
+            if (names && !mode_metrics_is_listed(names, bases->names[i]))
                 continue;
             else if (is_base)
                 send_name(&host, bases->names[i], counters_host_some_suffix((enum cupti_metric_type)type), "");

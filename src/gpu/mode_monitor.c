@@ -53,7 +53,7 @@ static void begin_gpm(struct monitor *monitor)
     }
 }
 
-static void read_gpu(struct monitor *monitor, uint32_t i)
+static void mode_monitor_read_gpu(struct monitor *monitor, uint32_t i)
 {
     const struct nvml_gpu *gpu = &monitor->gpus.gpus[i];
     struct gpu_value *values = monitor->frame.values;
@@ -73,13 +73,13 @@ static void read_gpu(struct monitor *monitor, uint32_t i)
         nvml_processes_tell(gpu, &monitor->processes_since_us[i]);
 }
 
-static void run_rounds(struct monitor *monitor, int64_t interval_ns, uint64_t rounds)
+static void mode_monitor_run_rounds(struct monitor *monitor, int64_t interval_ns, uint64_t rounds)
 {
     int64_t next_ns = clock_monotonic_ns();
 
     for (uint64_t number = 0; !rounds || number < rounds; number++) {
         for (uint32_t i = 0; i < monitor->gpus.count; i++)
-            read_gpu(monitor, i);
+            mode_monitor_read_gpu(monitor, i);
         struct gpu_round round = { clock_monotonic_ns(), number };
         frames_add(GPU_FRAME_ROUND, &round, sizeof round);
         if (frames_send())
@@ -107,8 +107,8 @@ int gpu_mode_monitor(char **options)
     monitor.has_instances = gpu_option_number(options, "instances", 0) != 0;
     nvml_devices_tell(&monitor.gpus);
     begin_gpm(&monitor);
-    run_rounds(&monitor, (int64_t)gpu_option_number(options, "interval_us", 1000000) * 1000,
-               gpu_option_number(options, "rounds", 0));
+    mode_monitor_run_rounds(&monitor, (int64_t)gpu_option_number(options, "interval_us", 1000000) * 1000,
+                            gpu_option_number(options, "rounds", 0));
     for (uint32_t i = 0; i < monitor.gpus.count; i++)
         nvml_gpm_free(monitor.gpm[i]);
     NVML(nvmlShutdown);

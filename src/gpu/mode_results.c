@@ -15,19 +15,19 @@
 #include "gpu/frames/word_list.h"
 #include "gpu_mode.h"
 
-struct names {
+struct mode_results_names {
     const char **list; /* owned; the names are the file's */
     size_t count;
 };
 
-static int refuse(enum gpu_refusal_id why, const char *path, const char *reason)
+static int mode_results_refuse(enum gpu_refusal_id why, const char *path, const char *reason)
 {
     frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, why, path, reason);
     return GPU_MODE_REFUSED;
 }
 
 /* Splits the line in place: 0, or -1 when memory is short. */
-static int split(char *line, struct names *names)
+static int mode_results_split(char *line, struct mode_results_names *names)
 {
     const char *rest = line, *word;
     size_t length;
@@ -43,7 +43,7 @@ static int split(char *line, struct names *names)
 
 /* Returns CUPTI's result. */
 static int send_ranges(const struct counters_host *host, const struct text *image, uint32_t number,
-                       const struct names *names)
+                       const struct mode_results_names *names)
 {
     size_t bytes = sizeof(struct gpu_results) + names->count * sizeof(double);
     const uint8_t *data = (const uint8_t *)text_string(image);
@@ -71,26 +71,27 @@ static int send_ranges(const struct counters_host *host, const struct text *imag
     return result;
 }
 
-static int send_image(const struct counters_host *host, const char *path, uint32_t number, const struct names *names)
+static int send_image(const struct counters_host *host, const char *path, uint32_t number,
+                      const struct mode_results_names *names)
 {
     struct text image = { 0 };
     int status = 0, result = CUPTI_RESULT_ERROR_OUT_OF_MEMORY;
 
     if (text_add_file(&image, path) != 0) {
-        status = refuse(GPU_REFUSAL_FILE_UNREADABLE, path, strerror(errno));
+        status = mode_results_refuse(GPU_REFUSAL_FILE_UNREADABLE, path, strerror(errno));
         goto free_image;
     }
     if (!text_failed(&image))
         result = send_ranges(host, &image, number, names);
     if (result != CUPTI_RESULT_SUCCESS)
-        status = refuse(GPU_REFUSAL_RESULTS_REFUSED, path, counters_result_text(result));
+        status = mode_results_refuse(GPU_REFUSAL_RESULTS_REFUSED, path, counters_result_text(result));
 free_image:
     text_free(&image);
     return status;
 }
 
 /* The end of the line, which becomes the end of a text; NULL: there is no line here. */
-static char *end_line(char *line)
+static char *mode_results_end_line(char *line)
 {
     char *end = line ? strchr(line, '\n') : NULL;
 
@@ -102,19 +103,20 @@ static char *end_line(char *line)
 static int send_list(const struct counters_host *host, const char *path)
 {
     struct text list = { 0 };
-    struct names names = { 0 };
+    struct mode_results_names names = { 0 };
     int status = 0;
 
     if (text_add_file(&list, path) != 0) {
-        status = refuse(GPU_REFUSAL_FILE_UNREADABLE, path, strerror(errno));
+        status = mode_results_refuse(GPU_REFUSAL_FILE_UNREADABLE, path, strerror(errno));
         goto free_list;
     }
-    char *line = list.bytes, *end = end_line(line);
-    if (text_failed(&list) || !end || split(line, &names) != 0) {
-        status = refuse(GPU_REFUSAL_FILE_UNREADABLE, path, end ? strerror(ENOMEM) : "it has no line of metrics");
+    char *line = list.bytes, *end = mode_results_end_line(line);
+    if (text_failed(&list) || !end || mode_results_split(line, &names) != 0) {
+        status = mode_results_refuse(GPU_REFUSAL_FILE_UNREADABLE, path,
+                                     end ? strerror(ENOMEM) : "it has no line of metrics");
         goto free_list;
     }
-    for (uint32_t number = 0; !status && (end = end_line(line = end + 1)); number++)
+    for (uint32_t number = 0; !status && (end = mode_results_end_line(line = end + 1)); number++)
         status = send_image(host, line, number, &names);
 free_list:
     free(names.list);

@@ -58,7 +58,7 @@ static void send_samples(struct sampled_gpu *gpu)
     gpu->frame->count = 0;
 }
 
-static void take_sample(void *to, const struct pm_sample *sample)
+static void mode_sample_take_sample(void *to, const struct pm_sample *sample)
 {
     struct sampled_gpu *gpu = to;
     int64_t *times = (int64_t *)((char *)(gpu->frame + 1) + gpu->frame->count * gpu->sample_bytes);
@@ -86,7 +86,7 @@ static void tell_state(const struct sampling *sampling, const struct sampled_gpu
 
 /* ---- The begin of a GPU ---------------------------------------------------------------------------------------- */
 
-static void refuse(const struct sampled_gpu *gpu, const char *call, int result)
+static void mode_sample_refuse(const struct sampled_gpu *gpu, const char *call, int result)
 {
     struct refusal why;
 
@@ -131,7 +131,7 @@ static int tell_metrics(struct sampled_gpu *gpu)
 }
 
 /* From the names of sets and metrics to counters of this GPU. Returns CUPTI's result, and in *call what it refused. */
-static int choose(struct sampled_gpu *gpu, const char *chip, char **options, const char **call)
+static int mode_sample_choose(struct sampled_gpu *gpu, const char *chip, char **options, const char **call)
 {
     const char *wanted = gpu_option(options, "wanted");
 
@@ -162,8 +162,8 @@ static size_t threads_for(uint64_t interval_ns)
     return wanted < 1 ? 1 : wanted < most ? (size_t)wanted : most;
 }
 
-static struct pm_sampler *start(const struct sampling *sampling, struct sampled_gpu *gpu, int *result,
-                                const char **call)
+static struct pm_sampler *mode_sample_start(const struct sampling *sampling, struct sampled_gpu *gpu, int *result,
+                                            const char **call)
 {
     struct pm_request request = { .cupti = &counters_cupti,
                                   .hosts = { gpu->host.object },
@@ -201,34 +201,34 @@ static void begin_gpu(const struct sampling *sampling, struct sampled_gpu *gpu, 
         return;
     }
     tell_state(sampling, gpu);
-    int result = choose(gpu, chip, options, &call);
+    int result = mode_sample_choose(gpu, chip, options, &call);
     if (!result && gpu->choice.count == 0) {
         frames_add_refusal(GPU_ORIGIN_COUNTERS, gpu->device, GPU_REFUSAL_SAMPLING_NO_METRICS, chip, NULL);
         return;
     }
     if (!result)
-        gpu->sampler = start(sampling, gpu, &result, &call);
+        gpu->sampler = mode_sample_start(sampling, gpu, &result, &call);
     if (result)
-        refuse(gpu, call, result);
+        mode_sample_refuse(gpu, call, result);
 }
 
 /* ---- The run ---------------------------------------------------------------------------------------------------- */
 
-static void read_gpu(const struct sampling *sampling, struct sampled_gpu *gpu)
+static void mode_sample_read_gpu(const struct sampling *sampling, struct sampled_gpu *gpu)
 {
-    int result = pm_sampler_read(gpu->sampler, take_sample, gpu);
+    int result = pm_sampler_read(gpu->sampler, mode_sample_take_sample, gpu);
 
     send_samples(gpu);
     tell_state(sampling, gpu);
     if (result) {
-        refuse(gpu, "cuptiPmSamplingDecodeData", result);
+        mode_sample_refuse(gpu, "cuptiPmSamplingDecodeData", result);
         pm_sampler_free(gpu->sampler);
         gpu->sampler = NULL;
     }
 }
 
 /* Until the other side hangs up, or no GPU is left. */
-static void run(struct sampling *sampling)
+static void mode_sample_run(struct sampling *sampling)
 {
     int64_t next_ns = clock_monotonic_ns();
 
@@ -243,7 +243,7 @@ static void run(struct sampling *sampling)
             return;
         for (size_t i = 0; i < sampling->count; i++)
             if (sampling->gpus[i].sampler)
-                read_gpu(sampling, &sampling->gpus[i]);
+                mode_sample_read_gpu(sampling, &sampling->gpus[i]);
     }
 }
 
@@ -262,7 +262,7 @@ static void stop_gpu(const struct sampling *sampling, struct sampled_gpu *gpu)
 {
     if (!gpu->sampler)
         return;
-    pm_sampler_stop(gpu->sampler, take_sample, gpu);
+    pm_sampler_stop(gpu->sampler, mode_sample_take_sample, gpu);
     send_samples(gpu);
     tell_state(sampling, gpu);
     tell_slower(sampling, gpu);
@@ -302,7 +302,7 @@ int gpu_mode_sample(char **options)
         sampling.gpus[sampling.count].device = gpus.gpus[sampling.count].facts.device;
     for (size_t i = 0; i < sampling.count; i++)
         begin_gpu(&sampling, &sampling.gpus[i], options);
-    run(&sampling);
+    mode_sample_run(&sampling);
     for (size_t i = 0; i < sampling.count; i++)
         stop_gpu(&sampling, &sampling.gpus[i]);
     frames_end(); /* the driver may take long to release what follows */

@@ -18,7 +18,7 @@ static void tell_driver(void)
 _Static_assert(sizeof(unsigned long) == sizeof(uint64_t), "NVML's sets are of unsigned long");
 
 /* Drivers before 450 have no scope; theirs is the node. */
-static void tell_place(const struct nvml_gpu *gpu)
+static void mode_topology_tell_place(const struct nvml_gpu *gpu)
 {
     struct gpu_place place = { .device = gpu->facts.device, .numa_node = -1 };
     unsigned long *cpus = (unsigned long *)place.cpus, *nodes = (unsigned long *)place.memory_nodes;
@@ -42,7 +42,7 @@ struct links {
 };
 
 /* In a virtual machine switches are hidden, and the far end is of no known type: it is a switch if it is no GPU. */
-static void find_links(const struct nvml_gpu *gpu, struct links *links)
+static void mode_topology_find_links(const struct nvml_gpu *gpu, struct links *links)
 {
     memset(links, 0, sizeof *links);
     for (uint32_t link = 0; link < NVML_NVLINKS_MOST; link++) {
@@ -79,7 +79,7 @@ static void tell_pairs(const struct nvml_gpus *gpus)
     static struct links links[NVML_DEVICES_MOST];
 
     for (uint32_t i = 0; i < gpus->count; i++)
-        find_links(&gpus->gpus[i], &links[i]);
+        mode_topology_find_links(&gpus->gpus[i], &links[i]);
     for (uint32_t i = 0; i < gpus->count; i++)
         for (uint32_t k = 0; k < gpus->count; k++) {
             const struct nvml_gpu *near = &gpus->gpus[i], *far = &gpus->gpus[k];
@@ -109,7 +109,7 @@ int gpu_mode_topology(char **options)
     tell_driver();
     nvml_devices_tell(&gpus);
     for (uint32_t i = 0; i < gpus.count; i++)
-        tell_place(&gpus.gpus[i]);
+        mode_topology_tell_place(&gpus.gpus[i]);
     tell_pairs(&gpus);
     NVML(nvmlShutdown);
     return 0;

@@ -16,7 +16,7 @@
 
 enum { GPM_INTERVAL_NS = 100000000 };
 
-static void tell(uint32_t device, enum gpu_trial_source source, const struct refusal *why)
+static void mode_try_tell(uint32_t device, enum gpu_trial_source source, const struct refusal *why)
 {
     frames_add_trial(device, source, why);
     frames_send();
@@ -38,7 +38,7 @@ static void try_readings(const struct nvml_gpu *gpu)
             break;
     if (result != NVML_SUCCESS)
         refusal_set(&why, GPU_REFUSAL_GPU_UNREADABLE, nvml_result_text(result), NULL);
-    tell(gpu->facts.device, GPU_TRIAL_NVML, &why);
+    mode_try_tell(gpu->facts.device, GPU_TRIAL_NVML, &why);
 }
 
 /* GPM compares two samples: all GPUs take their first one before any takes the second. */
@@ -61,7 +61,7 @@ static void try_gpm(const struct nvml_gpus *gpus)
         else if (isnan(value.value))
             refusal_set(&why, GPU_REFUSAL_GPM_UNREADABLE, nvml_result_text(value.result), NULL);
         nvml_gpm_free(gpm[i]);
-        tell(gpus->gpus[i].facts.device, GPU_TRIAL_GPM, &why);
+        mode_try_tell(gpus->gpus[i].facts.device, GPU_TRIAL_GPM, &why);
     }
 }
 
@@ -91,7 +91,7 @@ static void try_sampling(uint32_t device)
         else
             TRY(sampling_disable, .sampling = enable.sampling);
     }
-    tell(device, GPU_TRIAL_SAMPLING, &why);
+    mode_try_tell(device, GPU_TRIAL_SAMPLING, &why);
 }
 
 /* Why CUPTI does not count kernels of this GPU: the first of its configuration that forbids it. */
@@ -132,7 +132,7 @@ static void try_ranges(uint32_t device)
         refusal_set(&why, GPU_REFUSAL_RANGES_REFUSED, counters_result_text(result), NULL);
     else if (ask.supported != CUPTI_SUPPORT_YES)
         explain_ranges(&ask, &why);
-    tell(device, GPU_TRIAL_RANGES, &why);
+    mode_try_tell(device, GPU_TRIAL_RANGES, &why);
 }
 
 int gpu_mode_try(char **options)
@@ -143,7 +143,7 @@ int gpu_mode_try(char **options)
     counters_set_environment();
     if (nvml_load(&why) || nvml_devices_find(&gpus, NULL, &why)) {
         for (int source = 0; source < GPU_TRIALS; source++)
-            tell(GPU_ALL, (enum gpu_trial_source)source, &why);
+            mode_try_tell(GPU_ALL, (enum gpu_trial_source)source, &why);
         return GPU_MODE_REFUSED;
     }
     (void)options;
@@ -153,8 +153,8 @@ int gpu_mode_try(char **options)
     try_gpm(&gpus);
     int is_refused = counters_load(&why);
     if (is_refused) {
-        tell(GPU_ALL, GPU_TRIAL_SAMPLING, &why);
-        tell(GPU_ALL, GPU_TRIAL_RANGES, &why);
+        mode_try_tell(GPU_ALL, GPU_TRIAL_SAMPLING, &why);
+        mode_try_tell(GPU_ALL, GPU_TRIAL_RANGES, &why);
     }
     for (uint32_t i = 0; !is_refused && i < gpus.count; i++)
         try_sampling(gpus.gpus[i].facts.device);

@@ -17,7 +17,7 @@ static void forget_environment(void)
 }
 
 /* There is one thread still, so the system calls themselves are enough. */
-static int give_up(void)
+static int privileges_give_up(void)
 {
     struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
     struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
@@ -35,5 +35,5 @@ int privileges_begin(int are_needed)
     if (!getauxval(AT_SECURE))
         return 0;
     forget_environment();
-    return are_needed ? 0 : give_up();
+    return are_needed ? 0 : privileges_give_up();
 }

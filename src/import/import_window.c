@@ -59,7 +59,7 @@ static void unpacker_delete(struct import_unpacker *unpacker)
 }
 
 /* The number of bytes read; -1 with errno. */
-static ssize_t read_some(int fd, void *buffer, size_t length)
+static ssize_t import_window_read_some(int fd, void *buffer, size_t length)
 {
     ssize_t got;
 
@@ -101,7 +101,7 @@ static int fill_unpacked(struct import_window *window)
 
     while (window->length < window->capacity && !window->whole) {
         if (unpacker->input.pos == unpacker->input.size && !unpacker->ended) {
-            ssize_t got = read_some(window->fd, unpacker->packed, PACKED_BYTES);
+            ssize_t got = import_window_read_some(window->fd, unpacker->packed, PACKED_BYTES);
             if (got < 0)
                 return -1;
             unpacker->ended = got == 0;
@@ -119,7 +119,8 @@ static int fill_unpacked(struct import_window *window)
 static int fill_plain(struct import_window *window)
 {
     while (window->length < window->capacity && !window->whole) {
-        ssize_t got = read_some(window->fd, window->bytes + window->length, window->capacity - window->length);
+        ssize_t got = import_window_read_some(window->fd, window->bytes + window->length,
+                                              window->capacity - window->length);
         if (got < 0)
             return -1;
         window->whole = got == 0;

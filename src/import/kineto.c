@@ -11,7 +11,7 @@
 /* The byte order mark that editors on Windows put at the start of UTF-8 files. */
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
-static int recognise(const void *bytes, size_t length)
+static int kineto_recognise(const void *bytes, size_t length)
 {
     const unsigned char *at = bytes;
     size_t first;
@@ -36,8 +36,8 @@ static struct json_scan scan_from(const struct import_window *window)
 enum { STEP_DONE, STEP_BAD, STEP_END };
 
 /* Tries to read an item until the window holds all of it. Returns STEP_ or an error. */
-static int step(struct kineto *import, int (*read)(struct kineto *import, struct json_scan *scan, void *context),
-                void *context, struct error *err)
+static int kineto_step(struct kineto *import, int (*read)(struct kineto *import, struct json_scan *scan, void *context),
+                       void *context, struct error *err)
 {
     struct import_window *window = &import->window;
 
@@ -66,7 +66,7 @@ static int step(struct kineto *import, int (*read)(struct kineto *import, struct
 enum { AT_EVENT, AT_LIST_END, AT_OTHER };
 
 /* Skips to the next item of the list. */
-static int read_place(struct kineto *import, struct json_scan *scan, void *context)
+static int kineto_read_place(struct kineto *import, struct json_scan *scan, void *context)
 {
     int *place = context;
 
@@ -82,7 +82,7 @@ static int read_place(struct kineto *import, struct json_scan *scan, void *conte
     return SCAN_OK;
 }
 
-static int read_event(struct kineto *import, struct json_scan *scan, void *context)
+static int kineto_take_event(struct kineto *import, struct json_scan *scan, void *context)
 {
     (void)import;
     return kineto_read_event(scan, context);
@@ -131,19 +131,19 @@ static int skip_damage(struct kineto *import, struct error *err)
 }
 
 /* Reads all events of the list, from behind its bracket. */
-static int read_events(struct kineto *import, struct error *err)
+static int kineto_read_events(struct kineto *import, struct error *err)
 {
     struct kineto_event event;
 
     kineto_event_init(&event);
     for (;;) {
-        int place = AT_OTHER, code = step(import, read_place, &place, err);
+        int place = AT_OTHER, code = kineto_step(import, kineto_read_place, &place, err);
         if (code == STEP_DONE && place == AT_LIST_END) {
             import->window.at++;
             return 0;
         }
         if (code == STEP_DONE)
-            code = place == AT_EVENT ? step(import, read_event, &event, err) : STEP_BAD;
+            code = place == AT_EVENT ? kineto_step(import, kineto_take_event, &event, err) : STEP_BAD;
         if (code < 0)
             return code;
         int ended = code == STEP_END;
@@ -161,18 +161,18 @@ static int read_events(struct kineto *import, struct error *err)
 
 /* ---- the trace ------------------------------------------------------------------------------------------------- */
 
-struct member {
+struct kineto_member {
     struct json_slice name, value;
     int is_events, is_end;
 };
 
 /* Reads a member of the trace; of the events only the bracket before the first. */
-static int read_member(struct kineto *import, struct json_scan *scan, void *context)
+static int kineto_read_member(struct kineto *import, struct json_scan *scan, void *context)
 {
-    struct member *member = context;
+    struct kineto_member *member = context;
 
     (void)import;
-    *member = (struct member){ 0 };
+    *member = (struct kineto_member){ 0 };
     json_scan_space(scan);
     if (*scan->at == ',') {
         scan->at++;
@@ -199,7 +199,7 @@ static int read_member(struct kineto *import, struct json_scan *scan, void *cont
     return json_scan_value(scan, PLACE_OBJECT, &member->value);
 }
 
-static int read_start(struct kineto *import, struct json_scan *scan, void *context)
+static int kineto_read_start(struct kineto *import, struct json_scan *scan, void *context)
 {
     (void)import;
     if (scan->end - scan->at < 3 && !scan->whole)
@@ -214,13 +214,13 @@ static int read_start(struct kineto *import, struct json_scan *scan, void *conte
 }
 
 /* Reads the members one after another. The import needs nothing after the events, so damage there loses little. */
-static int read_members(struct kineto *import, int *has_events, struct error *err)
+static int kineto_read_members(struct kineto *import, int *has_events, struct error *err)
 {
-    struct member member;
+    struct kineto_member member;
     int code;
 
     for (;;) {
-        if ((code = step(import, read_member, &member, err)) < 0)
+        if ((code = kineto_step(import, kineto_read_member, &member, err)) < 0)
             return code;
         if (code == STEP_END || code == STEP_BAD) {
             import->truncated |= *has_events;
@@ -233,7 +233,7 @@ static int read_members(struct kineto *import, int *has_events, struct error *er
             continue;
         }
         *has_events = 1;
-        if ((code = read_events(import, err)) != 0)
+        if ((code = kineto_read_events(import, err)) != 0)
             return code;
     }
 }
@@ -243,13 +243,13 @@ static int read_trace(struct kineto *import, struct error *err)
     char first = 0;
     int has_events = 0, code;
 
-    if ((code = step(import, read_start, &first, err)) < 0)
+    if ((code = kineto_step(import, kineto_read_start, &first, err)) < 0)
         return code;
     if (code == STEP_DONE && first == '[') {
         has_events = 1;
-        code = read_events(import, err);
+        code = kineto_read_events(import, err);
     } else if (code == STEP_DONE && first == '{') {
-        code = read_members(import, &has_events, err);
+        code = kineto_read_members(import, &has_events, err);
     }
     if (code < 0)
         return code;
@@ -263,7 +263,7 @@ static int read_trace(struct kineto *import, struct error *err)
 
 /* ---- all of it ------------------------------------------------------------------------------------------------- */
 
-static void note(struct kineto *import, const char *column, const char *reason, uint64_t count)
+static void kineto_note(struct kineto *import, const char *column, const char *reason, uint64_t count)
 {
     struct row_TACHO_IMPORT row = { 0 };
 
@@ -279,15 +279,15 @@ static void note(struct kineto *import, const char *column, const char *reason, 
 
 static void note_all(struct kineto *import)
 {
-    note(import, NULL, "damaged", import->damaged);
-    note(import, NULL, "truncated", (uint64_t)(import->truncated || import->window.damaged));
-    note(import, "ph", "unknown-column", import->unknown_phases);
-    note(import, "ts", "wrong-type", import->no_time);
-    note(import, "args", "too-many", import->too_many_args);
-    note(import, NULL, "repaired", import->repaired);
+    kineto_note(import, NULL, "damaged", import->damaged);
+    kineto_note(import, NULL, "truncated", (uint64_t)(import->truncated || import->window.damaged));
+    kineto_note(import, "ph", "unknown-column", import->unknown_phases);
+    kineto_note(import, "ts", "wrong-type", import->no_time);
+    kineto_note(import, "args", "too-many", import->too_many_args);
+    kineto_note(import, NULL, "repaired", import->repaired);
 }
 
-static int write_rows(struct kineto *import, struct error *err)
+static int kineto_write_rows(struct kineto *import, struct error *err)
 {
     int code;
 
@@ -299,27 +299,27 @@ static int write_rows(struct kineto *import, struct error *err)
     return text_failed(&import->scratch) || text_failed(&import->other) ? error_no_memory(err) : 0;
 }
 
-static int write_report(struct kineto *import, const char *out_path, int overwrite, struct error *err)
+static int kineto_write_report(struct kineto *import, const char *out_path, int overwrite, struct error *err)
 {
     struct writer_options options = { .overwrite = overwrite };
     int code;
 
     if ((code = writer_open(out_path, &options, &import->writer, err)) != 0)
         return code;
-    code = write_rows(import, err);
+    code = kineto_write_rows(import, err);
     if ((code = writer_close_after(import->writer, code, err)) != 0)
         unlink(out_path); /* half an import would pass for a whole one */
     return code;
 }
 
-static int import_file(const char *path, const char *out_path, int overwrite, struct error *err)
+static int kineto_import_file(const char *path, const char *out_path, int overwrite, struct error *err)
 {
     struct kineto import = { .path = path, .rank = -1, .world_size = -1, .first_ns = INT64_MAX, .last_ns = INT64_MIN };
     int code;
 
     if ((code = import_window_open(&import.window, path, err)) != 0)
         goto close_window;
-    code = write_report(&import, out_path, overwrite, err);
+    code = kineto_write_report(&import, out_path, overwrite, err);
 close_window:
     import_window_close(&import.window);
     text_free(&import.scratch);
@@ -331,6 +331,6 @@ const struct importer import_kineto = {
     .name = "kineto",
     .help = "traces of torch.profiler",
     .extension = "json",
-    .recognise = recognise,
-    .import = import_file,
+    .recognise = kineto_recognise,
+    .import = kineto_import_file,
 };

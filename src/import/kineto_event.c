@@ -36,7 +36,7 @@ void kineto_event_init(struct kineto_event *event)
     }
 }
 
-static enum kineto_key find_key(const unsigned char *slots, struct json_slice name)
+static enum kineto_key kineto_event_find_key(const unsigned char *slots, struct json_slice name)
 {
     if (name.length == 0)
         return KEY_OTHER;
@@ -48,7 +48,7 @@ static enum kineto_key find_key(const unsigned char *slots, struct json_slice na
 
 static void add_arg(struct kineto_event *event, struct json_slice name, struct json_slice value)
 {
-    enum kineto_key key = find_key(event->slots, json_slice_inside(name));
+    enum kineto_key key = kineto_event_find_key(event->slots, json_slice_inside(name));
 
     if (event->arg_count == KINETO_MOST_ARGS) {
         event->args_left_out++;

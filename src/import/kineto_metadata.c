@@ -11,18 +11,18 @@
 #define VM_ID (INT64_C(1) << 48)
 #define DEEPEST 8
 
-static int64_t string_of(struct kineto *import, struct json_slice slice)
+static int64_t kineto_metadata_string_of(struct kineto *import, struct json_slice slice)
 {
     return writer_string(import->writer, slice.bytes ? slice.bytes : "", slice.length);
 }
 
-static void add_value(struct kineto *import, const struct text *path, struct json_slice value)
+static void kineto_metadata_add_value(struct kineto *import, const struct text *path, struct json_slice value)
 {
     struct row_TACHO_TORCH_METADATA row = { 0 };
 
     ROW_SET(&row, TACHO_TORCH_METADATA, name,
-            string_of(import, (struct json_slice){ text_string(path), path->length }));
-    ROW_SET(&row, TACHO_TORCH_METADATA, value, string_of(import, value));
+            kineto_metadata_string_of(import, (struct json_slice){ text_string(path), path->length }));
+    ROW_SET(&row, TACHO_TORCH_METADATA, value, kineto_metadata_string_of(import, value));
     writer_append(import->writer, TABLE_TACHO_TORCH_METADATA, &row);
 }
 
@@ -36,7 +36,7 @@ static int holds_objects(struct json_slice array)
 }
 
 /* Objects, and arrays of them, are flattened; everything else is a value. */
-static void add_all(struct kineto *import, struct text *path, struct json_slice value, int depth)
+static void kineto_metadata_add_all(struct kineto *import, struct text *path, struct json_slice value, int depth)
 {
     int is_object = value.length && value.bytes[0] == '{';
     int is_array = value.length && value.bytes[0] == '[' && holds_objects(value);
@@ -44,7 +44,7 @@ static void add_all(struct kineto *import, struct text *path, struct json_slice 
     struct json_slice name, part;
 
     if (depth == DEEPEST || (!is_object && !is_array)) {
-        add_value(import, path, value);
+        kineto_metadata_add_value(import, path, value);
         return;
     }
     struct json_scan scan = json_slice_parts(value);
@@ -56,12 +56,12 @@ static void add_all(struct kineto *import, struct text *path, struct json_slice 
         } else {
             text_addf(path, "[%zu]", i);
         }
-        add_all(import, path, part, depth + 1);
+        kineto_metadata_add_all(import, path, part, depth + 1);
         path->length = length;
     }
 }
 
-static void add_gpu(struct kineto *import, struct json_slice properties)
+static void kineto_metadata_add_gpu(struct kineto *import, struct json_slice properties)
 {
     static const struct {
         struct json_slice name;
@@ -89,7 +89,8 @@ static void add_gpu(struct kineto *import, struct json_slice properties)
     while (json_scan_part(&scan, 1, &name, &value)) {
         int64_t number;
         if (json_slice_is(name, "name"))
-            ROW_SET(&row, TARGET_INFO_GPU, name, string_of(import, json_slice_text(value, &import->scratch)));
+            ROW_SET(&row, TARGET_INFO_GPU, name,
+                    kineto_metadata_string_of(import, json_slice_text(value, &import->scratch)));
         for (size_t i = 0; i < COUNT_OF(numbers) && json_slice_integer(value, &number); i++)
             if (json_slice_equal(json_slice_inside(name), numbers[i].name)) {
                 ((int64_t *)(void *)&row)[1 + numbers[i].column] = number;
@@ -100,14 +101,14 @@ static void add_gpu(struct kineto *import, struct json_slice properties)
     writer_append(import->writer, TABLE_TARGET_INFO_GPU, &row);
 }
 
-static void add_gpus(struct kineto *import, struct json_slice list)
+static void kineto_metadata_add_gpus(struct kineto *import, struct json_slice list)
 {
     struct json_scan scan = json_slice_parts(list);
     struct json_slice name, value;
 
     while (json_scan_part(&scan, 0, &name, &value))
         if (value.length && value.bytes[0] == '{')
-            add_gpu(import, value);
+            kineto_metadata_add_gpu(import, value);
 }
 
 static void note_rank(struct kineto *import, struct json_slice info)
@@ -134,17 +135,17 @@ void kineto_add_metadata(struct kineto *import, struct json_slice name, struct j
         return;
     }
     if (json_slice_is(name, "deviceProperties") && value.length && value.bytes[0] == '[')
-        add_gpus(import, value);
+        kineto_metadata_add_gpus(import, value);
     if (json_slice_is(name, "distributedInfo") && value.length && value.bytes[0] == '{')
         note_rank(import, value);
     if (json_slice_is(name, "baseTimeNanoseconds"))
         json_slice_integer(value, &import->base_ns);
     text_add_bytes(&path, inside.bytes, inside.length);
-    add_all(import, &path, value, 0);
+    kineto_metadata_add_all(import, &path, value, 0);
     text_free(&path);
 }
 
-static void add_start(struct kineto *import)
+static void kineto_metadata_add_start(struct kineto *import)
 {
     struct row_TARGET_INFO_SESSION_START_TIME row = { 0 };
     struct row_TACHO_TORCH_METADATA origin = { 0 };
@@ -156,12 +157,14 @@ static void add_start(struct kineto *import)
     ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, utcEpochNs, utc_ns);
     if (gmtime_r(&seconds, &tm) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm))
         ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, utcTime,
-                string_of(import, (struct json_slice){ text, strlen(text) }));
+                kineto_metadata_string_of(import, (struct json_slice){ text, strlen(text) }));
     writer_append(import->writer, TABLE_TARGET_INFO_SESSION_START_TIME, &row);
     static const char name[] = KINETO_ORIGIN;
     snprintf(text, sizeof text, "%lld", (long long)import->origin_ns);
-    ROW_SET(&origin, TACHO_TORCH_METADATA, name, string_of(import, (struct json_slice){ name, sizeof name - 1 }));
-    ROW_SET(&origin, TACHO_TORCH_METADATA, value, string_of(import, (struct json_slice){ text, strlen(text) }));
+    ROW_SET(&origin, TACHO_TORCH_METADATA, name,
+            kineto_metadata_string_of(import, (struct json_slice){ name, sizeof name - 1 }));
+    ROW_SET(&origin, TACHO_TORCH_METADATA, value,
+            kineto_metadata_string_of(import, (struct json_slice){ text, strlen(text) }));
     writer_append(import->writer, TABLE_TACHO_TORCH_METADATA, &origin);
 }
 
@@ -172,7 +175,7 @@ void kineto_add_capture(struct kineto *import)
 
     if (import->first_ns > import->last_ns)
         return;
-    add_start(import);
+    kineto_metadata_add_start(import);
     ROW_SET(&details, ANALYSIS_DETAILS, globalVid, VM_ID);
     ROW_SET(&details, ANALYSIS_DETAILS, duration, saturating_duration(import->first_ns, import->last_ns));
     ROW_SET(&details, ANALYSIS_DETAILS, startTime, import->first_ns);

@@ -32,7 +32,7 @@ struct category {
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
-static int64_t string_of(struct kineto *import, struct json_slice slice)
+static int64_t kineto_rows_string_of(struct kineto *import, struct json_slice slice)
 {
     struct json_slice text = json_slice_text(slice, &import->scratch);
 
@@ -63,18 +63,18 @@ static int64_t slice_or(struct json_slice slice, int64_t fallback)
     return slice.bytes && json_slice_integer(slice, &value) ? value : fallback;
 }
 
-static int64_t device_of(const struct kineto_event *event)
+static int64_t kineto_rows_device_of(const struct kineto_event *event)
 {
     return integer_or(event, KEY_DEVICE, slice_or(event->pid, 0));
 }
 
-static int64_t stream_of(const struct kineto_event *event)
+static int64_t kineto_rows_stream_of(const struct kineto_event *event)
 {
     return integer_or(event, KEY_STREAM, slice_or(event->tid, 0));
 }
 
 /* 0: the event is of no process, as the spans of the trace itself are. */
-static int thread_of(struct kineto *import, const struct kineto_event *event, int64_t *out)
+static int kineto_rows_thread_of(struct kineto *import, const struct kineto_event *event, int64_t *out)
 {
     int64_t pid, tid;
 
@@ -116,7 +116,8 @@ static int other_args(struct kineto *import, const struct subject *subject, int6
     (BIT(EXTERNAL) | BIT(RECORD_FUNCTION) | BIT(SEQUENCE) | BIT(FORWARD_THREAD) | BIT(DIMS) | BIT(TYPES) | \
      BIT(STRIDES) | BIT(CONCRETE) | BIT(INDEX) | BIT(STACK) | BIT(MODULE))
 
-static void add_step(struct kineto *import, const struct subject *subject, const struct row_TACHO_TORCH_OP *op)
+static void kineto_rows_add_step(struct kineto *import, const struct subject *subject,
+                                 const struct row_TACHO_TORCH_OP *op)
 {
     struct json_slice name = json_slice_inside(subject->event->name);
     struct row_TACHO_TORCH_STEP row = { 0 };
@@ -132,11 +133,12 @@ static void add_step(struct kineto *import, const struct subject *subject, const
     writer_append(import->writer, TABLE_TACHO_TORCH_STEP, &row);
 }
 
-static void set_inputs(struct kineto *import, struct row_TACHO_TORCH_OP *row, const struct kineto_event *event)
+static void kineto_rows_set_inputs(struct kineto *import, struct row_TACHO_TORCH_OP *row,
+                                   const struct kineto_event *event)
 {
 #define SET_STRING(key, column)                                                                                        \
     if (event->by_key[KEY_##key].bytes)                                                                                \
-        ROW_SET(row, TACHO_TORCH_OP, column, string_of(import, event->by_key[KEY_##key]))
+        ROW_SET(row, TACHO_TORCH_OP, column, kineto_rows_string_of(import, event->by_key[KEY_##key]))
     SET_STRING(DIMS, inputDimsId);
     SET_STRING(TYPES, inputTypesId);
     SET_STRING(STRIDES, inputStridesId);
@@ -160,7 +162,7 @@ static void fill_op(struct kineto *import, const struct subject *subject, struct
     int64_t *values = (int64_t *)(void *)row + 1, value; /* by column */
 
     ROW_SET(row, TACHO_TORCH_OP, start, subject->start_ns);
-    ROW_SET(row, TACHO_TORCH_OP, nameId, string_of(import, subject->event->name));
+    ROW_SET(row, TACHO_TORCH_OP, nameId, kineto_rows_string_of(import, subject->event->name));
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         if (has_integer(subject->event, numbers[i].key, &value)) {
             values[numbers[i].column] = value;
@@ -173,29 +175,29 @@ static void fill_op(struct kineto *import, const struct subject *subject, struct
 static void set_category(struct kineto *import, struct row_TACHO_TORCH_OP *row, const struct subject *subject)
 {
     int64_t id = subject->category->name ? literal(import, subject->category->name)
-                                         : string_of(import, subject->event->category);
+                                         : kineto_rows_string_of(import, subject->event->category);
 
     ROW_SET(row, TACHO_TORCH_OP, category, id);
 }
 
-static void add_op(struct kineto *import, const struct subject *subject)
+static void kineto_rows_add_op(struct kineto *import, const struct subject *subject)
 {
     struct row_TACHO_TORCH_OP row = { 0 };
     int64_t thread;
 
     fill_op(import, subject, &row);
-    set_inputs(import, &row, subject->event);
+    kineto_rows_set_inputs(import, &row, subject->event);
     set_category(import, &row, subject);
     ROW_SET(&row, TACHO_TORCH_OP, end, subject->end_ns);
-    if (thread_of(import, subject->event, &thread))
+    if (kineto_rows_thread_of(import, subject->event, &thread))
         ROW_SET(&row, TACHO_TORCH_OP, globalTid, thread);
     writer_append(import->writer, TABLE_TACHO_TORCH_OP, &row);
-    add_step(import, subject, &row);
+    kineto_rows_add_step(import, subject, &row);
 }
 
 #define PYTHON_TAKEN (BIT(PYTHON) | BIT(PYTHON_PARENT) | BIT(PYTHON_MODULE) | BIT(INDEX))
 
-static void add_python(struct kineto *import, const struct subject *subject)
+static void kineto_rows_add_python(struct kineto *import, const struct subject *subject)
 {
     const struct kineto_event *event = subject->event;
     struct row_TACHO_TORCH_PYTHON row = { 0 };
@@ -203,8 +205,8 @@ static void add_python(struct kineto *import, const struct subject *subject)
 
     ROW_SET(&row, TACHO_TORCH_PYTHON, start, subject->start_ns);
     ROW_SET(&row, TACHO_TORCH_PYTHON, end, subject->end_ns);
-    ROW_SET(&row, TACHO_TORCH_PYTHON, nameId, string_of(import, event->name));
-    if (thread_of(import, event, &value))
+    ROW_SET(&row, TACHO_TORCH_PYTHON, nameId, kineto_rows_string_of(import, event->name));
+    if (kineto_rows_thread_of(import, event, &value))
         ROW_SET(&row, TACHO_TORCH_PYTHON, globalTid, value);
     if (has_integer(event, KEY_PYTHON, &value))
         ROW_SET(&row, TACHO_TORCH_PYTHON, pythonId, value);
@@ -224,17 +226,17 @@ static void add_python(struct kineto *import, const struct subject *subject)
      BIT(INDEX))
 static const struct category memory_category = { .taken = MEMORY_TAKEN };
 
-static void add_memory(struct kineto *import, const struct subject *subject)
+static void kineto_rows_add_memory(struct kineto *import, const struct subject *subject)
 {
     const struct kineto_event *event = subject->event;
     struct row_TACHO_TORCH_MEMORY row = { 0 };
     int64_t value;
 
     ROW_SET(&row, TACHO_TORCH_MEMORY, timestamp, subject->start_ns);
-    ROW_SET(&row, TACHO_TORCH_MEMORY, event, string_of(import, event->name));
+    ROW_SET(&row, TACHO_TORCH_MEMORY, event, kineto_rows_string_of(import, event->name));
     ROW_SET(&row, TACHO_TORCH_MEMORY, deviceType, integer_or(event, KEY_DEVICE_TYPE, 0));
     ROW_SET(&row, TACHO_TORCH_MEMORY, bytes, integer_or(event, KEY_MEMORY_BYTES, 0));
-    if (thread_of(import, event, &value))
+    if (kineto_rows_thread_of(import, event, &value))
         ROW_SET(&row, TACHO_TORCH_MEMORY, globalTid, value);
     if (has_integer(event, KEY_DEVICE_ID, &value))
         ROW_SET(&row, TACHO_TORCH_MEMORY, deviceId, value);
@@ -253,7 +255,7 @@ static void add_memory(struct kineto *import, const struct subject *subject)
 
 /* ---- CUDA ------------------------------------------------------------------------------------------------------ */
 
-static void add_link(struct kineto *import, const struct subject *subject)
+static void kineto_rows_add_link(struct kineto *import, const struct subject *subject)
 {
     struct row_TACHO_TORCH_LINK row = { 0 };
     int64_t value;
@@ -270,7 +272,7 @@ static void add_link(struct kineto *import, const struct subject *subject)
     writer_append(import->writer, TABLE_TACHO_TORCH_LINK, &row);
 }
 
-static void add_call(struct kineto *import, const struct subject *subject)
+static void kineto_rows_add_call(struct kineto *import, const struct subject *subject)
 {
     const struct kineto_event *event = subject->event;
     struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = { 0 };
@@ -280,14 +282,14 @@ static void add_call(struct kineto *import, const struct subject *subject)
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, subject->end_ns);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, eventClass,
             strcmp(subject->category->name, "cuda_driver") == 0 ? CLASS_DRIVER : CLASS_RUNTIME);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, string_of(import, event->name));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, kineto_rows_string_of(import, event->name));
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, returnValue, 0);
-    if (thread_of(import, event, &value))
+    if (kineto_rows_thread_of(import, event, &value))
         ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, globalTid, value);
     if (has_integer(event, KEY_CORRELATION, &value))
         ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, correlationId, value);
     writer_append(import->writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
-    add_link(import, subject);
+    kineto_rows_add_link(import, subject);
 }
 
 /* The columns that all work on a GPU has. */
@@ -296,9 +298,9 @@ static void add_call(struct kineto *import, const struct subject *subject)
         int64_t number;                                                                                                \
         ROW_SET(row, table, start, subject->start_ns);                                                                 \
         ROW_SET(row, table, end, subject->end_ns);                                                                     \
-        ROW_SET(row, table, deviceId, device_of(event));                                                               \
+        ROW_SET(row, table, deviceId, kineto_rows_device_of(event));                                                   \
         ROW_SET(row, table, contextId, integer_or(event, KEY_CONTEXT, 0));                                             \
-        ROW_SET(row, table, streamId, stream_of(event));                                                               \
+        ROW_SET(row, table, streamId, kineto_rows_stream_of(event));                                                   \
         ROW_SET(row, table, globalPid, import->process);                                                               \
         if (has_integer(event, KEY_CORRELATION, &number))                                                              \
             ROW_SET(row, table, correlationId, number);                                                                \
@@ -307,7 +309,7 @@ static void add_call(struct kineto *import, const struct subject *subject)
     } while (0)
 #define WORK_TAKEN (BIT(EXTERNAL) | BIT(DEVICE) | BIT(CONTEXT) | BIT(STREAM) | BIT(CORRELATION) | BIT(GRAPH_NODE))
 
-static void add_kernel(struct kineto *import, const struct subject *subject)
+static void kineto_rows_add_kernel(struct kineto *import, const struct subject *subject)
 {
     const struct kineto_event *event = subject->event;
     struct row_CUPTI_ACTIVITY_KIND_KERNEL row = { 0 };
@@ -336,7 +338,7 @@ static void add_kernel(struct kineto *import, const struct subject *subject)
     if (has_integer(event, KEY_GRAPH, &value) && value)
         ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, graphId, value);
     writer_append(import->writer, TABLE_CUPTI_ACTIVITY_KIND_KERNEL, &row);
-    add_link(import, subject);
+    kineto_rows_add_link(import, subject);
 }
 
 /* The number of the longest known name at *at, which moves behind it; -1 if there is none. */
@@ -369,7 +371,7 @@ static const char *const copy_kinds[] = {
 };
 enum { MEMORY_KINDS = COUNT_OF(memory_kinds), COPY_KINDS = COUNT_OF(copy_kinds) };
 
-static void add_copy(struct kineto *import, const struct subject *subject)
+static void kineto_rows_add_copy(struct kineto *import, const struct subject *subject)
 {
     const struct kineto_event *event = subject->event;
     struct json_slice name = json_slice_inside(event->name);
@@ -388,7 +390,7 @@ static void add_copy(struct kineto *import, const struct subject *subject)
             ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, dstKind, to);
     }
     writer_append(import->writer, TABLE_CUPTI_ACTIVITY_KIND_MEMCPY, &row);
-    add_link(import, subject);
+    kineto_rows_add_link(import, subject);
 }
 
 static void add_fill(struct kineto *import, const struct subject *subject)
@@ -404,7 +406,7 @@ static void add_fill(struct kineto *import, const struct subject *subject)
     if (kind >= 0)
         ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, memKind, kind);
     writer_append(import->writer, TABLE_CUPTI_ACTIVITY_KIND_MEMSET, &row);
-    add_link(import, subject);
+    kineto_rows_add_link(import, subject);
 }
 
 /* An annotation as it is seen on a stream, and whatever else is on a GPU. */
@@ -415,8 +417,8 @@ static void add_on_gpu(struct kineto *import, const struct subject *subject)
     fill_op(import, subject, &row);
     set_category(import, &row, subject);
     ROW_SET(&row, TACHO_TORCH_OP, end, subject->end_ns);
-    ROW_SET(&row, TACHO_TORCH_OP, deviceId, device_of(subject->event));
-    ROW_SET(&row, TACHO_TORCH_OP, streamId, stream_of(subject->event));
+    ROW_SET(&row, TACHO_TORCH_OP, deviceId, kineto_rows_device_of(subject->event));
+    ROW_SET(&row, TACHO_TORCH_OP, streamId, kineto_rows_stream_of(subject->event));
     writer_append(import->writer, TABLE_TACHO_TORCH_OP, &row);
 }
 
@@ -426,25 +428,25 @@ static void add_on_gpu(struct kineto *import, const struct subject *subject)
 #define KERNEL_TAKEN (WORK_TAKEN | BIT(REGISTERS) | BIT(SHARED) | BIT(GRID) | BIT(BLOCK) | BIT(GRAPH))
 #define MOVE_TAKEN (WORK_TAKEN | BIT(BYTES) | BIT(BANDWIDTH)) /* the bandwidth is bytes by time */
 static const struct category categories[] = {
-    { SLICE("python_function"), "python_function", add_python, PYTHON_TAKEN },
-    { SLICE("cpu_op"), "cpu_op", add_op, OP_TAKEN },
-    { SLICE("cuda_runtime"), "cuda_runtime", add_call, CALL_TAKEN },
-    { SLICE("kernel"), "kernel", add_kernel, KERNEL_TAKEN },
-    { SLICE("cuda_driver"), "cuda_driver", add_call, CALL_TAKEN },
-    { SLICE("user_annotation"), "user_annotation", add_op, OP_TAKEN },
-    { SLICE("gpu_memcpy"), "gpu_memcpy", add_copy, MOVE_TAKEN },
+    { SLICE("python_function"), "python_function", kineto_rows_add_python, PYTHON_TAKEN },
+    { SLICE("cpu_op"), "cpu_op", kineto_rows_add_op, OP_TAKEN },
+    { SLICE("cuda_runtime"), "cuda_runtime", kineto_rows_add_call, CALL_TAKEN },
+    { SLICE("kernel"), "kernel", kineto_rows_add_kernel, KERNEL_TAKEN },
+    { SLICE("cuda_driver"), "cuda_driver", kineto_rows_add_call, CALL_TAKEN },
+    { SLICE("user_annotation"), "user_annotation", kineto_rows_add_op, OP_TAKEN },
+    { SLICE("gpu_memcpy"), "gpu_memcpy", kineto_rows_add_copy, MOVE_TAKEN },
     { SLICE("gpu_memset"), "gpu_memset", add_fill, MOVE_TAKEN },
     { SLICE("gpu_user_annotation"), "gpu_user_annotation", add_on_gpu, BIT(EXTERNAL) | BIT(DEVICE) | BIT(STREAM) },
     { SLICE("cuda_sync"), "cuda_sync", add_on_gpu, BIT(EXTERNAL) | BIT(DEVICE) | BIT(STREAM) },
     /* before PyTorch 1.12 */
-    { SLICE("Operator"), "cpu_op", add_op, OP_TAKEN },
-    { SLICE("Runtime"), "cuda_runtime", add_call, CALL_TAKEN },
-    { SLICE("Kernel"), "kernel", add_kernel, KERNEL_TAKEN },
-    { SLICE("Memcpy"), "gpu_memcpy", add_copy, MOVE_TAKEN },
+    { SLICE("Operator"), "cpu_op", kineto_rows_add_op, OP_TAKEN },
+    { SLICE("Runtime"), "cuda_runtime", kineto_rows_add_call, CALL_TAKEN },
+    { SLICE("Kernel"), "kernel", kineto_rows_add_kernel, KERNEL_TAKEN },
+    { SLICE("Memcpy"), "gpu_memcpy", kineto_rows_add_copy, MOVE_TAKEN },
     { SLICE("Memset"), "gpu_memset", add_fill, MOVE_TAKEN },
-    { SLICE("Python"), "python_function", add_python, PYTHON_TAKEN },
+    { SLICE("Python"), "python_function", kineto_rows_add_python, PYTHON_TAKEN },
 };
-static const struct category any_category = { .add = add_op, .taken = OP_TAKEN };
+static const struct category any_category = { .add = kineto_rows_add_op, .taken = OP_TAKEN };
 static const struct category instant_category = { .name = "instant", .taken = BIT(INDEX) };
 
 static const struct category *find_category(struct json_slice spelling)
@@ -463,38 +465,38 @@ static void add_instant(struct kineto *import, struct subject *subject)
 
     if (json_slice_is(subject->event->name, "[memory]") || json_slice_is(subject->event->name, "[OutOfMemory]")) {
         subject->category = &memory_category;
-        add_memory(import, subject);
+        kineto_rows_add_memory(import, subject);
         return;
     }
     subject->category = &instant_category;
     fill_op(import, subject, &row);
     set_category(import, &row, subject);
-    if (thread_of(import, subject->event, &thread))
+    if (kineto_rows_thread_of(import, subject->event, &thread))
         ROW_SET(&row, TACHO_TORCH_OP, globalTid, thread);
     writer_append(import->writer, TABLE_TACHO_TORCH_OP, &row);
 }
 
-static void add_flow(struct kineto *import, const struct subject *subject)
+static void kineto_rows_add_flow(struct kineto *import, const struct subject *subject)
 {
     const struct kineto_event *event = subject->event;
     struct row_TACHO_TORCH_FLOW row = { 0 };
     int64_t pid = slice_or(event->pid, -1), thread;
 
     ROW_SET(&row, TACHO_TORCH_FLOW, timestamp, subject->start_ns);
-    ROW_SET(&row, TACHO_TORCH_FLOW, category, string_of(import, event->category));
-    ROW_SET(&row, TACHO_TORCH_FLOW, phase, string_of(import, event->phase));
+    ROW_SET(&row, TACHO_TORCH_FLOW, category, kineto_rows_string_of(import, event->category));
+    ROW_SET(&row, TACHO_TORCH_FLOW, phase, kineto_rows_string_of(import, event->phase));
     ROW_SET(&row, TACHO_TORCH_FLOW, flowId, slice_or(event->id, 0));
     if (import->process && (pid & 0xffffff) != (import->process >> 24 & 0xffffff)) {
         ROW_SET(&row, TACHO_TORCH_FLOW, deviceId, pid);
         ROW_SET(&row, TACHO_TORCH_FLOW, streamId, slice_or(event->tid, 0));
-    } else if (thread_of(import, event, &thread)) {
+    } else if (kineto_rows_thread_of(import, event, &thread)) {
         ROW_SET(&row, TACHO_TORCH_FLOW, globalTid, thread);
     }
     writer_append(import->writer, TABLE_TACHO_TORCH_FLOW, &row);
 }
 
 /* Names of devices and streams only repeat their numbers, and are left out. */
-static void write_name(struct kineto *import, const struct kineto_name *name)
+static void kineto_rows_write_name(struct kineto *import, const struct kineto_name *name)
 {
     if ((name->pid & 0xffffff) != (import->process >> 24 & 0xffffff))
         return;
@@ -513,7 +515,7 @@ static void write_name(struct kineto *import, const struct kineto_name *name)
 }
 
 /* Old versions have the names behind the events, new ones before them. */
-static void add_name(struct kineto *import, const struct kineto_event *event)
+static void kineto_rows_add_name(struct kineto *import, const struct kineto_event *event)
 {
     int is_thread = json_slice_is(event->name, "thread_name");
     struct kineto_name name = { .pid = slice_or(event->pid, -1), .tid = is_thread ? slice_or(event->tid, -1) : -1 };
@@ -521,9 +523,9 @@ static void add_name(struct kineto *import, const struct kineto_event *event)
     if (!event->by_key[KEY_NAME].bytes || name.pid < 0 || (is_thread && name.tid < 0) ||
         (!is_thread && !json_slice_is(event->name, "process_name")))
         return;
-    name.name = string_of(import, event->by_key[KEY_NAME]);
+    name.name = kineto_rows_string_of(import, event->by_key[KEY_NAME]);
     if (import->process)
-        write_name(import, &name);
+        kineto_rows_write_name(import, &name);
     else if (import->name_count < KINETO_MOST_NAMES)
         import->names[import->name_count++] = name;
 }
@@ -531,7 +533,7 @@ static void add_name(struct kineto *import, const struct kineto_event *event)
 void kineto_add_names(struct kineto *import)
 {
     for (size_t i = 0; i < import->name_count && import->process; i++)
-        write_name(import, &import->names[i]);
+        kineto_rows_write_name(import, &import->names[i]);
     import->name_count = 0;
 }
 
@@ -564,7 +566,7 @@ void kineto_add_event(struct kineto *import, const struct kineto_event *event)
     if (import->process && import->name_count)
         kineto_add_names(import);
     if (kind == 'M') {
-        add_name(import, event);
+        kineto_rows_add_name(import, event);
         return;
     }
     if (!kind || !strchr("Xisft", kind)) {
@@ -585,6 +587,6 @@ void kineto_add_event(struct kineto *import, const struct kineto_event *event)
     } else if (kind == 'i') {
         add_instant(import, &subject);
     } else {
-        add_flow(import, &subject);
+        kineto_rows_add_flow(import, &subject);
     }
 }

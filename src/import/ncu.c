@@ -24,7 +24,7 @@ static int is_line_of_ncu(const char *line, size_t length)
             memmem(line, length, "\"Metric Name\"", strlen("\"Metric Name\"")));
 }
 
-static int recognise(const void *bytes, size_t length)
+static int ncu_file_recognise(const void *bytes, size_t length)
 {
     const char *at = bytes, *end = at + length;
 
@@ -39,7 +39,7 @@ static int recognise(const void *bytes, size_t length)
     return 0;
 }
 
-static void note(struct ncu *import, const char *reason, uint64_t count)
+static void ncu_file_note(struct ncu *import, const char *reason, uint64_t count)
 {
     struct row_TACHO_IMPORT row = { 0 };
 
@@ -63,7 +63,7 @@ static int take_record(struct ncu *import)
     return text_failed(&import->scratch) || text_failed(&import->unit) || text_failed(&import->key) ? ERR_NO_MEMORY : 0;
 }
 
-static int write_rows(struct ncu *import, struct error *err)
+static int ncu_file_write_rows(struct ncu *import, struct error *err)
 {
     int found;
 
@@ -77,33 +77,33 @@ static int write_rows(struct ncu *import, struct error *err)
                          "cannot import '%s': it has no table of ncu, only text. Print one with: ncu --import "
                          "REPORT.ncu-rep --page raw --csv",
                          import->path);
-    note(import, "damaged", import->damaged);
-    note(import, "truncated", (uint64_t)import->truncated);
-    note(import, "unknown-column", import->unknown_columns);
+    ncu_file_note(import, "damaged", import->damaged);
+    ncu_file_note(import, "truncated", (uint64_t)import->truncated);
+    ncu_file_note(import, "unknown-column", import->unknown_columns);
     return 0;
 }
 
-static int write_report(struct ncu *import, const char *out_path, int overwrite, struct error *err)
+static int ncu_file_write_report(struct ncu *import, const char *out_path, int overwrite, struct error *err)
 {
     struct writer_options options = { .overwrite = overwrite };
     int code;
 
     if ((code = writer_open(out_path, &options, &import->writer, err)) != 0)
         return code;
-    code = write_rows(import, err);
+    code = ncu_file_write_rows(import, err);
     if ((code = writer_close_after(import->writer, code, err)) != 0)
         unlink(out_path); /* half an import would pass for a whole one */
     return code;
 }
 
-static int import_file(const char *path, const char *out_path, int overwrite, struct error *err)
+static int ncu_file_import_file(const char *path, const char *out_path, int overwrite, struct error *err)
 {
     struct ncu import = { .path = path };
     int code;
 
     if ((code = import_window_open(&import.window, path, err)) != 0)
         goto close_window;
-    code = write_report(&import, out_path, overwrite, err);
+    code = ncu_file_write_report(&import, out_path, overwrite, err);
 close_window:
     import_window_close(&import.window);
     ncu_record_free(&import.record);
@@ -122,6 +122,6 @@ const struct importer import_ncu = {
     .name = "ncu",
     .help = "CSV of ncu",
     .extension = "csv",
-    .recognise = recognise,
-    .import = import_file,
+    .recognise = ncu_file_recognise,
+    .import = ncu_file_import_file,
 };

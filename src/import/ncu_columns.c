@@ -69,7 +69,7 @@ int ncu_is_header(const struct ncu_record *record)
     return has_kernel && has_other;
 }
 
-static int add_column(struct ncu *import, size_t column, double factor, int64_t id)
+static int ncu_columns_add_column(struct ncu *import, size_t column, double factor, int64_t id)
 {
     struct ncu_header *header = &import->header;
 
@@ -109,7 +109,7 @@ int ncu_take_header(struct ncu *import)
     for (size_t i = 0; i < names->count; i++) {
         struct json_slice name = ncu_field(names, i);
         int is_known = find_known(name) < KNOWN || !name.length, ranges = has_ranges(name);
-        if (ranges && add_column(import, i, 1, -1) != 0)
+        if (ranges && ncu_columns_add_column(import, i, 1, -1) != 0)
             return ERR_NO_MEMORY;
         import->unknown_columns += !is_known && !ranges && !header->is_raw;
     }
@@ -130,7 +130,7 @@ int ncu_take_units(struct ncu *import)
         if (!name.length || find_known(name) < KNOWN || has_ranges(name))
             continue;
         int64_t id = ncu_metric(import, name, ncu_field(units, i), (struct json_slice){ "", 0 }, &factor);
-        if (id < 0 || add_column(import, i, factor, id) != 0)
+        if (id < 0 || ncu_columns_add_column(import, i, factor, id) != 0)
             break; /* the scratch text remembers that memory was short */
     }
     return is_units;

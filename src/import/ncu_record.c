@@ -11,12 +11,12 @@ enum { MOST_LINES = 16 };
 
 enum { STEP_DONE, STEP_MORE, STEP_BROKEN };
 
-struct place {
+struct ncu_record_place {
     const char *at, *end;
     int whole; /* nothing follows the end */
 };
 
-static int add_field(struct ncu_record *record, size_t first)
+static int ncu_record_add_field(struct ncu_record *record, size_t first)
 {
     if (array_reserve(&record->fields, &record->room, record->count + 1, sizeof *record->fields) != 0)
         return ERR_NO_MEMORY;
@@ -25,7 +25,7 @@ static int add_field(struct ncu_record *record, size_t first)
 }
 
 /* Reads what is between two quotes, from behind the first. */
-static int read_quoted(struct ncu_record *record, struct place *place)
+static int read_quoted(struct ncu_record *record, struct ncu_record_place *place)
 {
     for (;;) {
         const char *quote = memchr(place->at, '"', (size_t)(place->end - place->at));
@@ -48,7 +48,7 @@ static int read_quoted(struct ncu_record *record, struct place *place)
 }
 
 /* Behind the second quote, only blanks stand before the comma or the end of the line. */
-static int read_end(struct place *place)
+static int read_end(struct ncu_record_place *place)
 {
     while (place->at < place->end && (*place->at == ' ' || *place->at == '\r'))
         place->at++;
@@ -58,7 +58,7 @@ static int read_end(struct place *place)
 }
 
 /* Reads up to a comma or the end of the line. */
-static int read_plain(struct ncu_record *record, struct place *place)
+static int read_plain(struct ncu_record *record, struct ncu_record_place *place)
 {
     const char *stop = place->at;
 
@@ -71,7 +71,7 @@ static int read_plain(struct ncu_record *record, struct place *place)
     return STEP_DONE;
 }
 
-static int read_field(struct ncu_record *record, struct place *place)
+static int ncu_record_read_field(struct ncu_record *record, struct ncu_record_place *place)
 {
     const char *quote = place->at;
 
@@ -87,14 +87,14 @@ static int read_field(struct ncu_record *record, struct place *place)
 }
 
 /* One record, with the end of its line. STEP_ or ERR_NO_MEMORY. */
-static int read_fields(struct ncu_record *record, struct place *place)
+static int read_fields(struct ncu_record *record, struct ncu_record_place *place)
 {
     for (;;) {
         size_t first = record->bytes.length;
-        int step = read_field(record, place);
+        int step = ncu_record_read_field(record, place);
         if (step != STEP_DONE)
             return step;
-        if (add_field(record, first) != 0 || text_failed(&record->bytes))
+        if (ncu_record_add_field(record, first) != 0 || text_failed(&record->bytes))
             return ERR_NO_MEMORY;
         if (place->at == place->end || *place->at++ == '\n')
             return STEP_DONE;
@@ -102,7 +102,7 @@ static int read_fields(struct ncu_record *record, struct place *place)
 }
 
 /* A line that is no record becomes one of a single field, which no header has. */
-static int take_line(struct ncu_record *record, struct place *place)
+static int ncu_record_take_line(struct ncu_record *record, struct ncu_record_place *place)
 {
     const char *newline = memchr(place->at, '\n', (size_t)(place->end - place->at));
 
@@ -111,10 +111,10 @@ static int take_line(struct ncu_record *record, struct place *place)
     record->lines = 1;
     record->is_cut = !newline;
     place->at = newline ? newline + 1 : place->end;
-    return add_field(record, 0) != 0 ? ERR_NO_MEMORY : STEP_DONE;
+    return ncu_record_add_field(record, 0) != 0 ? ERR_NO_MEMORY : STEP_DONE;
 }
 
-static int read_record(struct ncu_record *record, struct place *place)
+static int ncu_record_read_record(struct ncu_record *record, struct ncu_record_place *place)
 {
     const char *start = place->at;
 
@@ -125,18 +125,18 @@ static int read_record(struct ncu_record *record, struct place *place)
     int step = read_fields(record, place);
     if (step == STEP_BROKEN) {
         place->at = start;
-        return take_line(record, place);
+        return ncu_record_take_line(record, place);
     }
     return step;
 }
 
-static int is_of_ncu(const struct place *place)
+static int is_of_ncu(const struct ncu_record_place *place)
 {
     return place->end - place->at >= 2 && memcmp(place->at, "==", 2) == 0;
 }
 
 /* Skips lines that are no records. STEP_DONE where a record begins, or the file ends. */
-static int skip_lines(struct place *place)
+static int skip_lines(struct ncu_record_place *place)
 {
     for (;;) {
         while (place->at < place->end && (*place->at == '\n' || *place->at == '\r'))
@@ -155,13 +155,13 @@ static int skip_lines(struct place *place)
 int ncu_record_read(struct ncu_record *record, struct import_window *window, struct error *err)
 {
     for (;;) {
-        struct place place = { window->bytes + window->at, window->bytes + window->length, window->whole };
+        struct ncu_record_place place = { window->bytes + window->at, window->bytes + window->length, window->whole };
         int step = skip_lines(&place), code;
         window->at = (size_t)(place.at - window->bytes);
         if (step == STEP_DONE && place.at == place.end && place.whole)
             return 0;
         if (step == STEP_DONE)
-            step = read_record(record, &place);
+            step = ncu_record_read_record(record, &place);
         if (step == ERR_NO_MEMORY)
             return error_no_memory(err);
         if (step == STEP_DONE) {

@@ -75,7 +75,7 @@ static double near(struct json_slice text, size_t taken, double number)
 }
 
 /* What ncu prints where a metric has no value; nan and inf are values. */
-static int is_missing(struct json_slice text)
+static int ncu_rows_is_missing(struct json_slice text)
 {
     static const char *const words[] = { "n/a", "(!) n/a" };
 
@@ -85,7 +85,7 @@ static int is_missing(struct json_slice text)
     return 0;
 }
 
-static void add_value(struct ncu *import, int64_t metric, double factor, struct json_slice text)
+static void ncu_rows_add_value(struct ncu *import, int64_t metric, double factor, struct json_slice text)
 {
     struct row_TACHO_KERNEL_COUNTER_VALUES row = { 0 };
     struct json_slice minimum = field(import, NCU_MINIMUM), maximum = field(import, NCU_MAXIMUM);
@@ -100,7 +100,7 @@ static void add_value(struct ncu *import, int64_t metric, double factor, struct 
         if (text.length) /* values of instances, behind a blank */
             text = (struct json_slice){ text.bytes + 1, text.length - 1 };
     }
-    if (text.length && !is_missing(text))
+    if (text.length && !ncu_rows_is_missing(text))
         ROW_SET(&row, TACHO_KERNEL_COUNTER_VALUES, textValue, string(import, text));
     if (ncu_number(minimum, &number))
         ROW_SET(&row, TACHO_KERNEL_COUNTER_VALUES, minimum, number * factor);
@@ -144,7 +144,7 @@ static void set_capability(const struct ncu *import, struct row_TARGET_INFO_GPU 
 }
 
 /* A row for each GPU, with what the table says about it. */
-static void add_gpu(struct ncu *import, int64_t device)
+static void ncu_rows_add_gpu(struct ncu *import, int64_t device)
 {
     struct row_TARGET_INFO_GPU row = { 0 };
     size_t before = import->devices.count;
@@ -207,7 +207,7 @@ static void set_ranges(struct ncu *import, struct row_TACHO_KERNEL_COUNTERS *row
                 writer_string(import->writer, text_string(&import->scratch), import->scratch.length));
 }
 
-static void set_place(struct ncu *import, struct row_TACHO_KERNEL_COUNTERS *row)
+static void ncu_rows_set_place(struct ncu *import, struct row_TACHO_KERNEL_COUNTERS *row)
 {
     struct json_slice capability = field(import, NCU_CAPABILITY);
     int64_t number, parts[3];
@@ -225,11 +225,11 @@ static void set_place(struct ncu *import, struct row_TACHO_KERNEL_COUNTERS *row)
     }
     if (json_slice_integer(field(import, NCU_DEVICE), &number)) {
         ROW_SET(row, TACHO_KERNEL_COUNTERS, deviceId, number);
-        add_gpu(import, number);
+        ncu_rows_add_gpu(import, number);
     }
 }
 
-static void add_kernel(struct ncu *import)
+static void ncu_rows_add_kernel(struct ncu *import)
 {
     struct row_TACHO_KERNEL_COUNTERS row = { 0 };
     struct json_slice name = field(import, NCU_KERNEL), source = { "ncu-details", strlen("ncu-details") };
@@ -239,7 +239,7 @@ static void add_kernel(struct ncu *import)
         source = (struct json_slice){ "ncu-raw", strlen("ncu-raw") };
     ROW_SET(&row, TACHO_KERNEL_COUNTERS, id, import->kernels++);
     SET_NUMBER(&row, launchId, field(import, NCU_ID));
-    set_place(import, &row);
+    ncu_rows_set_place(import, &row);
     ROW_SET(&row, TACHO_KERNEL_COUNTERS, demangledName, string(import, name));
     ROW_SET(&row, TACHO_KERNEL_COUNTERS, shortName, string(import, kernel_short_name(name)));
     SET_SIZES(&row, gridX, gridY, gridZ, field(import, NCU_GRID));
@@ -286,7 +286,7 @@ static void skip(struct ncu *import)
         import->window.at = import->record.second_line;
 }
 
-static void add_raw(struct ncu *import)
+static void ncu_rows_add_raw(struct ncu *import)
 {
     const struct ncu_header *header = &import->header;
 
@@ -294,16 +294,16 @@ static void add_raw(struct ncu *import)
         skip(import);
         return;
     }
-    add_kernel(import);
+    ncu_rows_add_kernel(import);
     for (size_t i = 0; i < header->metric_count; i++) {
         struct json_slice text = ncu_field(&import->record, header->metrics[i].column);
         if (header->metrics[i].id >= 0 && text.length)
-            add_value(import, header->metrics[i].id, header->metrics[i].factor, text);
+            ncu_rows_add_value(import, header->metrics[i].id, header->metrics[i].factor, text);
     }
 }
 
 /* Rows of rules have no metric. */
-static void add_detail(struct ncu *import)
+static void ncu_rows_add_detail(struct ncu *import)
 {
     struct json_slice metric = field(import, NCU_METRIC), section = field(import, NCU_SECTION);
     double factor;
@@ -315,16 +315,16 @@ static void add_detail(struct ncu *import)
     if (!metric.length)
         return;
     if (is_new_kernel(import))
-        add_kernel(import);
+        ncu_rows_add_kernel(import);
     int64_t id = ncu_metric(import, metric, field(import, NCU_UNIT), section, &factor);
     if (id >= 0 && import->header.at[NCU_VALUE] != NCU_NO_COLUMN)
-        add_value(import, id, factor, field(import, NCU_VALUE));
+        ncu_rows_add_value(import, id, factor, field(import, NCU_VALUE));
 }
 
 void ncu_add_record(struct ncu *import)
 {
     if (import->header.is_raw)
-        add_raw(import);
+        ncu_rows_add_raw(import);
     else
-        add_detail(import);
+        ncu_rows_add_detail(import);
 }

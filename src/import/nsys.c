@@ -24,7 +24,7 @@ static const struct alias {
     { "TARGET_INFO_CUDA_NULL_STREAM", TABLE_TARGET_INFO_CUDA_CONTEXT_INFO, "streamId", "nullStreamId" },
 };
 
-static int recognise(const void *bytes, size_t length)
+static int nsys_recognise(const void *bytes, size_t length)
 {
     return length >= 16 && memcmp(bytes, "SQLite format 3", 16) == 0;
 }
@@ -38,7 +38,7 @@ void nsys_words(char *out, size_t size, sqlite3 *database)
     snprintf(out, size, "%.*s", (int)(length < 160 ? length : 160), words);
 }
 
-static int fail(const struct nsys *import, struct error *err)
+static int nsys_fail(const struct nsys *import, struct error *err)
 {
     char words[200];
 
@@ -105,7 +105,7 @@ int nsys_open(const struct nsys *import, sqlite3 **out)
 
 /* A file that was left with its journal, in a folder that is not writable, is read without the journal. If its list
  * of tables is damaged, the tables that can be found are read. */
-static int open_file(struct nsys *import, struct error *err)
+static int nsys_open_file(struct nsys *import, struct error *err)
 {
     int code = SQLITE_ERROR;
 
@@ -124,7 +124,7 @@ static int open_file(struct nsys *import, struct error *err)
         else
             break;
     }
-    return code == SQLITE_OK || (code == SQLITE_CORRUPT && import->damaged_schema) ? 0 : fail(import, err);
+    return code == SQLITE_OK || (code == SQLITE_CORRUPT && import->damaged_schema) ? 0 : nsys_fail(import, err);
 }
 
 static void note_journal(struct nsys *import)
@@ -141,19 +141,19 @@ static void note_journal(struct nsys *import)
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
 
-struct names {
+struct nsys_names {
     char **list; /* owned, and each of them */
     size_t count, capacity;
 };
 
-static void free_names(struct names *names)
+static void free_names(struct nsys_names *names)
 {
     for (size_t i = 0; i < names->count; i++)
         free(names->list[i]);
     free(names->list);
 }
 
-static int add_name(struct names *names, const char *name)
+static int nsys_add_name(struct nsys_names *names, const char *name)
 {
     if (array_reserve(&names->list, &names->capacity, names->count + 1, sizeof *names->list) != 0)
         return ERR_NO_MEMORY;
@@ -161,7 +161,7 @@ static int add_name(struct names *names, const char *name)
     return names->list[names->count] ? (names->count++, 0) : ERR_NO_MEMORY;
 }
 
-static int has_name(const struct names *names, const char *name)
+static int nsys_has_name(const struct nsys_names *names, const char *name)
 {
     for (size_t i = 0; i < names->count; i++)
         if (strcmp(names->list[i], name) == 0)
@@ -170,41 +170,41 @@ static int has_name(const struct names *names, const char *name)
 }
 
 /* The first column of every row of a query that may have one parameter. */
-static int list_names(struct nsys *import, const char *sql, const char *parameter, struct names *names,
-                      struct error *err)
+static int nsys_list_names(struct nsys *import, const char *sql, const char *parameter, struct nsys_names *names,
+                           struct error *err)
 {
     sqlite3_stmt *statement = NULL;
     int step, code = 0;
 
     if (sqlite3_prepare_v2(import->database, sql, -1, &statement, NULL) != SQLITE_OK)
-        return fail(import, err);
+        return nsys_fail(import, err);
     if (parameter)
         sqlite3_bind_text(statement, 1, parameter, -1, SQLITE_STATIC);
     while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(statement, 0);
-        if (add_name(names, name ? name : "") != 0 && (code = error_no_memory(err)) != 0)
+        if (nsys_add_name(names, name ? name : "") != 0 && (code = error_no_memory(err)) != 0)
             goto finalize;
     }
     if (step != SQLITE_DONE)
-        code = fail(import, err);
+        code = nsys_fail(import, err);
 finalize:
     sqlite3_finalize(statement);
     return code;
 }
 
 /* The schema's table for a table of the file, or -1. */
-static int find_table(const struct names *tables, const char *name, const struct alias **alias)
+static int find_table(const struct nsys_names *tables, const char *name, const struct alias **alias)
 {
     *alias = NULL;
     for (size_t i = 0; i < COUNT_OF(aliases); i++)
-        if (strcmp(aliases[i].table, name) == 0 && !has_name(tables, schema_tables[aliases[i].now].name)) {
+        if (strcmp(aliases[i].table, name) == 0 && !nsys_has_name(tables, schema_tables[aliases[i].now].name)) {
             *alias = &aliases[i];
             return aliases[i].now;
         }
     return schema_find(name);
 }
 
-static int find_column(const struct schema_table *table, const struct alias *alias, const char *name)
+static int nsys_find_column(const struct schema_table *table, const struct alias *alias, const char *name)
 {
     if (alias && alias->column && strcmp(alias->column, name) == 0)
         name = alias->column_now;
@@ -215,18 +215,18 @@ static int find_column(const struct schema_table *table, const struct alias *ali
 }
 
 /* Matches the columns of the file's table with those of the schema's. */
-static int make_plan(struct nsys *import, const struct alias *alias, struct nsys_plan *plan, struct error *err)
+static int nsys_make_plan(struct nsys *import, const struct alias *alias, struct nsys_plan *plan, struct error *err)
 {
     const struct schema_table *table = &schema_tables[plan->id];
-    struct names columns = { 0 };
+    struct nsys_names columns = { 0 };
     sqlite3_str *sql;
     int code;
 
-    if ((code = list_names(import, "SELECT name FROM pragma_table_info(?)", plan->table, &columns, err)) != 0)
+    if ((code = nsys_list_names(import, "SELECT name FROM pragma_table_info(?)", plan->table, &columns, err)) != 0)
         goto free_columns;
     sql = sqlite3_str_new(import->database);
     for (size_t i = 0; i < columns.count; i++) {
-        int c = find_column(table, alias, columns.list[i]);
+        int c = nsys_find_column(table, alias, columns.list[i]);
         plan->own_rowid |= sqlite3_stricmp(columns.list[i], "rowid") == 0;
         if (c < 0 || plan->count == 64) {
             nsys_note(import, plan->table, columns.list[i], "unknown-column", -1);
@@ -245,7 +245,7 @@ free_columns:
     return code;
 }
 
-static int import_table(struct nsys *import, const struct names *tables, const char *name, struct error *err)
+static int import_table(struct nsys *import, const struct nsys_names *tables, const char *name, struct error *err)
 {
     const struct alias *alias;
     int id = find_table(tables, name, &alias);
@@ -258,7 +258,7 @@ static int import_table(struct nsys *import, const struct names *tables, const c
         nsys_note(import, name, NULL, "unknown-table", -1);
         return 0;
     }
-    code = make_plan(import, alias, &plan, err);
+    code = nsys_make_plan(import, alias, &plan, err);
     if (code == ERR_BAD_FORMAT) {
         nsys_note_damage(import, name, import->database);
         return 0;
@@ -317,7 +317,7 @@ static void import_enum(struct nsys *import, const char *table)
 
 /* ---- all of it ------------------------------------------------------------------------------------------------- */
 
-static int import_tables(struct nsys *import, const struct names *tables, struct error *err)
+static int import_tables(struct nsys *import, const struct nsys_names *tables, struct error *err)
 {
     size_t known = 0;
     int code;
@@ -329,7 +329,7 @@ static int import_tables(struct nsys *import, const struct names *tables, struct
                          "cannot read '%s' as an nsys export: it is an SQLite file without any "
                          "table of nsys",
                          import->path);
-    if (has_name(tables, "StringIds") && (code = nsys_read_strings(import, err)) != 0)
+    if (nsys_has_name(tables, "StringIds") && (code = nsys_read_strings(import, err)) != 0)
         return code;
     for (size_t i = 0; i < tables->count; i++)
         if (strncmp(tables->list[i], "ENUM_", 5) == 0)
@@ -346,12 +346,12 @@ static int import_tables(struct nsys *import, const struct names *tables, struct
 
 static int import_all(struct nsys *import, struct error *err)
 {
-    struct names tables = { 0 };
+    struct nsys_names tables = { 0 };
     /* Reads tables only: a view or a virtual table would run code from the file. */
-    int code = list_names(import,
-                          "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE "
-                          "'sqlite\\_%' ESCAPE '\\'",
-                          NULL, &tables, err);
+    int code = nsys_list_names(import,
+                               "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE "
+                               "'sqlite\\_%' ESCAPE '\\'",
+                               NULL, &tables, err);
 
     if (tables.count && (code == ERR_BAD_FORMAT || import->damaged_schema)) {
         nsys_note_damage(import, "sqlite_master", import->database);
@@ -365,7 +365,7 @@ free_tables:
     return code;
 }
 
-static int write_report(struct nsys *import, const char *out_path, int overwrite, struct error *err)
+static int nsys_write_report(struct nsys *import, const char *out_path, int overwrite, struct error *err)
 {
     struct writer_options options = { .overwrite = overwrite };
     int code;
@@ -380,16 +380,16 @@ static int write_report(struct nsys *import, const char *out_path, int overwrite
     return code;
 }
 
-static int import_file(const char *path, const char *out_path, int overwrite, struct error *err)
+static int nsys_import_file(const char *path, const char *out_path, int overwrite, struct error *err)
 {
     struct nsys import = { .path = path };
     struct stat status;
     int code;
 
     import.file_bytes = stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
-    if ((code = open_file(&import, err)) != 0)
+    if ((code = nsys_open_file(&import, err)) != 0)
         goto close_file;
-    code = write_report(&import, out_path, overwrite, err);
+    code = nsys_write_report(&import, out_path, overwrite, err);
 close_file:
     nsys_strings_free(&import.strings);
     sqlite3_close(import.database);
@@ -401,6 +401,6 @@ const struct importer import_nsys_sqlite = {
     .name = "nsys-sqlite",
     .help = "the SQLite export of Nsight Systems",
     .extension = "sqlite",
-    .recognise = recognise,
-    .import = import_file,
+    .recognise = nsys_recognise,
+    .import = nsys_import_file,
 };

@@ -20,7 +20,7 @@
 #define PIECES (READERS_MAX + 2)
 #define ALONE_ROWS (4 * PIECE_ROWS) /* a smaller table is not worth a thread */
 
-struct piece {
+struct nsys_rows_piece {
     int64_t first, last; /* rowids */
     uint64_t *rows;      /* owned; PIECE_ROWS rows as in schema.h; a text is its offset in texts */
     size_t count;
@@ -34,7 +34,7 @@ struct piece {
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
-static size_t keep_text(struct piece *piece, const void *bytes, size_t length)
+static size_t keep_text(struct nsys_rows_piece *piece, const void *bytes, size_t length)
 {
     size_t at = piece->text_bytes, needed = at + sizeof length + length;
 
@@ -94,8 +94,8 @@ static int as_real(sqlite3_stmt *statement, int column, int type, int64_t *out)
 }
 
 /* Converts one value to the eight bytes that it has in a row; 0: it is NULL there. */
-static int take_value(const struct nsys *import, const struct nsys_plan *plan, struct piece *piece,
-                      sqlite3_stmt *statement, int column, int64_t *out)
+static int nsys_rows_take_value(const struct nsys *import, const struct nsys_plan *plan, struct nsys_rows_piece *piece,
+                                sqlite3_stmt *statement, int column, int64_t *out)
 {
     int type = sqlite3_column_type(statement, column), taken;
 
@@ -123,7 +123,8 @@ static int take_value(const struct nsys *import, const struct nsys_plan *plan, s
 }
 
 /* Reads rows until the piece is full or the statement has no more. */
-static void fill(const struct nsys *import, const struct nsys_plan *plan, struct piece *piece, sqlite3_stmt *statement)
+static void nsys_rows_fill(const struct nsys *import, const struct nsys_plan *plan, struct nsys_rows_piece *piece,
+                           sqlite3_stmt *statement)
 {
     size_t width = schema_tables[plan->id].column_count + 1;
 
@@ -135,7 +136,7 @@ static void fill(const struct nsys *import, const struct nsys_plan *plan, struct
         row[0] = 0;
         for (int c = 0; c < plan->count; c++) {
             int64_t value;
-            if (take_value(import, plan, piece, statement, c, &value)) {
+            if (nsys_rows_take_value(import, plan, piece, statement, c, &value)) {
                 row[1 + plan->order[c]] = (uint64_t)value;
                 row[0] |= UINT64_C(1) << plan->order[c];
             }
@@ -147,7 +148,7 @@ static void fill(const struct nsys *import, const struct nsys_plan *plan, struct
 
 /* ---- into the writer ------------------------------------------------------------------------------------------- */
 
-static void intern_texts(struct nsys *import, const struct nsys_plan *plan, struct piece *piece, size_t width)
+static void intern_texts(struct nsys *import, const struct nsys_plan *plan, struct nsys_rows_piece *piece, size_t width)
 {
     for (int c = 0; c < plan->count; c++) {
         if (plan->types[c] != COLUMN_TEXT)
@@ -164,7 +165,7 @@ static void intern_texts(struct nsys *import, const struct nsys_plan *plan, stru
     }
 }
 
-static void put(struct nsys *import, const struct nsys_plan *plan, struct piece *piece)
+static void nsys_rows_put(struct nsys *import, const struct nsys_plan *plan, struct nsys_rows_piece *piece)
 {
     size_t width = schema_tables[plan->id].column_count + 1;
 
@@ -182,10 +183,10 @@ static void put(struct nsys *import, const struct nsys_plan *plan, struct piece 
 
 /* ---- one reader, or several ------------------------------------------------------------------------------------ */
 
-struct reading {
+struct nsys_rows_reading {
     const struct nsys *import;
     const struct nsys_plan *plan;
-    struct piece pieces[PIECES];
+    struct nsys_rows_piece pieces[PIECES];
     int64_t first, last;     /* rowids of the table */
     uint64_t piece_count;
     pthread_mutex_t lock;    /* guards the fields below */
@@ -195,7 +196,7 @@ struct reading {
     int stop;
 };
 
-static int prepare(sqlite3 *database, const struct nsys_plan *plan, int ranged, sqlite3_stmt **out)
+static int nsys_rows_prepare(sqlite3 *database, const struct nsys_plan *plan, int ranged, sqlite3_stmt **out)
 {
     char *sql = sqlite3_mprintf("%s%s", plan->sql, ranged ? " WHERE rowid BETWEEN ? AND ?" : "");
     int code = sql ? sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL) : SQLITE_NOMEM;
@@ -204,25 +205,25 @@ static int prepare(sqlite3 *database, const struct nsys_plan *plan, int ranged, 
     return code;
 }
 
-struct reader {
-    struct reading *reading;
+struct nsys_rows_reader {
+    struct nsys_rows_reading *reading;
     sqlite3 *database;
     sqlite3_stmt *statement;
     pthread_t thread;
 };
 
-static void read_range(const struct reader *reader, struct piece *piece)
+static void read_range(const struct nsys_rows_reader *reader, struct nsys_rows_piece *piece)
 {
     sqlite3_bind_int64(reader->statement, 1, piece->first);
     sqlite3_bind_int64(reader->statement, 2, piece->last);
-    fill(reader->reading->import, reader->reading->plan, piece, reader->statement);
+    nsys_rows_fill(reader->reading->import, reader->reading->plan, piece, reader->statement);
     sqlite3_reset(reader->statement);
 }
 
-static void *read_pieces(void *argument)
+static void *nsys_rows_read_pieces(void *argument)
 {
-    const struct reader *reader = argument;
-    struct reading *reading = reader->reading;
+    const struct nsys_rows_reader *reader = argument;
+    struct nsys_rows_reading *reading = reader->reading;
 
     pthread_mutex_lock(&reading->lock);
     for (;;) {
@@ -231,7 +232,7 @@ static void *read_pieces(void *argument)
         if (reading->stop || reading->taken == reading->piece_count)
             break;
         uint64_t number = reading->taken++;
-        struct piece *piece = &reading->pieces[number % PIECES];
+        struct nsys_rows_piece *piece = &reading->pieces[number % PIECES];
         piece->first = reading->first + (int64_t)(number * PIECE_ROWS);
         piece->last = number + 1 == reading->piece_count ? reading->last : piece->first + PIECE_ROWS - 1;
         pthread_mutex_unlock(&reading->lock);
@@ -245,16 +246,16 @@ static void *read_pieces(void *argument)
 }
 
 /* Waits for each piece in turn and writes it. */
-static void write_in_order(struct nsys *import, struct reading *reading)
+static void write_in_order(struct nsys *import, struct nsys_rows_reading *reading)
 {
     for (uint64_t number = 0; number < reading->piece_count; number++) {
-        struct piece *piece = &reading->pieces[number % PIECES];
+        struct nsys_rows_piece *piece = &reading->pieces[number % PIECES];
         pthread_mutex_lock(&reading->lock);
         while (!reading->ready[number % PIECES])
             pthread_cond_wait(&reading->changed, &reading->lock);
         reading->ready[number % PIECES] = 0;
         pthread_mutex_unlock(&reading->lock);
-        put(import, reading->plan, piece);
+        nsys_rows_put(import, reading->plan, piece);
         pthread_mutex_lock(&reading->lock);
         reading->written = number + 1;
         reading->stop |= piece->no_memory;
@@ -265,12 +266,12 @@ static void write_in_order(struct nsys *import, struct reading *reading)
     }
 }
 
-static int start_reader(struct reader *reader, struct reading *reading)
+static int start_reader(struct nsys_rows_reader *reader, struct nsys_rows_reading *reading)
 {
-    *reader = (struct reader){ .reading = reading };
+    *reader = (struct nsys_rows_reader){ .reading = reading };
     if (nsys_open(reading->import, &reader->database) == SQLITE_OK &&
-        prepare(reader->database, reading->plan, 1, &reader->statement) == SQLITE_OK &&
-        pthread_create(&reader->thread, NULL, read_pieces, reader) == 0)
+        nsys_rows_prepare(reader->database, reading->plan, 1, &reader->statement) == SQLITE_OK &&
+        pthread_create(&reader->thread, NULL, nsys_rows_read_pieces, reader) == 0)
         return 1;
     sqlite3_finalize(reader->statement);
     sqlite3_close(reader->database);
@@ -278,9 +279,9 @@ static int start_reader(struct reader *reader, struct reading *reading)
 }
 
 /* Returns the number of readers: as many as could be started, up to the number of cores. */
-static int read_together(struct nsys *import, struct reading *reading)
+static int read_together(struct nsys *import, struct nsys_rows_reading *reading)
 {
-    struct reader readers[READERS_MAX];
+    struct nsys_rows_reader readers[READERS_MAX];
     int cores = parallel_cores(), wanted = cores < READERS_MAX ? cores : READERS_MAX, started = 0;
 
     while (started < wanted && start_reader(&readers[started], reading))
@@ -295,19 +296,19 @@ static int read_together(struct nsys *import, struct reading *reading)
     return started;
 }
 
-static void read_alone(struct nsys *import, struct reading *reading)
+static void read_alone(struct nsys *import, struct nsys_rows_reading *reading)
 {
-    struct piece *piece = &reading->pieces[0];
+    struct nsys_rows_piece *piece = &reading->pieces[0];
     sqlite3_stmt *statement = NULL;
     uint64_t rows = 0;
 
-    if (prepare(import->database, reading->plan, 0, &statement) != SQLITE_OK) {
+    if (nsys_rows_prepare(import->database, reading->plan, 0, &statement) != SQLITE_OK) {
         nsys_note_damage(import, reading->plan->table, import->database);
         return;
     }
     do {
-        fill(import, reading->plan, piece, statement);
-        put(import, reading->plan, piece);
+        nsys_rows_fill(import, reading->plan, piece, statement);
+        nsys_rows_put(import, reading->plan, piece);
         rows += piece->count;
         if (rows > import->file_bytes) { /* a tree whose branches meet again */
             snprintf(piece->message, sizeof piece->message, "a table claims more rows than the file has bytes");
@@ -318,7 +319,7 @@ static void read_alone(struct nsys *import, struct reading *reading)
 }
 
 /* Whether the table has consecutive rowids, as tables filled in one go have; then it can be cut into pieces. */
-static int find_rowids(const struct nsys *import, struct reading *reading)
+static int find_rowids(const struct nsys *import, struct nsys_rows_reading *reading)
 {
     char *sql = sqlite3_mprintf("SELECT (SELECT min(rowid) FROM \"%w\"), (SELECT max(rowid) FROM \"%w\")",
                                 reading->plan->table, reading->plan->table);
@@ -339,7 +340,7 @@ static int find_rowids(const struct nsys *import, struct reading *reading)
 }
 
 /* Notes the losses that the pieces counted. */
-static void note_losses(struct nsys *import, const struct reading *reading, size_t pieces)
+static void note_losses(struct nsys *import, const struct nsys_rows_reading *reading, size_t pieces)
 {
     const struct nsys_plan *plan = reading->plan;
 
@@ -367,7 +368,7 @@ static void note_losses(struct nsys *import, const struct reading *reading, size
 
 int nsys_read_rows(struct nsys *import, const struct nsys_plan *plan, struct error *err)
 {
-    struct reading *reading = calloc(1, sizeof *reading);
+    struct nsys_rows_reading *reading = calloc(1, sizeof *reading);
     size_t width = schema_tables[plan->id].column_count + 1;
     int no_memory = 0;
 

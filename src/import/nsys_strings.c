@@ -8,7 +8,7 @@
 /* An array for ids up to here, whatever the largest id claims to be; pages that nothing is written to cost nothing. */
 #define DENSE_IDS (INT64_C(1) << 24)
 
-static int compare_pairs(const void *a, const void *b)
+static int nsys_strings_compare_pairs(const void *a, const void *b)
 {
     const struct nsys_string_pair *x = a, *y = b;
 
@@ -22,7 +22,8 @@ int64_t nsys_map_string(const struct nsys_string_map *map, int64_t theirs)
     if (map->other_count == 0)
         return -1;
     const struct nsys_string_pair key = { theirs, 0 };
-    const struct nsys_string_pair *found = bsearch(&key, map->others, map->other_count, sizeof key, compare_pairs);
+    const struct nsys_string_pair *found = bsearch(&key, map->others, map->other_count, sizeof key,
+                                                   nsys_strings_compare_pairs);
     return found ? found->ours : -1;
 }
 
@@ -38,7 +39,7 @@ static int64_t largest_id(sqlite3 *database)
     return largest;
 }
 
-static int add(struct nsys_string_map *map, int64_t theirs, int64_t ours)
+static int nsys_strings_add(struct nsys_string_map *map, int64_t theirs, int64_t ours)
 {
     if (theirs >= 0 && (uint64_t)theirs < map->dense_count) {
         map->dense[theirs] = ours + 1;
@@ -52,7 +53,7 @@ static int add(struct nsys_string_map *map, int64_t theirs, int64_t ours)
 
 /* 0 or ERR_NO_MEMORY. A table that cannot be read to its end is noted; it cannot have more rows than the file has
  * bytes. */
-static int add_all(struct nsys *import)
+static int nsys_strings_add_all(struct nsys *import)
 {
     sqlite3_stmt *statement = NULL;
     uint64_t seen = 0;
@@ -66,7 +67,7 @@ static int add_all(struct nsys *import)
         const char *bytes = sqlite3_column_blob(statement, 1);
         size_t length = (size_t)sqlite3_column_bytes(statement, 1);
         int64_t ours = writer_string(import->writer, bytes ? bytes : "", length);
-        if ((code = add(&import->strings, sqlite3_column_int64(statement, 0), ours)) != 0)
+        if ((code = nsys_strings_add(&import->strings, sqlite3_column_int64(statement, 0), ours)) != 0)
             goto finalize;
     }
     if (step != SQLITE_DONE)
@@ -85,10 +86,10 @@ int nsys_read_strings(struct nsys *import, struct error *err)
         map->dense_count = (size_t)(largest < DENSE_IDS ? largest + 1 : DENSE_IDS);
         map->dense = calloc(map->dense_count, sizeof *map->dense);
     }
-    if ((largest >= 0 && !map->dense) || add_all(import) != 0)
+    if ((largest >= 0 && !map->dense) || nsys_strings_add_all(import) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the strings of '%s'", import->path);
     if (map->other_count)
-        qsort(map->others, map->other_count, sizeof *map->others, compare_pairs);
+        qsort(map->others, map->other_count, sizeof *map->others, nsys_strings_compare_pairs);
     return 0;
 }
 

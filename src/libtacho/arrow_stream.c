@@ -126,7 +126,7 @@ static int array_init(struct ArrowArray *array, uint64_t length, int64_t buffers
 }
 
 /* Buffers end at a multiple of the alignment, and are never empty. */
-static void *buffer_new(size_t bytes)
+static void *arrow_stream_buffer_new(size_t bytes)
 {
     size_t room = (bytes / ALIGNMENT + 1) * ALIGNMENT;
     void *buffer = aligned_alloc(ALIGNMENT, room);
@@ -137,7 +137,7 @@ static void *buffer_new(size_t bytes)
 
 static int set_buffer(struct ArrowArray *array, int which, const void *bytes, size_t count)
 {
-    void *buffer = buffer_new(count);
+    void *buffer = arrow_stream_buffer_new(count);
     if (buffer && count)
         memcpy(buffer, bytes, count);
     array->buffers[which] = buffer;
@@ -152,7 +152,7 @@ static int set_validity(struct ArrowArray *array, const unsigned char *nulls)
         array->null_count += nulls[i] != 0;
     if (!array->null_count)
         return 0;
-    unsigned char *bits = buffer_new((rows + 7) / 8);
+    unsigned char *bits = arrow_stream_buffer_new((rows + 7) / 8);
     if (!bits)
         return ENOMEM;
     memset(bits, 0, (rows + 7) / 8);

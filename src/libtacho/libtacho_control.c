@@ -27,7 +27,7 @@ PUBLIC const char *tacho_version(void)
     return TACHO_VERSION;
 }
 
-__attribute__((constructor)) static void find_agent(void)
+__attribute__((constructor)) static void control_api_find_agent(void)
 {
     const struct tacho_calls *(*agent_calls)(void);
     *(void **)&agent_calls = dlsym(RTLD_DEFAULT, "tacho_agent_calls");

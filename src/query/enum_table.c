@@ -6,14 +6,14 @@
 #include "base/array.h"
 #include "query_state.h"
 
-struct value {
+struct enum_table_value {
     int64_t id;
     const char *name, *label; /* NULL: none */
 };
 
 struct enum_table {
     sqlite3_vtab base;
-    struct value *values; /* owned; by rising id */
+    struct enum_table_value *values; /* owned; by rising id */
     size_t count, room;
 };
 
@@ -22,14 +22,14 @@ struct enum_cursor {
     size_t at;
 };
 
-static int compare_values(const void *a, const void *b)
+static int enum_table_compare_values(const void *a, const void *b)
 {
-    const struct value *x = a, *y = b;
+    const struct enum_table_value *x = a, *y = b;
 
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static void put_value(struct enum_table *table, struct value value)
+static void enum_table_put_value(struct enum_table *table, struct enum_table_value value)
 {
     for (size_t i = 0; i < table->count; i++)
         if (table->values[i].id == value.id) {
@@ -39,7 +39,8 @@ static void put_value(struct enum_table *table, struct value value)
     table->values[table->count++] = value;
 }
 
-static const char *text_of(struct report *report, const struct report_columns *rows, size_t column, size_t row)
+static const char *enum_table_text_of(struct report *report, const struct report_columns *rows, size_t column,
+                                      size_t row)
 {
     const uint64_t *nulls = rows->nulls[column];
 
@@ -63,10 +64,11 @@ static int add_own(struct enum_table *table, struct report *report, const char *
     if (array_reserve(&table->values, &table->room, table->count + rows.rows, sizeof *table->values) != 0)
         goto free_rows;
     for (size_t r = 0; r < rows.rows; r++) {
-        const char *of = text_of(report, &rows, 0, r);
+        const char *of = enum_table_text_of(report, &rows, 0, r);
         if (of && strcmp(of, name) == 0)
-            put_value(table,
-                      (struct value){ rows.values[1][r], text_of(report, &rows, 2, r), text_of(report, &rows, 3, r) });
+            enum_table_put_value(table,
+                                 (struct enum_table_value){ rows.values[1][r], enum_table_text_of(report, &rows, 2, r),
+                                                            enum_table_text_of(report, &rows, 3, r) });
     }
     code = SQLITE_OK;
 free_rows:
@@ -95,15 +97,15 @@ static int enum_connect(sqlite3 *database, void *context, int argc, const char *
         return SQLITE_NOMEM;
     }
     for (size_t i = 0; i < list->count; i++)
-        table->values[table->count++] = (struct value){ list->values[i].id, list->values[i].name,
-                                                        list->values[i].label };
+        table->values[table->count++] = (struct enum_table_value){ list->values[i].id, list->values[i].name,
+                                                                   list->values[i].label };
     int code;
     if ((code = add_own(table, tables->report, list->name)) != SQLITE_OK ||
         (code = sqlite3_declare_vtab(database, "CREATE TABLE x(id INTEGER, name TEXT, label TEXT)")) != SQLITE_OK) {
         enum_disconnect(&table->base);
         return code;
     }
-    qsort(table->values, table->count, sizeof *table->values, compare_values);
+    qsort(table->values, table->count, sizeof *table->values, enum_table_compare_values);
     *out = &table->base;
     return SQLITE_OK;
 }
@@ -164,7 +166,8 @@ static int enum_eof(sqlite3_vtab_cursor *base)
 
 static int enum_column(sqlite3_vtab_cursor *base, sqlite3_context *result, int column)
 {
-    const struct value *value = &((const struct enum_table *)base->pVtab)->values[((struct enum_cursor *)base)->at];
+    const struct enum_table_value *value = &((const struct enum_table *)base->pVtab)
+                                                ->values[((struct enum_cursor *)base)->at];
 
     if (column == 0)
         sqlite3_result_int64(result, value->id);

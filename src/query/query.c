@@ -46,14 +46,14 @@ static void create_view(struct query *query, const char *name)
     sqlite3_free(sql);
 }
 
-static int is_among(const char *name, const char *const *names, size_t count)
+static int query_is_among(const char *name, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (strcasecmp(name, names[i]) == 0)
             return 1;
     return 0;
 }
-#define IS_AMONG(name, names) is_among(name, names, COUNT_OF(names))
+#define IS_AMONG(name, names) query_is_among(name, names, COUNT_OF(names))
 
 static int authorize(void *context, int action, const char *first, const char *second, const char *database,
                      const char *trigger)
@@ -79,7 +79,7 @@ static int authorize(void *context, int action, const char *first, const char *s
     }
 }
 
-static int make_tables(struct query *query)
+static int query_make_tables(struct query *query)
 {
     if (sqlite3_create_module_v2(query->database, "tacho_table", &query_table_module, &query->tables, NULL) !=
             SQLITE_OK ||
@@ -108,7 +108,7 @@ int query_open(struct report *report, struct query **out, struct error *err)
         return error_no_memory(err);
     query->tables.report = report;
     if (sqlite3_open_v2(":memory:", &query->database, flags, NULL) != SQLITE_OK ||
-        query_add_functions(query->database) != 0 || make_tables(query) != 0) {
+        query_add_functions(query->database) != 0 || query_make_tables(query) != 0) {
         query_close(query);
         return error_no_memory(err);
     }
@@ -148,7 +148,7 @@ static int no_such_table(const struct query *query, const char *name, struct err
 }
 
 /* SQLite's message, with advice for the most common ones. */
-static int explain(const struct query *query, struct error *err)
+static int query_explain(const struct query *query, struct error *err)
 {
     static const char no_table[] = "no such table: ";
     const char *words = sqlite3_errmsg(query->database);
@@ -172,7 +172,7 @@ static int explain(const struct query *query, struct error *err)
     return error_set(err, ERR_BAD_ARGUMENT, "%s", words);
 }
 
-static void take_value(sqlite3_stmt *statement, int column, struct query_value *out)
+static void query_take_value(sqlite3_stmt *statement, int column, struct query_value *out)
 {
     switch (sqlite3_column_type(statement, column)) {
     case SQLITE_INTEGER:
@@ -207,18 +207,18 @@ static int visit_rows(struct query *query, sqlite3_stmt *statement, const struct
         goto done;
     while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
         for (int i = 0; i < count; i++)
-            take_value(statement, i, &values[i]);
+            query_take_value(statement, i, &values[i]);
         if ((code = visitor->row(visitor->context, values, (size_t)count, err)) != 0)
             goto done;
     }
-    code = step == SQLITE_DONE ? visitor->end(visitor->context, err) : explain(query, err);
+    code = step == SQLITE_DONE ? visitor->end(visitor->context, err) : query_explain(query, err);
 done:
     free(columns);
     free(values);
     return code;
 }
 
-static int is_over(void *context)
+static int query_is_over(void *context)
 {
     struct query *query = context;
 
@@ -240,7 +240,7 @@ void query_limit(struct query *query, int64_t milliseconds)
     query->limit_ms = milliseconds;
     sqlite3_limit(query->database, SQLITE_LIMIT_LENGTH, milliseconds ? LONGEST_VALUE : NO_LIMIT);
     sqlite3_limit(query->database, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, milliseconds ? LONGEST_PATTERN : USUAL_PATTERN);
-    sqlite3_progress_handler(query->database, STEPS_BETWEEN_LOOKS, milliseconds ? is_over : NULL, query);
+    sqlite3_progress_handler(query->database, STEPS_BETWEEN_LOOKS, milliseconds ? query_is_over : NULL, query);
 }
 
 void query_first_rows(struct query *query, uint64_t rows)
@@ -268,7 +268,7 @@ int query_run(struct query *query, const char *sql, const struct query_visitor *
         sqlite3_stmt *statement;
         query->tables.run++;
         if (sqlite3_prepare_v2(query->database, sql, -1, &statement, &sql) != SQLITE_OK)
-            return explain(query, err);
+            return query_explain(query, err);
         if (!statement)
             continue; /* a comment or a stray semicolon */
         if (!sqlite3_stmt_readonly(statement) || sqlite3_column_count(statement) == 0)
@@ -289,7 +289,7 @@ int query_is_complete(const char *sql)
 
 /* ---- the schema ------------------------------------------------------------------------------------------------ */
 
-static const struct schema_column *note_of(const struct schema_table *table, const char *name)
+static const struct schema_column *query_note_of(const struct schema_table *table, const char *name)
 {
     for (size_t i = 0; table && i < table->column_count; i++)
         if (strcmp(table->columns[i].name, name) == 0)
@@ -297,7 +297,7 @@ static const struct schema_column *note_of(const struct schema_table *table, con
     return NULL;
 }
 
-static void add_schema(struct text *out, const struct report_table *table)
+static void query_add_schema(struct text *out, const struct report_table *table)
 {
     static const char *const types[] = { "INTEGER", "INTEGER", "REAL", "TEXT", "INTEGER" };
     int id = schema_find(table->name);
@@ -306,7 +306,7 @@ static void add_schema(struct text *out, const struct report_table *table)
     text_addf(out, "CREATE TABLE %s (", table->name);
     text_addf(out, known ? " -- %s\n" : "\n", known ? known->note : NULL);
     for (size_t i = 0; i < table->column_count; i++) {
-        const struct schema_column *column = note_of(known, table->columns[i].name);
+        const struct schema_column *column = query_note_of(known, table->columns[i].name);
         text_addf(out, "    %s %s%s", table->columns[i].name, types[table->columns[i].type],
                   i + 1 < table->column_count ? "," : "");
         text_addf(out, column ? " -- %s\n" : "\n", column ? column->note : NULL);
@@ -327,7 +327,7 @@ int query_schema(const struct query *query, const char *name, struct text *out, 
     for (size_t i = 0; i < report_table_count(query->tables.report); i++) {
         const struct report_table *table = report_table_at(query->tables.report, i);
         if (table->rows && (!name || strcasecmp(name, table->name) == 0)) {
-            add_schema(out, table);
+            query_add_schema(out, table);
             found = 1;
         }
     }

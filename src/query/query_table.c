@@ -9,7 +9,7 @@
 enum { BLOCKS_AT_FIRST = 1 };
 
 /* A decoded chunk: values[slot * capacity], a bit for each NULL likewise. */
-struct block {
+struct query_table_block {
     uint64_t first_row;
     size_t rows;
     int arrived; /* 0: damaged */
@@ -18,14 +18,14 @@ struct block {
     uint8_t has_nulls[MOST_COLUMNS];
 };
 
-enum mode { MODE_END, MODE_STREAM, MODE_LOADED, MODE_CHAIN, MODE_STRING };
+enum query_table_mode { MODE_END, MODE_STREAM, MODE_LOADED, MODE_CHAIN, MODE_STRING };
 
-struct cursor {
+struct query_table_cursor {
     sqlite3_vtab_cursor base;
     struct query_plan plan;
     struct query_test tests[MOST_TESTS];
     size_t test_count;
-    enum mode mode;
+    enum query_table_mode mode;
     uint64_t rowid;
     /* Where the current row's values are, for MODE_STREAM, MODE_LOADED and MODE_CHAIN. */
     size_t row, row_end;
@@ -36,7 +36,7 @@ struct cursor {
     uint32_t chain;                      /* the next row of the chain, + 1 */
     int64_t string_id;                   /* for MODE_STRING */
     /* MODE_STREAM */
-    struct block blocks[MOST_BLOCKS];
+    struct query_table_block blocks[MOST_BLOCKS];
     size_t block_count, block_at, window;
     size_t capacity;  /* rows of a block */
     size_t slots;     /* that the blocks have room for */
@@ -98,13 +98,13 @@ static int table_connect(sqlite3 *database, void *context, int argc, const char 
 
 static int table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
-    struct cursor *cursor = calloc(1, sizeof *cursor);
+    struct query_table_cursor *cursor = calloc(1, sizeof *cursor);
 
     *out = cursor ? &cursor->base : NULL;
     return cursor ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-static void free_blocks(struct cursor *cursor)
+static void free_blocks(struct query_table_cursor *cursor)
 {
     for (size_t i = 0; i < MOST_BLOCKS; i++) {
         free(cursor->blocks[i].values);
@@ -117,14 +117,14 @@ static void free_blocks(struct cursor *cursor)
 
 static int table_close(sqlite3_vtab_cursor *base)
 {
-    free_blocks((struct cursor *)base);
+    free_blocks((struct query_table_cursor *)base);
     free(base);
     return SQLITE_OK;
 }
 
 /* ---- streaming ------------------------------------------------------------------------------------------------- */
 
-static struct block *block_of(struct cursor *cursor, uint64_t first_row)
+static struct query_table_block *block_of(struct query_table_cursor *cursor, uint64_t first_row)
 {
     for (size_t i = 0; i < cursor->block_count; i++)
         if (cursor->blocks[i].first_row == first_row)
@@ -135,8 +135,8 @@ static struct block *block_of(struct cursor *cursor, uint64_t first_row)
 /* Stores a decoded chunk. Each chunk has a block of its own, so workers share nothing. */
 static int keep_block(void *context, int worker, const struct report_block *from)
 {
-    struct cursor *cursor = context;
-    struct block *block = block_of(cursor, from->first_row);
+    struct query_table_cursor *cursor = context;
+    struct query_table_block *block = block_of(cursor, from->first_row);
     size_t words = (cursor->capacity + 63) / 64;
 
     if (!block || from->rows > cursor->capacity)
@@ -151,14 +151,14 @@ static int keep_block(void *context, int worker, const struct report_block *from
     return 0;
 }
 
-static int make_room(struct cursor *cursor)
+static int query_table_make_room(struct query_table_cursor *cursor)
 {
     size_t slots = cursor->plan.column_count + 1, words = (cursor->capacity + 63) / 64;
 
     if (slots > cursor->slots)
         free_blocks(cursor);
     for (size_t i = 0; i < cursor->block_count; i++) {
-        struct block *block = &cursor->blocks[i];
+        struct query_table_block *block = &cursor->blocks[i];
         if (block->values)
             continue;
         block->values = malloc(slots * cursor->capacity * sizeof *block->values);
@@ -171,7 +171,7 @@ static int make_room(struct cursor *cursor)
 }
 
 /* Whether rows of the chunk may pass the tests on the time. */
-static int chunk_may_pass(const struct cursor *cursor, const struct query_table *table,
+static int chunk_may_pass(const struct query_table_cursor *cursor, const struct query_table *table,
                           const struct report_chunk *chunk)
 {
     for (size_t i = 0; i < cursor->test_count; i++)
@@ -183,7 +183,7 @@ static int chunk_may_pass(const struct cursor *cursor, const struct query_table 
 
 /* Decodes the next run of chunks that may hold matching rows. Runs grow while the query reads on: LIMIT 1 decodes
  * one chunk. */
-static int fill_window(struct cursor *cursor)
+static int fill_window(struct query_table_cursor *cursor)
 {
     struct query_table *table = (struct query_table *)cursor->base.pVtab;
     const struct report_table *from = table->report_table;
@@ -205,7 +205,7 @@ static int fill_window(struct cursor *cursor)
         }
         first_row = cursor->block_count ? first_row : chunk.first_row;
         rows = chunk.first_row + chunk.rows - first_row;
-        struct block *block = &cursor->blocks[cursor->block_count++];
+        struct query_table_block *block = &cursor->blocks[cursor->block_count++];
         block->first_row = chunk.first_row;
         block->rows = chunk.rows;
         block->arrived = 0;
@@ -214,7 +214,7 @@ static int fill_window(struct cursor *cursor)
     if (!cursor->block_count)
         return SQLITE_OK;
     cursor->window = cursor->window * 2 < MOST_BLOCKS ? cursor->window * 2 : MOST_BLOCKS;
-    if (make_room(cursor) != SQLITE_OK)
+    if (query_table_make_room(cursor) != SQLITE_OK)
         return SQLITE_NOMEM;
     int code = report_scan_rows(table->tables->report, from, cursor->plan.columns, cursor->plan.column_count, first_row,
                                 rows, keep_block, cursor, &err);
@@ -223,7 +223,7 @@ static int fill_window(struct cursor *cursor)
     return SQLITE_OK;
 }
 
-static void enter_block(struct cursor *cursor, const struct block *block)
+static void enter_block(struct query_table_cursor *cursor, const struct query_table_block *block)
 {
     size_t words = (cursor->capacity + 63) / 64;
 
@@ -238,32 +238,32 @@ static void enter_block(struct cursor *cursor, const struct block *block)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-static inline int is_null(const struct cursor *cursor, size_t slot, size_t row)
+static inline int query_table_is_null(const struct query_table_cursor *cursor, size_t slot, size_t row)
 {
     return cursor->nulls[slot] && (cursor->nulls[slot][row / 64] >> (row % 64) & 1);
 }
 
-static inline int passes(const struct cursor *cursor, size_t row)
+static inline int query_table_passes(const struct query_table_cursor *cursor, size_t row)
 {
     for (size_t i = 0; i < cursor->test_count; i++) {
         const struct query_test *test = &cursor->tests[i];
         int64_t value = cursor->values[test->slot][row];
-        if (value < test->low || value > test->high || is_null(cursor, (size_t)test->slot, row))
+        if (value < test->low || value > test->high || query_table_is_null(cursor, (size_t)test->slot, row))
             return 0;
     }
     return 1;
 }
 
 /* The next row, from `row` on, that passes the tests; row_end if none does. */
-static inline void skip_rows(struct cursor *cursor)
+static inline void skip_rows(struct query_table_cursor *cursor)
 {
     if (cursor->test_count)
-        while (cursor->row < cursor->row_end && !passes(cursor, cursor->row))
+        while (cursor->row < cursor->row_end && !query_table_passes(cursor, cursor->row))
             cursor->row++;
 }
 
 /* At the end of the current block: moves to the next row of a later one. */
-static int next_block(struct cursor *cursor)
+static int query_table_next_block(struct query_table_cursor *cursor)
 {
     for (;;) {
         if (cursor->block_at == cursor->block_count) {
@@ -275,7 +275,7 @@ static int next_block(struct cursor *cursor)
                 return SQLITE_OK;
             }
         }
-        const struct block *block = &cursor->blocks[cursor->block_at++];
+        const struct query_table_block *block = &cursor->blocks[cursor->block_at++];
         if (!block->arrived)
             continue;
         enter_block(cursor, block);
@@ -285,12 +285,12 @@ static int next_block(struct cursor *cursor)
     }
 }
 
-static void next_of_chain(struct cursor *cursor)
+static void next_of_chain(struct query_table_cursor *cursor)
 {
     while (cursor->chain) {
         cursor->row = cursor->chain - 1;
         cursor->chain = cursor->loaded->next[cursor->row];
-        if (passes(cursor, cursor->row))
+        if (query_table_passes(cursor, cursor->row))
             return;
     }
     cursor->mode = MODE_END;
@@ -298,13 +298,13 @@ static void next_of_chain(struct cursor *cursor)
 
 static int table_next(sqlite3_vtab_cursor *base)
 {
-    struct cursor *cursor = (struct cursor *)base;
+    struct query_table_cursor *cursor = (struct query_table_cursor *)base;
 
     switch (cursor->mode) {
     case MODE_STREAM:
         cursor->row++;
         skip_rows(cursor);
-        return cursor->row < cursor->row_end ? SQLITE_OK : next_block(cursor);
+        return cursor->row < cursor->row_end ? SQLITE_OK : query_table_next_block(cursor);
     case MODE_LOADED:
         cursor->row++;
         skip_rows(cursor);
@@ -320,7 +320,7 @@ static int table_next(sqlite3_vtab_cursor *base)
 
 static int table_eof(sqlite3_vtab_cursor *base)
 {
-    return ((const struct cursor *)base)->mode == MODE_END;
+    return ((const struct query_table_cursor *)base)->mode == MODE_END;
 }
 
 static void result_string(sqlite3_context *result, struct report *report, int64_t id)
@@ -333,7 +333,7 @@ static void result_string(sqlite3_context *result, struct report *report, int64_
 
 static int table_column(sqlite3_vtab_cursor *base, sqlite3_context *result, int column)
 {
-    const struct cursor *cursor = (const struct cursor *)base;
+    const struct query_table_cursor *cursor = (const struct query_table_cursor *)base;
     const struct query_table *table = (const struct query_table *)base->pVtab;
     int slot = cursor->plan.slot[column];
     union {
@@ -348,7 +348,7 @@ static int table_column(sqlite3_vtab_cursor *base, sqlite3_context *result, int 
             sqlite3_result_int64(result, cursor->string_id);
         return SQLITE_OK;
     }
-    if (slot < 0 || is_null(cursor, (size_t)slot, cursor->row))
+    if (slot < 0 || query_table_is_null(cursor, (size_t)slot, cursor->row))
         return SQLITE_OK; /* NULL */
     value.bits = cursor->values[slot][cursor->row];
     switch (table->report_table->columns[column].type) {
@@ -363,7 +363,7 @@ static int table_column(sqlite3_vtab_cursor *base, sqlite3_context *result, int 
 
 static int table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
-    const struct cursor *cursor = (const struct cursor *)base;
+    const struct query_table_cursor *cursor = (const struct query_table_cursor *)base;
 
     *out = cursor->mode == MODE_STRING ? cursor->string_id : (sqlite3_int64)(cursor->first_row + cursor->row + 1);
     return SQLITE_OK;
@@ -408,7 +408,7 @@ static int text_interval(struct report *report, sqlite3_value *value, int64_t *l
 }
 
 /* 0 if no row can pass. */
-static int make_tests(struct cursor *cursor, sqlite3_value **argv)
+static int make_tests(struct query_table_cursor *cursor, sqlite3_value **argv)
 {
     const struct query_table *table = (const struct query_table *)cursor->base.pVtab;
 
@@ -431,7 +431,7 @@ static int make_tests(struct cursor *cursor, sqlite3_value **argv)
 }
 
 /* The column compared for equality that is expected to match the fewest rows: the first one. -1: none. */
-static const struct query_test *equality(const struct cursor *cursor)
+static const struct query_test *equality(const struct query_table_cursor *cursor)
 {
     for (size_t i = 0; i < cursor->test_count; i++)
         if (cursor->tests[i].low == cursor->tests[i].high)
@@ -439,7 +439,7 @@ static const struct query_test *equality(const struct cursor *cursor)
     return NULL;
 }
 
-static int start_stream(struct cursor *cursor)
+static int start_stream(struct query_table_cursor *cursor)
 {
     const struct report_table *from = ((const struct query_table *)cursor->base.pVtab)->report_table;
 
@@ -452,11 +452,11 @@ static int start_stream(struct cursor *cursor)
             size_t rows = report_chunk_at(from, i).rows;
             cursor->capacity = rows > cursor->capacity ? rows : cursor->capacity;
         }
-    return next_block(cursor);
+    return query_table_next_block(cursor);
 }
 
 /* If the times rise, rows outside of the tests on the time are skipped. */
-static void narrow(struct cursor *cursor, const struct query_table *table)
+static void query_table_narrow(struct query_table_cursor *cursor, const struct query_table *table)
 {
     const struct query_loaded *loaded = cursor->loaded;
 
@@ -472,7 +472,7 @@ static void narrow(struct cursor *cursor, const struct query_table *table)
     }
 }
 
-static int start_loaded(struct cursor *cursor)
+static int start_loaded(struct query_table_cursor *cursor)
 {
     struct query_table *table = (struct query_table *)cursor->base.pVtab;
     const struct query_test *equal = equality(cursor);
@@ -495,7 +495,7 @@ static int start_loaded(struct cursor *cursor)
         return SQLITE_OK;
     }
     cursor->mode = MODE_LOADED;
-    narrow(cursor, table);
+    query_table_narrow(cursor, table);
     skip_rows(cursor);
     if (cursor->row >= cursor->row_end)
         cursor->mode = MODE_END;
@@ -503,7 +503,7 @@ static int start_loaded(struct cursor *cursor)
 }
 
 /* StringIds: the pool knows its strings by id and the ids by string. The empty string is id 0. */
-static int start_string(struct cursor *cursor, int64_t id)
+static int start_string(struct query_table_cursor *cursor, int64_t id)
 {
     const struct query_table *table = (const struct query_table *)cursor->base.pVtab;
     size_t length;
@@ -516,7 +516,7 @@ static int start_string(struct cursor *cursor, int64_t id)
 
 static int table_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc, sqlite3_value **argv)
 {
-    struct cursor *cursor = (struct cursor *)base;
+    struct query_table_cursor *cursor = (struct query_table_cursor *)base;
     struct query_table *table = (struct query_table *)base->pVtab;
 
     if (cursor->plan.text != text)

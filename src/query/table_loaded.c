@@ -49,7 +49,7 @@ struct part_reading {
     uint64_t arrived;
 };
 
-static int take_block(void *context, int worker, const struct report_block *block)
+static int table_loaded_take_block(void *context, int worker, const struct report_block *block)
 {
     struct part_reading *reading = context;
     size_t first = (size_t)block->first_row;
@@ -66,8 +66,8 @@ static int take_block(void *context, int worker, const struct report_block *bloc
 }
 
 /* The first rows of whole chunks, as report_read() reads all; it is told from fewer rows that some are damaged. */
-static int read_part(struct query_table *table, const int *columns, size_t count, uint64_t rows,
-                     struct report_columns *out)
+static int table_loaded_read_part(struct query_table *table, const int *columns, size_t count, uint64_t rows,
+                                  struct report_columns *out)
 {
     struct part_reading reading = { out, 0 };
     struct error err;
@@ -83,8 +83,8 @@ static int read_part(struct query_table *table, const int *columns, size_t count
         if (!out->values[c] || !out->nulls[c])
             goto free_columns;
     }
-    code = report_scan_rows(table->tables->report, table->report_table, columns, count, 0, rows, take_block, &reading,
-                            &err);
+    code = report_scan_rows(table->tables->report, table->report_table, columns, count, 0, rows,
+                            table_loaded_take_block, &reading, &err);
     if (code != 0)
         goto free_columns;
     if (reading.arrived == rows)
@@ -116,7 +116,7 @@ static int read_columns(struct query_table *table, const struct query_plan *plan
             columns[count++] = i;
     }
     int code = rows < table->report_table->rows
-                   ? read_part(table, columns, count, rows, &loaded->columns)
+                   ? table_loaded_read_part(table, columns, count, rows, &loaded->columns)
                    : report_read(table->tables->report, table->report_table, columns, count, &loaded->columns, &err);
     if (code != 0) {
         free(loaded);
@@ -139,7 +139,7 @@ static void check_times(const struct query_table *table, struct query_loaded *lo
         loaded->times_rise = times[r - 1] <= times[r];
 }
 
-static size_t hash_of(const struct query_loaded *loaded, int64_t value)
+static size_t table_loaded_hash_of(const struct query_loaded *loaded, int64_t value)
 {
     uint64_t mixed = (uint64_t)value * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -161,7 +161,7 @@ static int make_hash(struct query_loaded *loaded, int column)
     loaded->mask = buckets - 1;
     const int64_t *values = loaded->columns.values[loaded->slot[column]];
     for (size_t r = rows; r > 0; r--) {
-        uint32_t *head = &loaded->heads[hash_of(loaded, values[r - 1])];
+        uint32_t *head = &loaded->heads[table_loaded_hash_of(loaded, values[r - 1])];
         loaded->next[r - 1] = *head;
         *head = (uint32_t)r;
     }
@@ -191,5 +191,5 @@ int query_table_load(struct query_table *table, const struct query_plan *plan, i
 
 uint32_t query_loaded_first(const struct query_loaded *loaded, int64_t value)
 {
-    return loaded->heads[hash_of(loaded, value)];
+    return loaded->heads[table_loaded_hash_of(loaded, value)];
 }

@@ -9,7 +9,7 @@
 #include "query_state.h"
 
 /* A text and its length; NULL only when memory is short. */
-static const unsigned char *text_of(sqlite3_value *value, size_t *length)
+static const unsigned char *text_functions_of(sqlite3_value *value, size_t *length)
 {
     const unsigned char *text = sqlite3_value_text(value);
 
@@ -17,7 +17,7 @@ static const unsigned char *text_of(sqlite3_value *value, size_t *length)
     return text;
 }
 
-static const unsigned char *bytes_of(sqlite3_value *value, size_t *length)
+static const unsigned char *text_functions_bytes_of(sqlite3_value *value, size_t *length)
 {
     const unsigned char *bytes = sqlite3_value_blob(value);
 
@@ -41,8 +41,8 @@ static void instr(sqlite3_context *context, int count, sqlite3_value **values)
 
     if (any_is_null(count, values))
         return;
-    const unsigned char *text = (is_blob ? bytes_of : text_of)(values[0], &length),
-                        *wanted = (is_blob ? bytes_of : text_of)(values[1], &wanted_length);
+    const unsigned char *text = (is_blob ? text_functions_bytes_of : text_functions_of)(values[0], &length),
+                        *wanted = (is_blob ? text_functions_bytes_of : text_functions_of)(values[1], &wanted_length);
     if (!text || !wanted) {
         sqlite3_result_error_nomem(context);
         return;
@@ -60,14 +60,14 @@ static void instr(sqlite3_context *context, int count, sqlite3_value **values)
 }
 
 /* replace(X, Y, Z): X with Z for each Y. */
-static void replace(sqlite3_context *context, int count, sqlite3_value **values)
+static void text_functions_replace(sqlite3_context *context, int count, sqlite3_value **values)
 {
     size_t length, old_length, new_length, occurrences = 0;
 
     if (any_is_null(2, values))
         return;
-    const unsigned char *text = text_of(values[0], &length), *old = text_of(values[1], &old_length),
-                        *new = text_of(values[2], &new_length);
+    const unsigned char *text = text_functions_of(values[0], &length), *old = text_functions_of(values[1], &old_length),
+                        *new = text_functions_of(values[2], &new_length);
     if (old && !old[0]) {
         sqlite3_result_value(context, values[0]);
         return;
@@ -178,7 +178,7 @@ static size_t trimmed(const struct character_set *set, const unsigned char *text
 }
 
 /* trim(X, Y), ltrim and rtrim: X without the characters of Y at its ends. */
-static void trim(sqlite3_context *context, int count, sqlite3_value **values)
+static void text_functions_trim(sqlite3_context *context, int count, sqlite3_value **values)
 {
     int sides = (int)(intptr_t)sqlite3_user_data(context);
     struct character_set characters;
@@ -186,7 +186,7 @@ static void trim(sqlite3_context *context, int count, sqlite3_value **values)
 
     if (any_is_null(count, values))
         return;
-    const unsigned char *text = text_of(values[0], &length), *set = text_of(values[1], &set_length);
+    const unsigned char *text = text_functions_of(values[0], &length), *set = text_functions_of(values[1], &set_length);
     if (!text || !set) {
         sqlite3_result_error_nomem(context);
         return;
@@ -212,8 +212,11 @@ int query_add_functions(sqlite3 *database)
         intptr_t data;
         void (*run)(sqlite3_context *, int, sqlite3_value **);
     } functions[] = {
-        { "instr", 2, 0, instr },         { "replace", 3, 0, replace },    { "trim", 2, TRIM_FRONT | TRIM_BACK, trim },
-        { "ltrim", 2, TRIM_FRONT, trim }, { "rtrim", 2, TRIM_BACK, trim },
+        { "instr", 2, 0, instr },
+        { "replace", 3, 0, text_functions_replace },
+        { "trim", 2, TRIM_FRONT | TRIM_BACK, text_functions_trim },
+        { "ltrim", 2, TRIM_FRONT, text_functions_trim },
+        { "rtrim", 2, TRIM_BACK, text_functions_trim },
     };
 
     for (size_t i = 0; i < COUNT_OF(functions); i++)

@@ -25,7 +25,7 @@ int access_init(struct access_guard *guard, struct error *err)
 }
 
 /* Copies the name before ":port". Returns 0 if the text is not of that form. */
-static int take_name(const char *text, char name[NAME_MOST + 1])
+static int access_take_name(const char *text, char name[NAME_MOST + 1])
 {
     const char *end = *text == '[' ? strchr(text, ']') : text + strcspn(text, ":");
 
@@ -56,7 +56,7 @@ int access_host(const struct access_guard *guard, const char *host)
 {
     char name[NAME_MOST + 1];
 
-    if (!take_name(host, name))
+    if (!access_take_name(host, name))
         return 0;
     for (size_t i = 0; i < COUNT_OF(loopback); i++)
         if (strcasecmp(name, loopback[i]) == 0)

@@ -17,7 +17,7 @@
 /* ---- the key --------------------------------------------------------------------------------------------------- */
 
 /* Adds the folder, and creates it and those around it. */
-static int find_folder(struct text *out, struct error *err)
+static int durable_token_find_folder(struct text *out, struct error *err)
 {
     static const char *const below[] = { "/.local", "/state", NULL };
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -60,7 +60,7 @@ static int read_key(const char *path, unsigned char key[SHA256_BYTES], struct er
 
 /* Under a name of its own first, so that nobody reads half a key; of two that do this at once the first one's counts.
  */
-static int make_key(const char *folder, const char *path, struct error *err)
+static int durable_token_make_key(const char *folder, const char *path, struct error *err)
 {
     unsigned char key[SHA256_BYTES];
     struct text name = { 0 };
@@ -86,11 +86,11 @@ static int get_key(unsigned char key[SHA256_BYTES], struct error *err)
     struct text folder = { 0 }, path = { 0 };
     int code;
 
-    if ((code = find_folder(&folder, err)) != 0)
+    if ((code = durable_token_find_folder(&folder, err)) != 0)
         goto free_texts;
     text_addf(&path, "%s/view.key", text_string(&folder));
     code = read_key(text_string(&path), key, err);
-    if (code == ERR_NOT_FOUND && (code = make_key(text_string(&folder), text_string(&path), err)) == 0)
+    if (code == ERR_NOT_FOUND && (code = durable_token_make_key(text_string(&folder), text_string(&path), err)) == 0)
         code = read_key(text_string(&path), key, err);
 free_texts:
     text_free(&folder);

@@ -44,7 +44,7 @@ static int are_notes(const char *bytes, size_t length)
 }
 
 /* Whatever errno says, the error is one of the server (500), not of the request. */
-static int fail(struct error *err, const char *what, const char *path)
+static int notes_fail(struct error *err, const char *what, const char *path)
 {
     error_set_errno(err, "%s '%s'", what, path);
     return err->code = ERR_IO;
@@ -61,10 +61,10 @@ int notes_read(const char *path, struct text *out, struct error *err)
         return 0;
     }
     if (fd < 0)
-        return fail(err, "cannot read the notes in", path);
+        return notes_fail(err, "cannot read the notes in", path);
     while (out->length <= NOTES_MOST && (length = read(fd, part, sizeof part)) > 0)
         text_add_bytes(out, part, (size_t)length);
-    int code = length < 0 ? fail(err, "cannot read the notes in", path) : 0;
+    int code = length < 0 ? notes_fail(err, "cannot read the notes in", path) : 0;
     close(fd);
     if (code != 0)
         return code;
@@ -73,7 +73,7 @@ int notes_read(const char *path, struct text *out, struct error *err)
     return 0;
 }
 
-static int write_all(int fd, const char *bytes, size_t length)
+static int notes_write_all(int fd, const char *bytes, size_t length)
 {
     for (size_t at = 0; at < length;) {
         ssize_t written = write(fd, bytes + at, length - at);
@@ -108,10 +108,10 @@ int notes_write(const char *path, const char *bytes, size_t length, struct error
         return error_set(err, ERR_BAD_ARGUMENT, "cannot save notes: the name of the report is too long");
     int fd = mkostemp(unfinished, O_CLOEXEC);
     if (fd < 0)
-        return fail(err, "cannot save notes beside the report, in", path);
-    int good = write_all(fd, bytes, length) == 0 && give_usual_mode(fd) == 0 && fsync(fd) == 0;
+        return notes_fail(err, "cannot save notes beside the report, in", path);
+    int good = notes_write_all(fd, bytes, length) == 0 && give_usual_mode(fd) == 0 && fsync(fd) == 0;
     if (close(fd) != 0 || !good || rename(unfinished, path) != 0) {
-        code = fail(err, "cannot save the notes to", path);
+        code = notes_fail(err, "cannot save the notes to", path);
         unlink(unfinished);
     }
     return code;

@@ -15,7 +15,7 @@
 
 static const struct {
     const char *ending, *type;
-} types[] = {
+} page_files_types[] = {
     { ".html", "text/html; charset=utf-8" },
     { ".js", "text/javascript; charset=utf-8" },
     { ".css", "text/css; charset=utf-8" },
@@ -24,17 +24,17 @@ static const struct {
     { ".png", "image/png" },
 };
 
-static const char *type_of(const char *name)
+static const char *page_files_type_of(const char *name)
 {
     const char *dot = strrchr(name, '.');
 
-    for (size_t i = 0; dot && i < COUNT_OF(types); i++)
-        if (strcmp(dot, types[i].ending) == 0)
-            return types[i].type;
+    for (size_t i = 0; dot && i < COUNT_OF(page_files_types); i++)
+        if (strcmp(dot, page_files_types[i].ending) == 0)
+            return page_files_types[i].type;
     return NULL;
 }
 
-static int read_all(const char *path, struct page_file *file, struct error *err)
+static int page_files_read_all(const char *path, struct page_file *file, struct error *err)
 {
     struct stat status;
     FILE *stream = fopen(path, "rbe");
@@ -55,7 +55,7 @@ close_stream:
     return code;
 }
 
-static int add_file(struct page_files *page, const char *folder, const char *name, struct error *err)
+static int page_files_add_file(struct page_files *page, const char *folder, const char *name, struct error *err)
 {
     char path[4096];
     int code;
@@ -63,13 +63,13 @@ static int add_file(struct page_files *page, const char *folder, const char *nam
     if (array_reserve(&page->files, &page->room, page->count + 1, sizeof *page->files) != 0)
         return error_no_memory(err);
     struct page_file *file = &page->files[page->count];
-    *file = (struct page_file){ .name = strdup(name), .type = type_of(name) };
+    *file = (struct page_file){ .name = strdup(name), .type = page_files_type_of(name) };
     page->count++;
     if (!file->name)
         return error_no_memory(err);
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
         return error_set(err, ERR_BAD_ARGUMENT, "the path of the timeline page is too long");
-    if ((code = read_all(path, file, err)) != 0)
+    if ((code = page_files_read_all(path, file, err)) != 0)
         return code;
     snprintf(file->tag, sizeof file->tag, "\"%016" PRIx64 "\"", hash_bytes(file->bytes, file->length));
     return 0;
@@ -84,7 +84,7 @@ int page_files_read(struct page_files *page, const char *folder, struct error *e
     if (!stream)
         return 0;
     while ((entry = readdir(stream)))
-        if (type_of(entry->d_name) && (code = add_file(page, folder, entry->d_name, err)) != 0)
+        if (page_files_type_of(entry->d_name) && (code = page_files_add_file(page, folder, entry->d_name, err)) != 0)
             goto close_stream;
 close_stream:
     closedir(stream);

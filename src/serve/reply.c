@@ -31,7 +31,7 @@ static const struct {
     { "Cross-Origin-Opener-Policy", "same-origin" },
 };
 
-static void add_headers(struct evhttp_request *request, const char *type, const char *caching)
+static void reply_add_headers(struct evhttp_request *request, const char *type, const char *caching)
 {
     struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
 
@@ -58,7 +58,7 @@ static int takes_gzip(struct evhttp_request *request)
 }
 
 /* Allocated, or NULL if the bytes do not get smaller or memory is short: then they are sent as they are. */
-static char *pack(const char *bytes, size_t length, int level, size_t *packed_length)
+static char *reply_pack(const char *bytes, size_t length, int level, size_t *packed_length)
 {
     z_stream stream = { 0 };
 
@@ -81,7 +81,7 @@ static char *pack(const char *bytes, size_t length, int level, size_t *packed_le
 }
 
 /* Bytes on their way to a client. */
-struct sent {
+struct reply_sent {
     char *bytes;
     size_t length;
     struct reply_unsent *unsent;
@@ -89,7 +89,7 @@ struct sent {
 
 static void free_sent(const void *bytes, size_t length, void *context)
 {
-    struct sent *sent = context;
+    struct reply_sent *sent = context;
 
     if (sent->unsent)
         sent->unsent->bytes -= sent->length;
@@ -98,20 +98,21 @@ static void free_sent(const void *bytes, size_t length, void *context)
 }
 
 /* Takes the bytes and counts them in *unsent, which may be NULL, until free_sent(). NULL: memory is short. */
-static struct sent *count_unsent(struct reply_unsent *unsent, char *bytes, size_t length)
+static struct reply_sent *count_unsent(struct reply_unsent *unsent, char *bytes, size_t length)
 {
-    struct sent *sent = malloc(sizeof *sent);
+    struct reply_sent *sent = malloc(sizeof *sent);
 
     if (!sent)
         return NULL;
-    *sent = (struct sent){ bytes, length, unsent };
+    *sent = (struct reply_sent){ bytes, length, unsent };
     if (unsent)
         unsent->bytes += length;
     return sent;
 }
 
 /* Frees `sent` once the client has all bytes; NULL: the bytes are static. A reply to HEAD has only the length. */
-static void send_body(struct evhttp_request *request, int status, const char *bytes, size_t length, struct sent *sent)
+static void send_body(struct evhttp_request *request, int status, const char *bytes, size_t length,
+                      struct reply_sent *sent)
 {
     struct evbuffer *body = evhttp_request_get_output_buffer(request);
     char number[24];
@@ -177,7 +178,7 @@ struct reply reply_make(int code, const char *type, struct text *answer, const s
         return make_error(HTTP_INTERNAL, "out of memory");
     }
     int is_worth_it = packs == PACK_ALL || (packs == PACK_JSON && strcmp(type, JSON_TYPE) == 0);
-    char *packed = is_worth_it ? pack(bytes, length, ANSWER_LEVEL, &packed_length) : NULL;
+    char *packed = is_worth_it ? reply_pack(bytes, length, ANSWER_LEVEL, &packed_length) : NULL;
     if (!packed)
         return (struct reply){ HTTP_OK, type, bytes, length, 0 };
     free(bytes);
@@ -188,9 +189,9 @@ struct reply reply_make(int code, const char *type, struct text *answer, const s
 void reply_error(struct evhttp_request *request, int status, const char *sentence)
 {
     struct reply reply = make_error(status, sentence);
-    struct sent *sent = count_unsent(NULL, reply.bytes, reply.length);
+    struct reply_sent *sent = count_unsent(NULL, reply.bytes, reply.length);
 
-    add_headers(request, reply.type, "no-store");
+    reply_add_headers(request, reply.type, "no-store");
     send_body(request, status, reply.bytes, sent ? reply.length : 0, sent);
     if (!sent)
         free(reply.bytes);
@@ -199,14 +200,14 @@ void reply_error(struct evhttp_request *request, int status, const char *sentenc
 void reply_send(struct evhttp_request *request, const struct reply *reply, struct reply_unsent *unsent)
 {
     int fits = reply->length < MOST_UNSENT && unsent->bytes <= MOST_UNSENT - reply->length;
-    struct sent *sent = fits || unsent->bytes == 0 ? count_unsent(unsent, reply->bytes, reply->length) : NULL;
+    struct reply_sent *sent = fits || unsent->bytes == 0 ? count_unsent(unsent, reply->bytes, reply->length) : NULL;
 
     if (!sent) {
         free(reply->bytes);
         reply_error(request, HTTP_SERVUNAVAIL, "Too many responses are pending. Retry later.");
         return;
     }
-    add_headers(request, reply->type, "no-store");
+    reply_add_headers(request, reply->type, "no-store");
     if (reply->is_packed)
         say_packed(request);
     send_body(request, reply->status, reply->bytes, reply->length, sent);
@@ -216,7 +217,7 @@ void reply_file(struct evhttp_request *request, struct page_file *file)
 {
     struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
 
-    add_headers(request, file->type, "no-cache"); /* kept, but asked for each time */
+    reply_add_headers(request, file->type, "no-cache"); /* kept, but asked for each time */
     evhttp_add_header(headers, "ETag", file->tag);
     evhttp_add_header(headers, "Vary", "Accept-Encoding");
     if (strcmp(header(request, "If-None-Match"), file->tag) == 0) {
@@ -225,7 +226,7 @@ void reply_file(struct evhttp_request *request, struct page_file *file)
     }
     int packs = takes_gzip(request);
     if (packs && !file->packed)
-        file->packed = pack(file->bytes, file->length, FILE_LEVEL, &file->packed_length);
+        file->packed = reply_pack(file->bytes, file->length, FILE_LEVEL, &file->packed_length);
     if (packs && file->packed) {
         say_packed(request);
         send_body(request, HTTP_OK, file->packed, file->packed_length, NULL);

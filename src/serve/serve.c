@@ -210,7 +210,7 @@ static int bind_somewhere(struct serve *server, struct error *err)
 
 /* ---- opening and closing --------------------------------------------------------------------------------------- */
 
-static void stop(evutil_socket_t number, short what, void *base)
+static void serve_stop(evutil_socket_t number, short what, void *base)
 {
     event_base_loopbreak(base);
 }
@@ -226,7 +226,7 @@ static int catch_signals(struct serve *server, struct error *err)
     static const int ends[] = { SIGINT, SIGTERM };
 
     for (size_t i = 0; i < 2; i++) {
-        server->signals[i] = evsignal_new(server->base, ends[i], stop, server->base);
+        server->signals[i] = evsignal_new(server->base, ends[i], serve_stop, server->base);
         if (!server->signals[i] || event_add(server->signals[i], NULL) != 0)
             return error_set(err, ERR_NO_MEMORY, "cannot wait for signals");
     }

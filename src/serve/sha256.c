@@ -24,7 +24,7 @@ static uint32_t turn(uint32_t word, int by)
     return word >> by | word << (32 - by);
 }
 
-static void spread(const unsigned char block[BLOCK], uint32_t words[ROUNDS])
+static void sha256_spread(const unsigned char block[BLOCK], uint32_t words[ROUNDS])
 {
     for (int i = 0; i < 16; i++)
         words[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 | (uint32_t)block[4 * i + 2] << 8 |
@@ -36,11 +36,11 @@ static void spread(const unsigned char block[BLOCK], uint32_t words[ROUNDS])
     }
 }
 
-static void add_block(uint32_t state[8], const unsigned char block[BLOCK])
+static void sha256_add_block(uint32_t state[8], const unsigned char block[BLOCK])
 {
     uint32_t words[ROUNDS], s[8];
 
-    spread(block, words);
+    sha256_spread(block, words);
     memcpy(s, state, sizeof s);
     for (int i = 0; i < ROUNDS; i++) {
         uint32_t one = s[7] + (turn(s[4], 6) ^ turn(s[4], 11) ^ turn(s[4], 25)) + ((s[4] & s[5]) ^ (~s[4] & s[6])) +
@@ -65,14 +65,14 @@ void sha256(const void *bytes, size_t length, unsigned char out[SHA256_BYTES])
     uint64_t bits = (uint64_t)length * 8;
 
     for (size_t at = 0; at < whole; at += BLOCK)
-        add_block(state, (const unsigned char *)bytes + at);
+        sha256_add_block(state, (const unsigned char *)bytes + at);
     if (rest)
         memcpy(last, (const unsigned char *)bytes + whole, rest);
     last[rest] = 0x80;
     for (int i = 0; i < 8; i++)
         last[end - 1 - i] = (unsigned char)(bits >> 8 * i);
     for (size_t at = 0; at < end; at += BLOCK)
-        add_block(state, last + at);
+        sha256_add_block(state, last + at);
     for (int i = 0; i < SHA256_BYTES; i++)
         out[i] = (unsigned char)(state[i / 4] >> (24 - 8 * (i % 4)));
 }

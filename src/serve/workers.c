@@ -18,40 +18,40 @@
 #include "base/cancel.h"
 #include "reply.h"
 
-struct job {
-    struct job *next;               /* in a queue, or in the list of finished jobs */
-    struct job *newer, *older;      /* among all; the loop's */
-    struct evhttp_request *request; /* the loop's; NULL: nobody waits for the answer */
-    struct event *watch;            /* owned, the loop's: the client sends bytes or disconnects */
+struct workers_job {
+    struct workers_job *next;          /* in a queue, or in the list of finished jobs */
+    struct workers_job *newer, *older; /* among all; the loop's */
+    struct evhttp_request *request;    /* the loop's; NULL: nobody waits for the answer */
+    struct event *watch;               /* owned, the loop's: the client sends bytes or disconnects */
     struct workers_asked asked;
     struct reply reply;
     _Atomic int stop;
 };
 
-struct lane {
+struct workers_lane {
     struct workers *work;
     pthread_t thread;
     int is_started;
     pthread_cond_t wake;
-    struct job *first, **last;
+    struct workers_job *first, **last;
 };
 
 struct workers {
     struct event_base *base;
     struct view *view;
     struct reply_unsent *unsent;
-    int fd;           /* an eventfd: a job is finished */
+    int fd;                   /* an eventfd: a job is finished */
     struct event *wake;
-    struct job *jobs; /* all, the newest first; the loop's */
+    struct workers_job *jobs; /* all, the newest first; the loop's */
     pthread_mutex_t lock;
-    struct job *done;
+    struct workers_job *done;
     int quit;
-    struct lane lanes[VIEW_LANES];
+    struct workers_lane lanes[VIEW_LANES];
 };
 
 /* ---- on the lane's thread -------------------------------------------------------------------------------------- */
 
-static void answer(struct workers *work, struct job *job)
+static void workers_answer(struct workers *work, struct workers_job *job)
 {
     struct text out = { 0 };
     struct error err = { 0 };
@@ -70,7 +70,7 @@ enum { BACKGROUND_NICE = 10 };
 
 static void *lane_main(void *argument)
 {
-    struct lane *lane = argument;
+    struct workers_lane *lane = argument;
     struct workers *work = lane->work;
 
     if (view_lane_is_background((enum view_lane)(lane - work->lanes)))
@@ -81,11 +81,11 @@ static void *lane_main(void *argument)
             pthread_cond_wait(&lane->wake, &work->lock);
         if (work->quit)
             break;
-        struct job *job = lane->first;
+        struct workers_job *job = lane->first;
         lane->first = job->next;
         lane->last = lane->first ? lane->last : &lane->first;
         pthread_mutex_unlock(&work->lock);
-        answer(work, job);
+        workers_answer(work, job);
         pthread_mutex_lock(&work->lock);
         job->next = work->done;
         work->done = job;
@@ -97,7 +97,7 @@ static void *lane_main(void *argument)
 
 /* ---- on the loop ----------------------------------------------------------------------------------------------- */
 
-static void job_free(struct workers *work, struct job *job)
+static void job_free(struct workers *work, struct workers_job *job)
 {
     if (job->newer)
         job->newer->older = job->older;
@@ -120,11 +120,11 @@ static void send_done(evutil_socket_t fd, short what, void *context)
 
     eventfd_read(work->fd, &count);
     pthread_mutex_lock(&work->lock);
-    struct job *job = work->done;
+    struct workers_job *job = work->done;
     work->done = NULL;
     pthread_mutex_unlock(&work->lock);
     while (job) {
-        struct job *next = job->next;
+        struct workers_job *next = job->next;
         struct evhttp_request *request = job->request;
         struct reply reply = job->reply;
         job->reply.bytes = NULL;
@@ -141,7 +141,7 @@ static void send_done(evutil_socket_t fd, short what, void *context)
  * socket becomes readable by the next request or by the end of the connection. */
 static void look_at_client(evutil_socket_t fd, short what, void *context)
 {
-    struct job *job = context;
+    struct workers_job *job = context;
     char byte;
     ssize_t got = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
 
@@ -150,7 +150,7 @@ static void look_at_client(evutil_socket_t fd, short what, void *context)
 }
 
 /* Threads block all signals: the event loop handles them. */
-static int start_lane(struct lane *lane)
+static int start_lane(struct workers_lane *lane)
 {
     sigset_t all, before;
 
@@ -163,7 +163,7 @@ static int start_lane(struct lane *lane)
     return lane->is_started;
 }
 
-static void watch_client(struct workers *work, struct job *job)
+static void watch_client(struct workers *work, struct workers_job *job)
 {
     struct evhttp_connection *connection = evhttp_request_get_connection(job->request);
     evutil_socket_t fd = connection ? bufferevent_getfd(evhttp_connection_get_bufferevent(connection)) : -1;
@@ -176,8 +176,8 @@ static void watch_client(struct workers *work, struct job *job)
 /* Takes over what was asked. ERR_NO_MEMORY or 0. */
 static int queue(struct workers *work, struct evhttp_request *request, struct workers_asked *asked)
 {
-    struct lane *lane = &work->lanes[view_lane(text_string(&asked->request))];
-    struct job *job = start_lane(lane) ? calloc(1, sizeof *job) : NULL;
+    struct workers_lane *lane = &work->lanes[view_lane(text_string(&asked->request))];
+    struct workers_job *job = start_lane(lane) ? calloc(1, sizeof *job) : NULL;
 
     if (!job || text_failed(&asked->request) || text_failed(&asked->body)) {
         free(job);
@@ -185,7 +185,7 @@ static int queue(struct workers *work, struct evhttp_request *request, struct wo
         text_free(&asked->body);
         return ERR_NO_MEMORY;
     }
-    *job = (struct job){ .request = request, .asked = *asked, .older = work->jobs };
+    *job = (struct workers_job){ .request = request, .asked = *asked, .older = work->jobs };
     if (work->jobs)
         work->jobs->newer = job;
     work->jobs = job;
@@ -225,7 +225,7 @@ int workers_open(struct workers **out, struct event_base *base, struct view *vie
     };
     pthread_mutex_init(&work->lock, NULL);
     for (int i = 0; i < VIEW_LANES; i++) {
-        struct lane *lane = &work->lanes[i];
+        struct workers_lane *lane = &work->lanes[i];
         lane->work = work;
         lane->last = &lane->first;
         pthread_cond_init(&lane->wake, NULL);
@@ -243,7 +243,7 @@ void workers_close(struct workers *work)
 {
     if (!work)
         return;
-    for (struct job *job = work->jobs; job; job = job->older)
+    for (struct workers_job *job = work->jobs; job; job = job->older)
         atomic_store(&job->stop, 1);
     pthread_mutex_lock(&work->lock);
     work->quit = 1;

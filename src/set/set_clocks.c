@@ -54,8 +54,8 @@ static size_t count_moments(const struct set_member *members, size_t count)
 }
 
 /* All readings, because NTP slews the clock that the times of a report follow, and the counter alone tells where. */
-static void fill_parts(const struct set_member *members, size_t count, struct clock_part *parts,
-                       struct clock_reading *readings, const char **names)
+static void set_clocks_fill_parts(const struct set_member *members, size_t count, struct clock_part *parts,
+                                  struct clock_reading *readings, const char **names)
 {
     for (size_t i = 0; i < count; i++) {
         const struct set_member *at = &members[i];
@@ -177,7 +177,7 @@ int set_clocks_fit(struct set_member *members, size_t count, enum clock_choice c
 
     if ((!parts || !readings || !names) && (code = error_no_memory(err)) != 0)
         goto free_lists;
-    fill_parts(members, count, parts, readings, names);
+    set_clocks_fill_parts(members, count, parts, readings, names);
     code = fit_members(members, count, &input, notes, err);
 free_lists:
     free(parts);

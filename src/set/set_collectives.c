@@ -13,23 +13,23 @@
 #define MOST_ENTRIES 4000000
 
 /* A call, before instances are known. */
-struct call {
+struct set_collectives_call {
     uint64_t instance;
     struct clock_entry entry;
 };
 
-struct reading {
+struct set_collectives_reading {
     uint32_t part;
-    uint64_t job;       /* hash of its name: communicators of two jobs have the same names */
-    struct call *calls; /* of all members; owned */
+    uint64_t job;                       /* hash of its name: communicators of two jobs have the same names */
+    struct set_collectives_call *calls; /* of all members; owned */
     size_t call_count, call_room;
-    uint64_t stride;    /* of instances, those whose number it divides are kept */
-    int64_t operation;  /* string id, of the part; 0: none */
-    int synchronises;   /* whether it does */
+    uint64_t stride;                    /* of instances, those whose number it divides are kept */
+    int64_t operation;                  /* string id, of the part; 0: none */
+    int synchronises;                   /* whether it does */
 };
 
 /* Most calls are of the function of the one before. */
-static int synchronises(struct reading *reading, struct report *report, int64_t operation)
+static int synchronises(struct set_collectives_reading *reading, struct report *report, int64_t operation)
 {
     if (operation != reading->operation) {
         reading->operation = operation;
@@ -39,9 +39,9 @@ static int synchronises(struct reading *reading, struct report *report, int64_t 
 }
 
 /* Keeps the call if it synchronises. */
-static int add_call(void *context, struct report *report, const struct mpi_collective *call)
+static int set_collectives_add_call(void *context, struct report *report, const struct mpi_collective *call)
 {
-    struct reading *reading = context;
+    struct set_collectives_reading *reading = context;
     uint64_t instance = hash_number(call->communicator ^ hash_number(call->sequence) ^ reading->job);
 
     if (call->end_ns == INT64_MIN || call->is_nonblocking || instance % reading->stride ||
@@ -49,13 +49,15 @@ static int add_call(void *context, struct report *report, const struct mpi_colle
         return 0;
     if (array_reserve(&reading->calls, &reading->call_room, reading->call_count + 1, sizeof *reading->calls) != 0)
         return ERR_NO_MEMORY;
-    reading->calls[reading->call_count++] = (struct call){ instance, { reading->part, call->start_ns, call->end_ns } };
+    reading->calls[reading->call_count++] = (struct set_collectives_call){
+        instance, { reading->part, call->start_ns, call->end_ns }
+    };
     return 0;
 }
 
-static int compare_calls(const void *a, const void *b)
+static int set_collectives_compare_calls(const void *a, const void *b)
 {
-    const struct call *x = a, *y = b;
+    const struct set_collectives_call *x = a, *y = b;
 
     if (x->instance != y->instance)
         return x->instance < y->instance ? -1 : 1;
@@ -63,7 +65,8 @@ static int compare_calls(const void *a, const void *b)
 }
 
 /* Sorted calls become instances; those of a single part say nothing. */
-static int divide(struct set_collectives *collectives, const struct call *calls, size_t count)
+static int set_collectives_divide(struct set_collectives *collectives, const struct set_collectives_call *calls,
+                                  size_t count)
 {
     collectives->entries = array_alloc(count + 1, sizeof *collectives->entries);
     collectives->instance_first = array_alloc(count + 1, sizeof *collectives->instance_first);
@@ -82,7 +85,7 @@ static int divide(struct set_collectives *collectives, const struct call *calls,
     return 0;
 }
 
-static uint64_t count_rows(const struct set_member *members, size_t count)
+static uint64_t set_collectives_count_rows(const struct set_member *members, size_t count)
 {
     uint64_t rows = 0;
 
@@ -96,7 +99,8 @@ static uint64_t count_rows(const struct set_member *members, size_t count)
 int set_collectives_read(struct set_collectives *collectives, const struct set_member *members, size_t count,
                          struct error *err)
 {
-    struct reading reading = { .stride = count_rows(members, count) / MOST_ENTRIES + 1 };
+    struct set_collectives_reading reading = { .stride = set_collectives_count_rows(members, count) / MOST_ENTRIES +
+                                                         1 };
     int code = 0;
 
     *collectives = (struct set_collectives){ 0 };
@@ -104,12 +108,12 @@ int set_collectives_read(struct set_collectives *collectives, const struct set_m
         const char *job = members[reading.part].job;
         reading.job = job ? hash_bytes(job, strlen(job)) : 0;
         reading.operation = 0;
-        if ((code = mpi_collectives_walk(members[reading.part].report, add_call, &reading, err)) != 0)
+        if ((code = mpi_collectives_walk(members[reading.part].report, set_collectives_add_call, &reading, err)) != 0)
             goto free_lists;
     }
     if (reading.call_count)
-        qsort(reading.calls, reading.call_count, sizeof *reading.calls, compare_calls);
-    if (divide(collectives, reading.calls, reading.call_count) != 0)
+        qsort(reading.calls, reading.call_count, sizeof *reading.calls, set_collectives_compare_calls);
+    if (set_collectives_divide(collectives, reading.calls, reading.call_count) != 0)
         code = error_no_memory(err);
 free_lists:
     free(reading.calls);

@@ -19,14 +19,14 @@ static const char *const endings[] = { ".tacho", ".nsys-rep", ".qdrep", ".pt.tra
 /* The export of an .nsys-rep lies beside it and is the same report again. */
 static const char export_ending[] = ".sqlite", *const exported[] = { ".nsys-rep", ".qdrep", ".tacho" };
 
-static int is_folder(const char *path)
+static int set_files_is_folder(const char *path)
 {
     struct stat file;
 
     return stat(path, &file) == 0 && S_ISDIR(file.st_mode);
 }
 
-static int exists(const char *path)
+static int set_files_exists(const char *path)
 {
     struct stat file;
 
@@ -35,7 +35,7 @@ static int exists(const char *path)
 
 int set_is_meant(const char *operand)
 {
-    return is_folder(operand) || (strpbrk(operand, "*?[") && !exists(operand));
+    return set_files_is_folder(operand) || (strpbrk(operand, "*?[") && !set_files_exists(operand));
 }
 
 static int has_report_ending(const char *folder, const char *name)
@@ -48,7 +48,7 @@ static int has_report_ending(const char *folder, const char *name)
     for (size_t i = 0; i < COUNT_OF(exported); i++) {
         struct text other = { 0 };
         text_addf(&other, "%s/%.*s%s", folder, (int)(strlen(name) - strlen(export_ending)), name, exported[i]);
-        int is_copy = exists(text_string(&other));
+        int is_copy = set_files_exists(text_string(&other));
         text_free(&other);
         if (is_copy)
             return 0;
@@ -62,7 +62,7 @@ int set_takes(const char *operand, const char *path)
     struct text folder = { 0 };
     struct stat one, other;
 
-    if (!is_folder(operand))
+    if (!set_files_is_folder(operand))
         return set_is_meant(operand) && fnmatch(operand, path, FNM_PATHNAME | FNM_PERIOD) == 0;
     text_add_bytes(&folder, slash ? path : "./", slash ? (size_t)(slash - path + 1) : 2);
     int is_inside = stat(operand, &one) == 0 && stat(text_string(&folder), &other) == 0 && one.st_dev == other.st_dev &&
@@ -71,7 +71,7 @@ int set_takes(const char *operand, const char *path)
     return is_inside && name[0] != '.' && has_report_ending(operand, name);
 }
 
-static int add(struct set_files *files, const char *path)
+static int set_files_add(struct set_files *files, const char *path)
 {
     char *copy;
 
@@ -85,12 +85,12 @@ static int add(struct set_files *files, const char *path)
     return 0;
 }
 
-static int by_name(const void *a, const void *b)
+static int set_files_by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int add_entry(struct set_files *files, const char *folder, const char *name)
+static int set_files_add_entry(struct set_files *files, const char *folder, const char *name)
 {
     size_t length = strlen(folder);
     struct text path = { 0 };
@@ -100,17 +100,17 @@ static int add_entry(struct set_files *files, const char *folder, const char *na
     if (text_failed(&path))
         code = ERR_NO_MEMORY;
     else if (has_report_ending(folder, name))
-        code = add(files, text_string(&path));
+        code = set_files_add(files, text_string(&path));
     text_free(&path);
     return code;
 }
 
-static int add_entries(struct set_files *files, const char *folder, DIR *entries)
+static int set_files_add_entries(struct set_files *files, const char *folder, DIR *entries)
 {
     int code;
 
     for (struct dirent *entry; (entry = readdir(entries)) != NULL;)
-        if (entry->d_name[0] != '.' && (code = add_entry(files, folder, entry->d_name)) != 0)
+        if (entry->d_name[0] != '.' && (code = set_files_add_entry(files, folder, entry->d_name)) != 0)
             return code;
     return 0;
 }
@@ -127,9 +127,9 @@ static int find_inner(struct text *out, const char *folder)
         DIR *list = NULL;
         text_clear(out);
         text_addf(out, "%s%s%s", folder, text_ends_with(folder, "/") ? "" : "/", entries[i]->d_name);
-        if (entries[i]->d_name[0] != '.' && is_folder(text_string(out)))
+        if (entries[i]->d_name[0] != '.' && set_files_is_folder(text_string(out)))
             list = opendir(text_string(out));
-        if (list && add_entries(&inner, text_string(out), list) == 0 && inner.count)
+        if (list && set_files_add_entries(&inner, text_string(out), list) == 0 && inner.count)
             found = i + 1;
         if (list)
             closedir(list);
@@ -156,29 +156,29 @@ static int refuse_folder(const char *folder, struct error *err)
     return ERR_NOT_FOUND;
 }
 
-static int add_folder(struct set_files *files, const char *folder, struct error *err)
+static int set_files_add_folder(struct set_files *files, const char *folder, struct error *err)
 {
     DIR *entries = opendir(folder);
     size_t first = files->count;
 
     if (!entries)
         return error_set_errno(err, "cannot read the folder '%s'", folder);
-    int code = add_entries(files, folder, entries);
+    int code = set_files_add_entries(files, folder, entries);
     closedir(entries);
     if (code != 0)
         return error_no_memory(err);
     if (files->count == first)
         return refuse_folder(folder, err);
-    qsort(files->paths + first, files->count - first, sizeof *files->paths, by_name);
+    qsort(files->paths + first, files->count - first, sizeof *files->paths, set_files_by_name);
     return 0;
 }
 
-static int add_matches(struct set_files *files, const glob_t *found)
+static int set_files_add_matches(struct set_files *files, const glob_t *found)
 {
     int code;
 
     for (size_t i = 0; i < found->gl_pathc; i++)
-        if (!is_folder(found->gl_pathv[i]) && (code = add(files, found->gl_pathv[i])) != 0)
+        if (!set_files_is_folder(found->gl_pathv[i]) && (code = set_files_add(files, found->gl_pathv[i])) != 0)
             return code;
     return 0;
 }
@@ -190,7 +190,7 @@ static int add_pattern(struct set_files *files, const char *pattern, struct erro
 
     if (glob(pattern, 0, NULL, &found) != 0)
         return error_set(err, ERR_NOT_FOUND, "no file matches '%s'", pattern);
-    int code = add_matches(files, &found);
+    int code = set_files_add_matches(files, &found);
     globfree(&found);
     if (code != 0)
         return error_no_memory(err);
@@ -201,11 +201,11 @@ static int add_pattern(struct set_files *files, const char *pattern, struct erro
 
 static int add_operand(struct set_files *files, const char *operand, struct error *err)
 {
-    if (is_folder(operand))
-        return add_folder(files, operand, err);
+    if (set_files_is_folder(operand))
+        return set_files_add_folder(files, operand, err);
     if (set_is_meant(operand))
         return add_pattern(files, operand, err);
-    return add(files, operand) != 0 ? error_no_memory(err) : 0;
+    return set_files_add(files, operand) != 0 ? error_no_memory(err) : 0;
 }
 
 int set_files_find(struct set_files *files, const char *const *operands, size_t count, struct error *err)

@@ -7,19 +7,19 @@
 #include "base/array.h"
 
 /* A rank of a part, or a whole part. */
-struct entry {
+struct set_groups_entry {
     const char *host;
     int64_t rank;
     size_t part;
     int is_whole;
 };
 
-struct entries {
-    struct entry *list; /* owned */
+struct set_groups_entries {
+    struct set_groups_entry *list; /* owned */
     size_t count, room;
 };
 
-static int add(struct entries *entries, struct entry entry)
+static int set_groups_add(struct set_groups_entries *entries, struct set_groups_entry entry)
 {
     if (array_reserve(&entries->list, &entries->room, entries->count + 1, sizeof *entries->list) != 0)
         return ERR_NO_MEMORY;
@@ -36,16 +36,18 @@ static int is_of_one_host(const struct report_part *about)
     return 1;
 }
 
-static int add_part(struct entries *entries, const struct report_part *about, size_t part, enum set_by by)
+static int set_groups_add_part(struct set_groups_entries *entries, const struct report_part *about, size_t part,
+                               enum set_by by)
 {
     int code;
 
     if (!about->rank_count || (by == SET_BY_HOST && is_of_one_host(about)))
-        return add(entries, (struct entry){ about->host, about->rank, part, 1 });
+        return set_groups_add(entries, (struct set_groups_entry){ about->host, about->rank, part, 1 });
     for (size_t i = 0; i < about->rank_count; i++) {
         const struct report_rank *at = &about->ranks[i];
         if (report_part_keeps(about, at->rank) &&
-            (code = add(entries, (struct entry){ at->host ? at->host : about->host, at->rank, part, 0 })) != 0)
+            (code = set_groups_add(entries, (struct set_groups_entry){ at->host ? at->host : about->host, at->rank,
+                                                                       part, 0 })) != 0)
             return code;
     }
     return 0;
@@ -56,47 +58,47 @@ static int compare_hosts(const char *a, const char *b)
     return a && b ? strcmp(a, b) : !a - !b;
 }
 
-static int compare_ranks(int64_t a, int64_t b)
+static int set_groups_compare_ranks(int64_t a, int64_t b)
 {
     return (uint64_t)a<(uint64_t)b ? -1 : (uint64_t)a>(uint64_t) b; /* unknown ones are the last */
 }
 
-static int compare_parts(const struct entry *x, const struct entry *y)
+static int set_groups_compare_parts(const struct set_groups_entry *x, const struct set_groups_entry *y)
 {
     return x->part < y->part ? -1 : x->part > y->part;
 }
 
-static int by_rank(const void *a, const void *b)
+static int set_groups_by_rank(const void *a, const void *b)
 {
-    const struct entry *x = a, *y = b;
-    int order = compare_ranks(x->rank, y->rank);
+    const struct set_groups_entry *x = a, *y = b;
+    int order = set_groups_compare_ranks(x->rank, y->rank);
 
-    return order ? order : compare_parts(x, y);
+    return order ? order : set_groups_compare_parts(x, y);
 }
 
 static int by_host(const void *a, const void *b)
 {
-    const struct entry *x = a, *y = b;
+    const struct set_groups_entry *x = a, *y = b;
     int order = compare_hosts(x->host, y->host);
 
     if (!order)
-        order = compare_parts(x, y);
-    return order ? order : compare_ranks(x->rank, y->rank);
+        order = set_groups_compare_parts(x, y);
+    return order ? order : set_groups_compare_ranks(x->rank, y->rank);
 }
 
-static int is_same_group(enum set_by by, const struct entry *a, const struct entry *b)
+static int is_same_group(enum set_by by, const struct set_groups_entry *a, const struct set_groups_entry *b)
 {
     return by == SET_BY_RANK ? a->rank == b->rank : compare_hosts(a->host, b->host) == 0;
 }
 
 /* One choice for each part of a group, and its ranks one behind the other. */
-static void take_groups(struct set_groups *groups, const struct entries *entries, enum set_by by)
+static void take_groups(struct set_groups *groups, const struct set_groups_entries *entries, enum set_by by)
 {
     struct report_choice *choice = groups->choices;
     int64_t *rank = groups->ranks;
 
     for (size_t i = 0; i < entries->count; i++) {
-        const struct entry *at = &entries->list[i], *before = i ? at - 1 : NULL;
+        const struct set_groups_entry *at = &entries->list[i], *before = i ? at - 1 : NULL;
         int is_new = !before || !is_same_group(by, at, before);
         if (is_new)
             groups->list[groups->count++] = (struct set_group){ .rank = by == SET_BY_RANK ? at->rank : -1,
@@ -115,12 +117,12 @@ static void take_groups(struct set_groups *groups, const struct entries *entries
 
 int set_groups_make(struct set_groups *groups, const struct report *set, enum set_by by, struct error *err)
 {
-    struct entries entries = { 0 };
+    struct set_groups_entries entries = { 0 };
     int code = 0;
 
     *groups = (struct set_groups){ 0 };
     for (size_t p = 0; p < report_part_count(set); p++)
-        if ((code = add_part(&entries, report_part_at(set, p), p, by)) != 0)
+        if ((code = set_groups_add_part(&entries, report_part_at(set, p), p, by)) != 0)
             goto free_entries;
     groups->list = calloc(entries.count + 1, sizeof *groups->list);
     groups->choices = calloc(entries.count + 1, sizeof *groups->choices);
@@ -129,7 +131,7 @@ int set_groups_make(struct set_groups *groups, const struct report *set, enum se
     if (code != 0)
         goto free_entries;
     if (entries.count)
-        qsort(entries.list, entries.count, sizeof *entries.list, by == SET_BY_RANK ? by_rank : by_host);
+        qsort(entries.list, entries.count, sizeof *entries.list, by == SET_BY_RANK ? set_groups_by_rank : by_host);
     take_groups(groups, &entries, by);
 free_entries:
     free(entries.list);

@@ -12,7 +12,7 @@
 /* Two hosts of the same name whose kernels started within this time of each other are one. */
 #define SAME_START_NS INT64_C(1000000000)
 
-struct numbering {
+struct set_hosts_numbering {
     struct intern hosts, systems, gpus;
     size_t *host_groups;                     /* by id of hosts: the last group of that name */
     size_t *previous_group;                  /* by group: the one before it of the same name; SIZE_MAX: none */
@@ -45,7 +45,7 @@ static int64_t number_text(struct intern *pool, const struct text *key, int *is_
 }
 
 /* Without a counter that others read too, a report is on a host of its own. */
-static int find_group(struct numbering *to, struct set_member *members, size_t index)
+static int set_hosts_find_group(struct set_hosts_numbering *to, struct set_member *members, size_t index)
 {
     struct set_member *at = &members[index];
     const char *name = at->boot ? at->boot : at->host;
@@ -75,7 +75,7 @@ static int find_group(struct numbering *to, struct set_member *members, size_t i
     return 0;
 }
 
-static int number_system(struct numbering *to, struct set_member *at)
+static int number_system(struct set_hosts_numbering *to, struct set_member *at)
 {
     struct text key = { 0 };
     int is_new;
@@ -91,7 +91,7 @@ static int number_system(struct numbering *to, struct set_member *at)
     return 0;
 }
 
-static int number_gpus(struct numbering *to, struct set_member *at)
+static int number_gpus(struct set_hosts_numbering *to, struct set_member *at)
 {
     struct text key = { 0 };
     int is_new;
@@ -111,12 +111,12 @@ static int number_gpus(struct numbering *to, struct set_member *at)
     return 0;
 }
 
-static int number_all(struct numbering *to, struct set_member *members, size_t count)
+static int number_all(struct set_hosts_numbering *to, struct set_member *members, size_t count)
 {
     int code;
 
     for (size_t i = 0; i < count; i++)
-        if ((code = find_group(to, members, i)) != 0 || (code = number_system(to, &members[i])) != 0 ||
+        if ((code = set_hosts_find_group(to, members, i)) != 0 || (code = number_system(to, &members[i])) != 0 ||
             (code = number_gpus(to, &members[i])) != 0)
             return code;
     return 0;
@@ -125,7 +125,7 @@ static int number_all(struct numbering *to, struct set_member *members, size_t c
 /* A report alone keeps the numbers that it has. */
 int set_hosts_number(struct set_member *members, size_t count, struct error *err)
 {
-    struct numbering to = {
+    struct set_hosts_numbering to = {
         .host_groups = calloc(count, sizeof *to.host_groups),
         .previous_group = calloc(count, sizeof *to.previous_group),
         .group_members = calloc(count, sizeof *to.group_members),

@@ -13,13 +13,14 @@
 #define MOST_RANKS 100000
 #define MOST_RANK_ROWS ((size_t)1 << 20) /* processes of all ranks */
 
-static char *copy_text(struct report *report, const struct row_cursor *rows, size_t column)
+static char *set_member_copy_text(struct report *report, const struct row_cursor *rows, size_t column)
 {
     return strdup(report_string(report, row_int_or(rows, column, 0), NULL));
 }
 
 /* The second row of a process repeats its rank. */
-static int add_rank(struct set_member *member, int64_t process, int64_t rank, const char *host, struct error *err)
+static int set_member_add_rank(struct set_member *member, int64_t process, int64_t rank, const char *host,
+                               struct error *err)
 {
     const struct report_rank *last = member->rank_count ? &member->ranks[member->rank_count - 1] : NULL;
 
@@ -41,7 +42,7 @@ static int add_rank(struct set_member *member, int64_t process, int64_t rank, co
 }
 
 /* The last rows of a table of processes are the valid ones, but ranks do not change. */
-static int read_ranks(struct set_member *member, const char *table, struct error *err)
+static int set_member_find_ranks(struct set_member *member, const char *table, struct error *err)
 {
     static const char *const names[] = { "rank", "worldSize", "host", "globalPid", "globalTid", NULL };
     enum { RANK, WORLD_SIZE, HOST, PROCESS, THREAD };
@@ -53,12 +54,12 @@ static int read_ranks(struct set_member *member, const char *table, struct error
     while (row_cursor_next(&rows)) {
         int64_t rank = row_int_or(&rows, RANK, RANK_UNKNOWN);
         if (!member->host && !row_is_null(&rows, HOST))
-            member->host = copy_text(member->report, &rows, HOST);
+            member->host = set_member_copy_text(member->report, &rows, HOST);
         if (rank < 0 || rank > INT32_MAX) /* no launcher gives such */
             continue;
         int64_t process = row_int_or(&rows, PROCESS, row_int_or(&rows, THREAD, 0));
         const char *host = report_string(member->report, row_int_or(&rows, HOST, 0), NULL);
-        if ((code = add_rank(member, global_process(process), rank, host, err)) != 0)
+        if ((code = set_member_add_rank(member, global_process(process), rank, host, err)) != 0)
             break;
         if (row_int_or(&rows, WORLD_SIZE, 0) > member->world_size)
             member->world_size = row_int(&rows, WORLD_SIZE);
@@ -134,7 +135,7 @@ static int read_facts(struct set_member *member, const char *table, struct error
         for (size_t i = 0; i < COUNT_OF(known); i++)
             if (!*known[i].into &&
                 strcmp(report_string(member->report, row_int_or(&rows, 0, 0), NULL), known[i].name) == 0)
-                *known[i].into = copy_text(member->report, &rows, 1);
+                *known[i].into = set_member_copy_text(member->report, &rows, 1);
     row_cursor_close(&rows);
     return 0;
 }
@@ -142,7 +143,8 @@ static int read_facts(struct set_member *member, const char *table, struct error
 enum { MOST_MOMENTS = 4096 };
 
 /* Of very many, every second one is dropped when the list is full, and then every second one is taken. */
-static int add_moment(struct set_member *member, const struct set_moment *moment, size_t number, size_t *stride)
+static int set_member_add_moment(struct set_member *member, const struct set_moment *moment, size_t number,
+                                 size_t *stride)
 {
     if (number % *stride)
         return 0;
@@ -177,7 +179,7 @@ static void take_errors(struct set_member *member, const struct row_cursor *rows
         member->utc_error_ns = utc;
 }
 
-static int read_clock(struct set_member *member, struct error *err)
+static int set_member_read_clock(struct set_member *member, struct error *err)
 {
     static const char *const names[] = { "timestamp", "ticks", "monotonicNs", "utcNs", "errorNs", "utcErrorNs", NULL };
     struct row_cursor rows;
@@ -191,19 +193,19 @@ static int read_clock(struct set_member *member, struct error *err)
     while (row_cursor_next(&rows)) {
         last = moment_of(&rows);
         take_errors(member, &rows);
-        if ((code = add_moment(member, &last, number++, &stride)) != 0)
+        if ((code = set_member_add_moment(member, &last, number++, &stride)) != 0)
             goto close_rows;
     }
     member->has_counter = member->has_utc = number > 0;
     if (number && (number - 1) % stride) /* the end of the map must be there */
-        code = add_moment(member, &last, 0, &stride);
+        code = set_member_add_moment(member, &last, 0, &stride);
 close_rows:
     row_cursor_close(&rows);
     return code != 0 ? error_no_memory(err) : 0;
 }
 
 /* The start of the session, for files without a table of clocks. */
-static int read_start(struct set_member *member, struct error *err)
+static int set_member_read_start(struct set_member *member, struct error *err)
 {
     static const char *const names[] = { "utcEpochNs", NULL };
     struct row_cursor rows;
@@ -213,14 +215,14 @@ static int read_start(struct set_member *member, struct error *err)
     if (code != 0)
         return code;
     if (row_cursor_next(&rows) && !row_is_null(&rows, 0) && !member->has_utc) {
-        code = add_moment(member, &(struct set_moment){ .utc_ns = row_int(&rows, 0) }, 0, &stride);
+        code = set_member_add_moment(member, &(struct set_moment){ .utc_ns = row_int(&rows, 0) }, 0, &stride);
         member->has_utc = 1;
     }
     row_cursor_close(&rows);
     return code != 0 ? error_no_memory(err) : 0;
 }
 
-static int read_gpus(struct set_member *member, struct error *err)
+static int set_member_read_gpus(struct set_member *member, struct error *err)
 {
     static const char *const names[] = { "id", "uuid", "busLocation", NULL };
     struct row_cursor rows;
@@ -249,9 +251,9 @@ int set_member_read_ranks(struct set_member *member, struct error *err)
     int code;
 
     member->rank = RANK_UNKNOWN;
-    if ((code = read_ranks(member, "TACHO_PROCESS", err)) != 0)
+    if ((code = set_member_find_ranks(member, "TACHO_PROCESS", err)) != 0)
         return code;
-    if (member->rank == RANK_UNKNOWN && (code = read_ranks(member, "MPI_RANKS", err)) != 0)
+    if (member->rank == RANK_UNKNOWN && (code = set_member_find_ranks(member, "MPI_RANKS", err)) != 0)
         return code;
     return settle_ranks(member, err);
 }
@@ -266,11 +268,11 @@ int set_member_read(struct set_member *member, struct error *err)
         return code;
     if ((code = read_facts(member, "META_DATA_CAPTURE", err)) != 0)
         return code;
-    if ((code = read_clock(member, err)) != 0)
+    if ((code = set_member_read_clock(member, err)) != 0)
         return code;
-    if ((code = read_start(member, err)) != 0)
+    if ((code = set_member_read_start(member, err)) != 0)
         return code;
-    return read_gpus(member, err);
+    return set_member_read_gpus(member, err);
 }
 
 void set_member_free(struct set_member *member)

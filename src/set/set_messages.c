@@ -13,7 +13,7 @@
 /* Of more, none is read: opening a set must not take longer than what it is opened for. */
 #define MOST_ROWS 20000000
 
-static uint64_t count_rows(const struct set_member *members, size_t count)
+static uint64_t set_messages_count_rows(const struct set_member *members, size_t count)
 {
     uint64_t rows = 0;
 
@@ -37,7 +37,8 @@ static int has_several_jobs(const struct set_member *members, size_t count)
     return 0;
 }
 
-static int read_member(struct messages *all, const struct set_member *member, uint32_t part, struct error *err)
+static int set_messages_read_member(struct messages *all, const struct set_member *member, uint32_t part,
+                                    struct error *err)
 {
     struct mpi_calls calls = { 0 };
     int code;
@@ -50,21 +51,21 @@ free_calls:
     return code;
 }
 
-static int is_usable(const struct messages *all, const struct message_side *send)
+static int set_messages_is_usable(const struct messages *all, const struct message_side *send)
 {
     const struct message_side *receive = send->other == NO_MESSAGE ? NULL : &all->list[send->other];
 
     return !send->is_received && receive && send->part != receive->part && send->is_whole && receive->is_whole;
 }
 
-static int take_pairs(struct set_messages *messages, const struct messages *all)
+static int set_messages_take_pairs(struct set_messages *messages, const struct messages *all)
 {
     messages->list = array_alloc(all->count + 1, sizeof *messages->list);
     if (!messages->list)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < all->count; i++) {
         const struct message_side *send = &all->list[i];
-        if (is_usable(all, send))
+        if (set_messages_is_usable(all, send))
             messages->list[messages->count++] = (struct clock_message){
                 .sender = send->part,
                 .receiver = all->list[send->other].part,
@@ -77,17 +78,17 @@ static int take_pairs(struct set_messages *messages, const struct messages *all)
 
 int set_messages_read(struct set_messages *messages, const struct set_member *members, size_t count, struct error *err)
 {
-    uint64_t rows = count_rows(members, count);
+    uint64_t rows = set_messages_count_rows(members, count);
     struct messages all = { .stride = rows / MOST_SIDES + 1 };
     int code = 0;
 
     if (!rows || rows > MOST_ROWS || has_several_jobs(members, count))
         return 0;
     for (size_t i = 0; i < count; i++)
-        if ((code = read_member(&all, &members[i], (uint32_t)i, err)) != 0)
+        if ((code = set_messages_read_member(&all, &members[i], (uint32_t)i, err)) != 0)
             goto free_messages;
     messages_match(&all, NULL, NULL);
-    code = take_pairs(messages, &all);
+    code = set_messages_take_pairs(messages, &all);
 free_messages:
     messages_free(&all);
     return code == ERR_NO_MEMORY ? error_no_memory(err) : code;

@@ -54,7 +54,7 @@ static struct holder *list_holders(const struct set_member *members, size_t coun
     return list;
 }
 
-static void note_missing(struct text *notes, const struct holder *holders, size_t count, int64_t world_size)
+static void set_notes_missing(struct text *notes, const struct holder *holders, size_t count, int64_t world_size)
 {
     struct text sentence = { 0 }, whole = { 0 };
     int64_t expected = 0, missing = 0;
@@ -152,6 +152,6 @@ void set_notes_add(struct text *notes, const struct set_member *members, size_t 
     if (!has_jobs) /* else it is said why */
         note_twice(notes, members, holders, holder_count);
     if (world_size <= REPORT_MOST_PARTS && !left_out)
-        note_missing(notes, holders, holder_count, world_size);
+        set_notes_missing(notes, holders, holder_count, world_size);
     free(holders);
 }

@@ -14,7 +14,7 @@
 #define MOST_DESCRIPTORS 4096
 #define MOST_UNREADABLE 16 /* that are named */
 
-struct opening {
+struct set_open_opening {
     const struct set_request *request;
     struct set_member *members;
     size_t count, dropped;
@@ -22,7 +22,7 @@ struct opening {
 
 /* ---- files ----------------------------------------------------------------------------------------------------- */
 
-static int open_one(struct opening *opening, const char *path, int keeps_descriptor, struct error *err)
+static int set_open_one(struct set_open_opening *opening, const char *path, int keeps_descriptor, struct error *err)
 {
     struct set_member *member = &opening->members[opening->count];
     int code = opening->request->open(path, keeps_descriptor, &member->report, err);
@@ -57,7 +57,7 @@ static int keep_ranks(const struct set_filter *filter, struct set_member *member
 }
 
 /* Drops the report that was opened last if it is not of the ranks and hosts that are asked for. */
-static int keep_if_wanted(struct opening *opening, struct error *err)
+static int keep_if_wanted(struct set_open_opening *opening, struct error *err)
 {
     const struct set_filter *filter = opening->request->filter;
     struct set_member *member = &opening->members[opening->count - 1];
@@ -76,7 +76,7 @@ static int keep_if_wanted(struct opening *opening, struct error *err)
 }
 
 /* A file that is not there but named is a slip of the one who named it. */
-static int is_named(const struct set_request *request, const char *path)
+static int set_open_is_named(const struct set_request *request, const char *path)
 {
     for (size_t i = 0; i < request->operand_count; i++)
         if (strcmp(request->operands[i], path) == 0)
@@ -107,8 +107,8 @@ static void note_others(struct text *notes, size_t count)
 }
 
 /* Why there is no report. */
-static int refuse(const struct opening *opening, const struct set_files *files, const struct error *first,
-                  struct error *err)
+static int set_open_refuse(const struct set_open_opening *opening, const struct set_files *files,
+                           const struct error *first, struct error *err)
 {
     if (opening->dropped)
         return error_set(err, ERR_NOT_FOUND, "none of the %zu report%s is of these ranks and hosts", opening->dropped,
@@ -119,7 +119,7 @@ static int refuse(const struct opening *opening, const struct set_files *files, 
                      first->text);
 }
 
-static int open_files(struct opening *opening, const struct set_files *files, struct error *err)
+static int open_files(struct set_open_opening *opening, const struct set_files *files, struct error *err)
 {
     int keeps_descriptors = may_keep_descriptors(files->count);
     struct error first = { 0 };
@@ -128,9 +128,9 @@ static int open_files(struct opening *opening, const struct set_files *files, st
     for (size_t i = 0; i < files->count; i++) {
         struct error cause = { 0 };
         size_t before = opening->count;
-        int code = open_one(opening, files->paths[i], keeps_descriptors, &cause);
+        int code = set_open_one(opening, files->paths[i], keeps_descriptors, &cause);
         if (code == ERR_NO_MEMORY || code == ERR_CANCELLED || (code != 0 && opening->count > before) ||
-            (code == ERR_NOT_FOUND && is_named(opening->request, files->paths[i])))
+            (code == ERR_NOT_FOUND && set_open_is_named(opening->request, files->paths[i])))
             return error_set(err, code, "%s", cause.text);
         if (code != 0)
             note_unreadable(opening->request->notes, unreadable++, &cause);
@@ -141,7 +141,7 @@ static int open_files(struct opening *opening, const struct set_files *files, st
     }
     if (opening->count && unreadable > MOST_UNREADABLE)
         note_others(opening->request->notes, unreadable - MOST_UNREADABLE);
-    return opening->count ? 0 : refuse(opening, files, &first, err);
+    return opening->count ? 0 : set_open_refuse(opening, files, &first, err);
 }
 
 /* ---- order ----------------------------------------------------------------------------------------------------- */
@@ -165,7 +165,7 @@ static int compare_members(const void *a, const void *b)
 
 /* ---- */
 
-static int unite(struct set_member *members, size_t count, struct report **out, struct error *err)
+static int set_open_unite(struct set_member *members, size_t count, struct report **out, struct error *err)
 {
     struct report **reports = calloc(count, sizeof *reports);
     struct report_part *abouts = calloc(count, sizeof *abouts);
@@ -204,7 +204,7 @@ free_lists:
 
 int set_open(const struct set_request *request, struct report **out, struct error *err)
 {
-    struct opening opening = { .request = request };
+    struct set_open_opening opening = { .request = request };
     struct set_files files = { 0 };
     int code;
 
@@ -221,7 +221,7 @@ int set_open(const struct set_request *request, struct report **out, struct erro
         goto free_members;
     if ((code = set_clocks_fit(opening.members, opening.count, request->clock, request->notes, err)) != 0)
         goto free_members;
-    code = unite(opening.members, opening.count, out, err);
+    code = set_open_unite(opening.members, opening.count, out, err);
 free_members:
     for (size_t i = 0; i < opening.count; i++) {
         if (code != 0)
@@ -238,7 +238,7 @@ int set_divide(const char *path, const struct set_filter *filter, int always, st
 {
     const struct set_request request = { .filter = filter };
     struct set_member member = { .path = path, .report = *report, .system = -1, .clock = "reference" };
-    struct opening opening = { .request = &request, .members = &member, .count = 1 };
+    struct set_open_opening opening = { .request = &request, .members = &member, .count = 1 };
     int is_plain = !always && (!filter || (!filter->ranks && !filter->hosts));
     int code = set_member_read_ranks(&member, err);
 
@@ -255,7 +255,7 @@ int set_divide(const char *path, const struct set_filter *filter, int always, st
         return error_set(err, ERR_NOT_FOUND, "'%s' is not of these ranks and hosts", path);
     }
     if (member.rank == RANK_SEVERAL || always)
-        code = unite(&member, 1, report, err);
+        code = set_open_unite(&member, 1, report, err);
 free_member:
     if (code != 0) {
         report_close(member.report);

@@ -50,7 +50,7 @@ static void done_path(const struct set_share *share, char path[PATH_ROOM])
     snprintf(path, PATH_ROOM, "%s/%016" PRIx64 ".done", share->folder, share->key);
 }
 
-static int exists(const char *path)
+static int set_share_exists(const char *path)
 {
     struct stat file;
 
@@ -62,7 +62,7 @@ static int has_begun(const struct set_share *share)
     char path[PATH_ROOM];
 
     path_of(share, share->index, "begun", path);
-    return exists(path);
+    return set_share_exists(path);
 }
 
 static void rest(void)
@@ -71,7 +71,7 @@ static void rest(void)
 }
 
 /* Reads a regular file of this user: others may be able to write to the folder. 0, or -1 and errno. */
-static int read_own(const struct set_share *share, const char *path, struct text *out, struct stat *file)
+static int set_share_read_own(const struct set_share *share, const char *path, struct text *out, struct stat *file)
 {
     char bytes[65536];
     ssize_t got = -1;
@@ -94,7 +94,7 @@ close_file:
 /* ---- processes ------------------------------------------------------------------------------------------------- */
 
 /* A host that can see our processes by their numbers: its boot id and pid namespace. */
-static void add_host(struct text *out)
+static void set_share_add_host(struct text *out)
 {
     char link[64];
     ssize_t length = readlink("/proc/self/ns/pid", link, sizeof link - 1);
@@ -107,7 +107,7 @@ static void add_host(struct text *out)
 }
 
 /* When a process started, in ticks; "" if there is none, or it has ended and is not reaped yet. */
-static void add_start(struct text *out, long pid)
+static void set_share_add_start(struct text *out, long pid)
 {
     char path[64], *field;
     struct text line = { 0 };
@@ -126,25 +126,25 @@ free_line:
 
 static void add_self(struct text *out)
 {
-    add_host(out);
+    set_share_add_host(out);
     text_addf(out, " %ld ", (long)getpid());
-    add_start(out, (long)getpid());
+    set_share_add_start(out, (long)getpid());
 }
 
-enum process_state { PROCESS_RUNS, PROCESS_ENDED, PROCESS_ELSEWHERE };
+enum set_share_process_state { PROCESS_RUNS, PROCESS_ENDED, PROCESS_ELSEWHERE };
 
 /* Of a process on another host nothing is known. */
-static enum process_state state_of(const struct text *named)
+static enum set_share_process_state set_share_state_of(const struct text *named)
 {
-    enum process_state state = PROCESS_ELSEWHERE;
+    enum set_share_process_state state = PROCESS_ELSEWHERE;
     struct text host = { 0 }, start = { 0 };
 
-    add_host(&host);
+    set_share_add_host(&host);
     text_add_char(&host, ' ');
     if (text_begins_with(text_string(named), text_string(&host))) {
         char *behind;
         long pid = strtol(text_string(named) + host.length, &behind, 10);
-        add_start(&start, pid);
+        set_share_add_start(&start, pid);
         state = start.length && strcmp(behind + (*behind == ' '), text_string(&start)) == 0 ? PROCESS_RUNS
                                                                                             : PROCESS_ENDED;
     }
@@ -158,7 +158,7 @@ static int has_ended(const struct set_share *share, const char *path)
 {
     struct text named = { 0 };
     struct stat file;
-    int ended = read_own(share, path, &named, &file) == 0 && state_of(&named) == PROCESS_ENDED;
+    int ended = set_share_read_own(share, path, &named, &file) == 0 && set_share_state_of(&named) == PROCESS_ENDED;
 
     text_free(&named);
     return ended;
@@ -195,7 +195,7 @@ static int write_whole(const char *path, const struct text *bytes)
     char temporary[PATH_ROOM + 64];
     struct text host = { 0 };
 
-    add_host(&host);
+    set_share_add_host(&host);
     snprintf(temporary, sizeof temporary, "%s.%016" PRIx64 "-%ld", path, hash_bytes(text_string(&host), host.length),
              (long)getpid());
     text_free(&host);
@@ -215,7 +215,7 @@ static int cannot_write(const char *path, struct error *err)
 }
 
 /* Another run may remove the folder between the two steps. */
-static int announce(struct set_share *share, struct error *err)
+static int set_share_announce(struct set_share *share, struct error *err)
 {
     char path[PATH_ROOM];
     struct text self = { 0 };
@@ -271,7 +271,7 @@ int set_share_begin(struct set_share *share, struct error *err)
             share->owner = folder.st_uid;
         return 0;
     }
-    if ((code = announce(share, err)) != 0 || share->role != SHARE_OF_JOB || !share->is_of_one_run)
+    if ((code = set_share_announce(share, err)) != 0 || share->role != SHARE_OF_JOB || !share->is_of_one_run)
         return code;
     done_path(share, path); /* looked at now: one who did not see us has written it by now, or removes what we wrote */
     if (is_recent(share, path)) {
@@ -288,7 +288,7 @@ struct share_end {
     uint64_t state, hash;
 };
 
-static int put(const struct set_share *share, struct text *bytes, struct error *err)
+static int set_share_put(const struct set_share *share, struct text *bytes, struct error *err)
 {
     char path[PATH_ROOM];
     size_t length = bytes->length;
@@ -309,7 +309,7 @@ int set_share_get(const struct set_share *share, size_t index, struct text *out,
     struct stat file;
 
     path_of(share, index, "share", path);
-    if (read_own(share, path, out, &file) != 0 || out->length < sizeof end)
+    if (set_share_read_own(share, path, out, &file) != 0 || out->length < sizeof end)
         return error_set(err, ERR_CORRUPT, "cannot read '%s'", path);
     memcpy(&end, text_string(out) + out->length - sizeof end, sizeof end);
     text_cut(out, out->length - sizeof end);
@@ -323,14 +323,15 @@ int set_share_get(const struct set_share *share, size_t index, struct text *out,
 /* ---- who collects ---------------------------------------------------------------------------------------------- */
 
 /* 1: this process collects now. 0: another one does, or did. -1: an error of the file system. */
-static int claim(struct set_share *share, size_t number)
+static int set_share_claim(struct set_share *share, size_t number)
 {
     char path[PATH_ROOM];
     struct text self = { 0 };
 
     path_of(share, number, "collector", path);
     add_self(&self);
-    int claimed = write_new(path, &self) == 0 || (errno != EEXIST && exists(path)); /* if empty, for want of room */
+    int claimed = write_new(path, &self) == 0 ||
+                  (errno != EEXIST && set_share_exists(path)); /* if empty, for want of room */
     int error = errno;
     text_free(&self);
     if (!claimed)
@@ -355,10 +356,10 @@ static enum collector_state find_collector(const struct set_share *share, size_t
 
     path_of(share, number, "collector", path);
     path_of(share, share->index, "begun", own);
-    if (read_own(share, path, &named, &file) != 0) {
+    if (set_share_read_own(share, path, &named, &file) != 0) {
         state = errno == ENOENT ? COLLECTOR_IS_SILENT : COLLECTOR_IS_DEAD; /* removed by now; or not of ours */
     } else if (named.length && lstat(own, &mine) == 0) {
-        enum process_state process = state_of(&named);
+        enum set_share_process_state process = set_share_state_of(&named);
         int is_touched = file.st_mtim.tv_sec > mine.st_mtim.tv_sec ||
                          (file.st_mtim.tv_sec == mine.st_mtim.tv_sec && file.st_mtim.tv_nsec > mine.st_mtim.tv_nsec);
         if (process == PROCESS_ENDED)
@@ -396,7 +397,7 @@ static int hand_in(struct set_share *share, struct text *bytes, enum set_share_t
             *out = is_put ? SHARE_IS_LEFT : SHARE_CAME_LATE;
             return 0;
         }
-        int claimed = claim(share, number);
+        int claimed = set_share_claim(share, number);
         if (claimed == 1) {
             *out = SHARE_COLLECTS;
             return 0;
@@ -406,7 +407,7 @@ static int hand_in(struct set_share *share, struct text *bytes, enum set_share_t
             number++;
             since = now_ns();
         } else if (!is_put) {
-            if ((code = put(share, bytes, err)) != 0) {
+            if ((code = set_share_put(share, bytes, err)) != 0) {
                 if (has_begun(share))
                     return code;
                 *err = (struct error){ 0 }; /* the folder was removed with what we have begun */
@@ -429,7 +430,7 @@ int set_share_hand_in(struct set_share *share, struct text *bytes, enum set_shar
     *out = share->role == SHARE_MERGE ? SHARE_COLLECTS : SHARE_IS_LEFT;
     if (share->role == SHARE_OF_JOB)
         return hand_in(share, bytes, out, err);
-    return share->role == SHARE_ALONE ? put(share, bytes, err) : 0;
+    return share->role == SHARE_ALONE ? set_share_put(share, bytes, err) : 0;
 }
 
 /* Tells the processes on other hosts that this one lives. */
@@ -468,7 +469,7 @@ const char *set_share_wait(const struct set_share *share, size_t index)
 }
 
 /* All files of the key, also what killed processes have not renamed. */
-static void remove_all(const struct set_share *share)
+static void set_share_remove_all(const struct set_share *share)
 {
     char path[PATH_ROOM], start[32];
     DIR *entries = opendir(share->folder);
@@ -500,6 +501,6 @@ void set_share_end(const struct set_share *share)
         path_of(share, i, "begun", path);
         unlink(path);
     }
-    remove_all(share);
+    set_share_remove_all(share);
     rmdir(share->folder); /* fails if there is more in it */
 }

@@ -13,7 +13,7 @@
 #define MAPPINGS_MAX (1u << 20)
 #define LOOK_EVERY_NS INT64_C(200000000)
 
-static struct symbols_process *make(struct symbols *symbols, pid_t pid)
+static struct symbols_process *address_space_make(struct symbols *symbols, pid_t pid)
 {
     struct symbols_process *process = calloc(1, sizeof *process);
     if (!process)
@@ -29,12 +29,12 @@ static struct symbols_process *make(struct symbols *symbols, pid_t pid)
 
 struct symbols_process *symbols_process_new(struct symbols *symbols, pid_t pid)
 {
-    return make(symbols, pid);
+    return address_space_make(symbols, pid);
 }
 
 struct symbols_process *symbols_process_fork(struct symbols_process *parent, pid_t pid)
 {
-    struct symbols_process *process = make(parent->symbols, pid);
+    struct symbols_process *process = address_space_make(parent->symbols, pid);
     if (!process || parent->mapping_count == 0)
         return process;
     process->mappings = malloc(parent->mapping_count * sizeof *process->mappings);
@@ -58,7 +58,7 @@ static size_t first_behind(const struct symbols_process *process, uint64_t addre
     return BISECT(0, process->mapping_count, i, process->mappings[i].end <= address);
 }
 
-static int make_room(struct symbols_process *process, size_t at)
+static int address_space_make_room(struct symbols_process *process, size_t at)
 {
     if (process->mapping_count == MAPPINGS_MAX ||
         array_reserve(&process->mappings, &process->mapping_capacity, process->mapping_count + 1,
@@ -71,14 +71,14 @@ static int make_room(struct symbols_process *process, size_t at)
 }
 
 /* Removes all mappings from a range; the parts outside the range stay. Returns whether there were any. */
-static int clear(struct symbols_process *process, uint64_t start, uint64_t end)
+static int address_space_clear(struct symbols_process *process, uint64_t start, uint64_t end)
 {
     size_t at = first_behind(process, start), gone = at;
     if (at == process->mapping_count || process->mappings[at].start >= end)
         return 0;
     struct address_space_mapping *first = &process->mappings[at];
     if (first->start < start && first->end > end) { /* a hole in its midst */
-        if (make_room(process, at) != 0)
+        if (address_space_make_room(process, at) != 0)
             return 1;
         first = &process->mappings[at];
         first->end = start;
@@ -119,9 +119,9 @@ int symbols_process_map(struct symbols_process *process, const struct symbols_ma
             (known->is_whole || (known->start == wanted.start && known->offset == wanted.offset)))
             return 0;
     }
-    clear(process, mapping->address, end);
+    address_space_clear(process, mapping->address, end);
     at = first_behind(process, mapping->address);
-    if (make_room(process, at) != 0)
+    if (address_space_make_room(process, at) != 0)
         return -1;
     process->mappings[at] = wanted;
     process->last_mapping = 0;
@@ -131,10 +131,10 @@ int symbols_process_map(struct symbols_process *process, const struct symbols_ma
 void symbols_process_unmap(struct symbols_process *process, uint64_t address, uint64_t bytes)
 {
     if (address + bytes > address)
-        clear(process, address, address + bytes);
+        address_space_clear(process, address, address + bytes);
 }
 
-static const struct address_space_mapping *find(struct symbols_process *process, uint64_t address)
+static const struct address_space_mapping *space_find_mapping(struct symbols_process *process, uint64_t address)
 {
     size_t at = process->last_mapping;
     if (at >= process->mapping_count ||
@@ -148,17 +148,17 @@ static const struct address_space_mapping *find(struct symbols_process *process,
 
 int symbols_process_has_loaded(struct symbols_process *process, uint64_t address)
 {
-    const struct address_space_mapping *mapping = find(process, address);
+    const struct address_space_mapping *mapping = space_find_mapping(process, address);
     return mapping && mapping->is_whole;
 }
 
 const struct address_space_mapping *address_space_find(struct symbols_process *process, uint64_t address)
 {
-    const struct address_space_mapping *mapping = find(process, address);
+    const struct address_space_mapping *mapping = space_find_mapping(process, address);
     if (mapping || process->is_gone || process->pid <= 0 || address < 4096)
         return mapping;
     int64_t now = clock_ns(CLOCK_MONOTONIC);
     if (process->looked_ns && now - process->looked_ns < LOOK_EVERY_NS)
         return NULL;
-    return symbols_process_look(process) == 0 ? find(process, address) : NULL;
+    return symbols_process_look(process) == 0 ? space_find_mapping(process, address) : NULL;
 }

@@ -15,7 +15,7 @@
 
 #define USUAL_FOLDER "/usr/lib/debug"
 
-struct search {
+struct debug_file_search {
     const struct symbols_module *module;
     char id[2 * ELF_IMAGE_BUILD_ID_MAX + 1]; /* in hexadecimal */
     const char *folder, *base;               /* of the module's path; the folder without its last slash */
@@ -34,7 +34,7 @@ static int has_sum(int file, uint32_t wanted)
 }
 
 /* Opens the file at a path. Returns 1 if it is from the same build. */
-static int take(const struct search *search, const char *path)
+static int debug_file_take(const struct debug_file_search *search, const char *path)
 {
     const struct symbols_module *module = search->module;
     unsigned char id[ELF_IMAGE_BUILD_ID_MAX];
@@ -58,18 +58,20 @@ static int take(const struct search *search, const char *path)
     return 1;
 }
 
-static int try_path(const struct search *search, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int try_path(const struct search *search, const char *format, ...)
+static int try_path(const struct debug_file_search *search, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static int try_path(const struct debug_file_search *search, const char *format, ...)
 {
     char path[PATH_MAX];
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(path, sizeof path, format, arguments);
     va_end(arguments);
-    return length > 0 && length < (int)sizeof path && strcmp(path, search->module->path) != 0 && take(search, path);
+    return length > 0 && length < (int)sizeof path && strcmp(path, search->module->path) != 0 &&
+           debug_file_take(search, path);
 }
 
-static int find_by_id(const struct search *search, const char *root)
+static int find_by_id(const struct debug_file_search *search, const char *root)
 {
     if (search->module->build_id_bytes < 2)
         return 0;
@@ -77,7 +79,7 @@ static int find_by_id(const struct search *search, const char *root)
            try_path(search, "%s/%.2s/%s.debug", root, search->id, search->id + 2);
 }
 
-static int find_by_link(const struct search *search, const char *root)
+static int find_by_link(const struct debug_file_search *search, const char *root)
 {
     const char *name = search->link.bytes ? (const char *)search->link.bytes : NULL;
     if (!name)
@@ -87,7 +89,7 @@ static int find_by_link(const struct search *search, const char *root)
 }
 
 /* Searches a directory that the user names: laid out like the system's, or with files only; or a single file. */
-static int find_in_named(const struct search *search, const char *named)
+static int find_in_named(const struct debug_file_search *search, const char *named)
 {
     if (find_by_id(search, named) || find_by_link(search, named) || try_path(search, "%s", named))
         return 1;
@@ -97,7 +99,7 @@ static int find_in_named(const struct search *search, const char *named)
            (try_path(search, "%s/%s", named, search->base) || try_path(search, "%s/%s.debug", named, search->base));
 }
 
-static void read_link(struct search *search)
+static void read_link(struct debug_file_search *search)
 {
     const Elf64_Shdr *section = elf_image_section(&search->module->image, ".gnu_debuglink");
     if (!section || elf_image_section_piece(&search->module->image, section, &search->link) != 0)
@@ -113,7 +115,7 @@ int debug_file_open(const struct symbols_settings *settings, const struct symbol
     const char *slash = strrchr(module->path, '/');
     if (module->kind != MODULE_FILE || !slash)
         return -1;
-    struct search search = {
+    struct debug_file_search search = {
         .module = module,
         .folder = module->path,
         .folder_length = (int)(slash - module->path),

@@ -21,7 +21,7 @@
 
 #define BUILD_ID_TRUSTED 8 /* a shorter one may not be unique */
 
-static struct symbols_module *add(struct symbols *symbols, const struct symbols_module *module)
+static struct symbols_module *module_add(struct symbols *symbols, const struct symbols_module *module)
 {
     if (array_reserve(&symbols->modules, &symbols->module_capacity, symbols->module_count + 1,
                       sizeof *symbols->modules) != 0)
@@ -41,7 +41,7 @@ static const struct {
     const char *prefix;
     enum symbols_module_kind kind;
     const char *shown;
-} kinds[] = {
+} module_kinds[] = {
     { "[vdso]", MODULE_VDSO, "[vdso]" },  { "linux-vdso", MODULE_VDSO, "[vdso]" },
     { "//anon", MODULE_JIT, "[jit]" },    { "/memfd:", MODULE_JIT, "[jit]" },
     { "/dev/zero", MODULE_JIT, "[jit]" }, { "/SYSV", MODULE_JIT, "[jit]" },
@@ -49,7 +49,7 @@ static const struct {
     { "", MODULE_JIT, "[jit]" }, /* no path, [heap], [anon:...] */
 };
 
-static int is_same(const struct symbols_module *module, const struct symbols_module *other)
+static int module_is_same(const struct symbols_module *module, const struct symbols_module *other)
 {
     int both_have_ids = module->build_id_bytes >= BUILD_ID_TRUSTED && other->build_id_bytes >= BUILD_ID_TRUSTED;
     if (both_have_ids)
@@ -60,11 +60,11 @@ static int is_same(const struct symbols_module *module, const struct symbols_mod
     return !module->inode || !other->inode || (module->inode == other->inode && module->device == other->device);
 }
 
-static struct symbols_module *find_file(struct symbols *symbols, const struct symbols_module *wanted)
+static struct symbols_module *module_find_file(struct symbols *symbols, const struct symbols_module *wanted)
 {
     for (size_t i = 0; i < symbols->module_count; i++) {
         struct symbols_module *module = symbols->modules[i];
-        if (module->kind == MODULE_FILE && is_same(module, wanted)) {
+        if (module->kind == MODULE_FILE && module_is_same(module, wanted)) {
             if (!module->inode) {
                 module->device = wanted->device;
                 module->inode = wanted->inode;
@@ -81,7 +81,8 @@ static struct symbols_module *single(struct symbols *symbols, enum symbols_modul
     for (size_t i = 0; i < symbols->module_count; i++)
         if (symbols->modules[i]->kind == kind)
             return symbols->modules[i];
-    return add(symbols, &(struct symbols_module){ .kind = kind, .path = symbols_text(symbols, path, strlen(path)) });
+    return module_add(symbols,
+                      &(struct symbols_module){ .kind = kind, .path = symbols_text(symbols, path, strlen(path)) });
 }
 
 static struct symbols_module *jit_of(struct symbols_process *process, const char *path)
@@ -89,11 +90,11 @@ static struct symbols_module *jit_of(struct symbols_process *process, const char
     struct symbols *symbols = process->symbols;
     if (process->jit)
         return symbols->modules[process->jit - 1];
-    struct symbols_module *module = add(symbols, &(struct symbols_module){
-                                                     .kind = MODULE_JIT,
-                                                     .owner = process,
-                                                     .path = symbols_text(symbols, path, strlen(path)),
-                                                 });
+    struct symbols_module *module = module_add(symbols, &(struct symbols_module){
+                                                            .kind = MODULE_JIT,
+                                                            .owner = process,
+                                                            .path = symbols_text(symbols, path, strlen(path)),
+                                                        });
     if (module)
         process->jit = module->number + 1;
     return module;
@@ -103,10 +104,10 @@ struct symbols_module *module_of_mapping(struct symbols_process *process, const 
 {
     const char *path = mapping->path ? mapping->path : "", *shown = path;
     enum symbols_module_kind kind = MODULE_FILE;
-    for (size_t i = 0; i < COUNT_OF(kinds); i++)
-        if (strncmp(path, kinds[i].prefix, strlen(kinds[i].prefix)) == 0) {
-            kind = kinds[i].kind;
-            shown = kinds[i].shown;
+    for (size_t i = 0; i < COUNT_OF(module_kinds); i++)
+        if (strncmp(path, module_kinds[i].prefix, strlen(module_kinds[i].prefix)) == 0) {
+            kind = module_kinds[i].kind;
+            shown = module_kinds[i].shown;
             break;
         }
     if (kind == MODULE_JIT)
@@ -126,8 +127,8 @@ struct symbols_module *module_of_mapping(struct symbols_process *process, const 
         memcpy(wanted.build_id, mapping->build_id, mapping->build_id_bytes);
         wanted.build_id_bytes = mapping->build_id_bytes;
     }
-    struct symbols_module *known = find_file(process->symbols, &wanted);
-    return known ? known : add(process->symbols, &wanted);
+    struct symbols_module *known = module_find_file(process->symbols, &wanted);
+    return known ? known : module_add(process->symbols, &wanted);
 }
 
 struct symbols_module *module_of_kernel(struct symbols *symbols)
@@ -141,7 +142,7 @@ struct symbols_module *module_of_kernel(struct symbols *symbols)
 /* ---- Opening --------------------------------------------------------------------------------------------------- */
 
 /* Opens the file that was found. Returns 1 if it is the one that was mapped. */
-static int take(struct symbols_module *module, int file)
+static int module_take(struct symbols_module *module, int file)
 {
     struct stat status;
     if (file < 0)
@@ -201,8 +202,8 @@ int module_open(struct symbols_module *module, struct symbols_process *process,
     if (module->state == MODULE_UNSEEN) {
         int is_open = module->kind == MODULE_VDSO && open_vdso(module);
         if (module->kind == MODULE_FILE)
-            is_open = take(module, proc_maps_open(process, module->path, 0)) ||
-                      take(module, open_mapped(process, mapping));
+            is_open = module_take(module, proc_maps_open(process, module->path, 0)) ||
+                      module_take(module, open_mapped(process, mapping));
         module->state = is_open ? MODULE_OPEN : MODULE_CLOSED;
         if (is_open)
             cfi_open(&module->cfi, &module->image);

@@ -68,8 +68,8 @@ static int answer_place(struct name_job *job, size_t i, const struct symbol_name
     return 0;
 }
 
-static void find_lines(struct name_job *job, const struct elf_image *own, const struct elf_image *debug,
-                       struct debug_lines *found)
+static void name_job_find_lines(struct name_job *job, const struct elf_image *own, const struct elf_image *debug,
+                                struct debug_lines *found)
 {
     const struct elf_image *with_lines = elf_image_section(own, ".debug_info") || elf_image_section(own, ".zdebug_info")
                                              ? own
@@ -101,7 +101,7 @@ static void answer_all(struct name_job *job)
         if (debug_file_open(job->settings, module, &debug) == 0)
             symbol_names_add_image(&names, &debug);
         if (found)
-            find_lines(job, &module->image, &debug, found);
+            name_job_find_lines(job, &module->image, &debug, found);
     }
     symbol_names_settle(&names);
     for (size_t i = 0; i < job->place_count && !job->failed; i++)

@@ -18,7 +18,7 @@
 #include "symbols_state.h"
 
 /* Files in /proc belong to the user that the process runs as; to root if it may not be inspected. */
-static void note_user(struct symbols_process *process, FILE *file)
+static void proc_maps_note_user(struct symbols_process *process, FILE *file)
 {
     struct stat status;
     if (file && fstat(fileno(file), &status) == 0)
@@ -40,7 +40,7 @@ void proc_maps_begin(struct symbols_process *process)
     snprintf(path, sizeof path, "/proc/%d/status", (int)process->pid);
     FILE *status = fopen(path, "re");
     char line[256];
-    note_user(process, status);
+    proc_maps_note_user(process, status);
     while (status && fgets(line, sizeof line, status))
         if (strncmp(line, "NSpid:", 6) == 0) {
             const char *last = line + 6;
@@ -56,7 +56,7 @@ void proc_maps_begin(struct symbols_process *process)
 }
 
 /* Parses one line of /proc/PID/maps; only executable mappings matter. */
-static void take_line(struct symbols_process *process, char *line)
+static void proc_maps_take_line(struct symbols_process *process, char *line)
 {
     uint64_t start, end, offset, inode;
     unsigned major_number, minor_number;
@@ -89,9 +89,9 @@ int symbols_process_look(struct symbols_process *process)
     FILE *maps = fopen(path, "re");
     if (!maps)
         return -1;
-    note_user(process, maps);
+    proc_maps_note_user(process, maps);
     while (getline(&line, &capacity, maps) > 0)
-        take_line(process, line);
+        proc_maps_take_line(process, line);
     free(line);
     fclose(maps);
     return 0;
@@ -149,7 +149,7 @@ static int open_plain(int root, char *path, int flags)
 
 /* Moves the first name of `rest` to the end of `plain`; if it is a link, replaces it by its target: 0, or -1 and
  * errno. */
-static int take_name(int root, char *plain, char *rest, int follow_last, int *links_left)
+static int proc_maps_take_name(int root, char *plain, char *rest, int follow_last, int *links_left)
 {
     char name[NAME_MAX + 1], target[PATH_MAX], joined[PATH_MAX];
     size_t length = strcspn(rest, "/"), before = strlen(plain);
@@ -195,7 +195,7 @@ static int open_step_by_step(int root, const char *path, int flags)
         return -1;
     }
     while (*rest)
-        if (take_name(root, plain, rest, !(flags & O_NOFOLLOW), &links_left) != 0)
+        if (proc_maps_take_name(root, plain, rest, !(flags & O_NOFOLLOW), &links_left) != 0)
             return -1;
     return open_plain(root, plain, flags);
 }

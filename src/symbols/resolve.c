@@ -32,7 +32,7 @@ struct name_round {
 
 /* ---- Combining the results ------------------------------------------------------------------------------------- */
 
-static int add_line(struct symbols *symbols, const struct symbols_line *line)
+static int resolve_add_line(struct symbols *symbols, const struct symbols_line *line)
 {
     if (array_reserve(&symbols->lines, &symbols->line_capacity, symbols->line_count + 1u, sizeof *line) != 0)
         return -1;
@@ -40,7 +40,7 @@ static int add_line(struct symbols *symbols, const struct symbols_line *line)
     return 0;
 }
 
-static int take_line(struct symbols *symbols, const struct symbols_line *told, uint64_t address)
+static int resolve_take_line(struct symbols *symbols, const struct symbols_line *told, uint64_t address)
 {
     struct symbols_line line = *told;
     char hexadecimal[24];
@@ -53,7 +53,7 @@ static int take_line(struct symbols *symbols, const struct symbols_line *told, u
     line.module = symbols_text(symbols, line.module, strlen(line.module));
     if (line.file)
         line.file = symbols_text(symbols, line.file, strlen(line.file));
-    return add_line(symbols, &line);
+    return resolve_add_line(symbols, &line);
 }
 
 /* Frames of one place share its lines, but frames without a name are named by their own addresses. */
@@ -78,7 +78,7 @@ static int take_job(struct symbols *symbols, const struct name_job *job)
             continue;
         frame->first_line = symbols->line_count;
         for (uint32_t i = 0; i < answer->count; i++)
-            if (take_line(symbols, &answer->lines[i], frame->address) != 0)
+            if (resolve_take_line(symbols, &answer->lines[i], frame->address) != 0)
                 return -1;
         frame->line_count = answer->count;
         if (!shared) {
@@ -92,7 +92,7 @@ static int take_job(struct symbols *symbols, const struct name_job *job)
     return 0;
 }
 
-static int by_place(const void *a, const void *b, void *context)
+static int resolve_by_place(const void *a, const void *b, void *context)
 {
     const struct symbols *symbols = context;
     const struct symbols_frame_item *x = item_table_item(&symbols->frames, *(const uint32_t *)a),
@@ -126,17 +126,17 @@ static int has_lines(const struct symbols *symbols, uint32_t number)
 
 /* A module that costs much is asked at growing intervals, until they are long enough for it to take a small share of
  * the time. */
-static int is_due(const struct symbols_module *module, int64_t now_ns)
+static int resolve_is_due(const struct symbols_module *module, int64_t now_ns)
 {
     int64_t age_ns = module->asked_ns - module->first_asked_ns, enough_ns = module->naming_ns * LEAST_INTERVALS;
     return !module->asked_ns || now_ns - module->asked_ns >= (age_ns < enough_ns ? age_ns : enough_ns);
 }
 
-static int is_waiting(const struct symbols *symbols, uint32_t number, int64_t now_ns)
+static int resolve_is_waiting(const struct symbols *symbols, uint32_t number, int64_t now_ns)
 {
     const struct symbols_frame_item *frame = item_table_item(&symbols->frames, number);
     const struct symbols_module *module = symbols->modules[frame->module];
-    if (now_ns != LAST_ROUND && (module->names_come_later || !is_due(module, now_ns)))
+    if (now_ns != LAST_ROUND && (module->names_come_later || !resolve_is_due(module, now_ns)))
         return 0;
     if (frame->line_count == 0)
         return 1;
@@ -151,9 +151,9 @@ static size_t waiting_frames(struct symbols *symbols, uint32_t *order, int64_t n
         symbols->first_unnamed++;
     uint32_t first = symbols_look_for_made_names(symbols) ? 1 : symbols->first_unnamed;
     for (uint32_t i = first; i < symbols->frames.count; i++)
-        if (is_waiting(symbols, i, now_ns))
+        if (resolve_is_waiting(symbols, i, now_ns))
             order[count++] = i;
-    qsort_r(order, count, sizeof *order, by_place, symbols);
+    qsort_r(order, count, sizeof *order, resolve_by_place, symbols);
     return count;
 }
 
@@ -233,7 +233,7 @@ static int round_take(struct symbols *symbols, struct name_round *round, size_t 
     return result;
 }
 
-static void work(void *argument, int worker, size_t i)
+static void resolve_work(void *argument, int worker, size_t i)
 {
     name_job_do((struct name_job *)argument + i);
 }
@@ -300,7 +300,7 @@ int symbols_resolve(struct symbols *symbols, struct parallel *pool)
 #if defined(DEBUG_INFO_SANITIZED)
     pool = NULL;
 #endif
-    parallel_for(pool, round->job_count, work, round->jobs);
+    parallel_for(pool, round->job_count, resolve_work, round->jobs);
     int result = round_take(symbols, round, round->job_count);
     round_free(round);
     return result;

@@ -15,14 +15,14 @@
 #define LINE_ROOM 65536u
 
 /* Lines of a file that may be endless, and may have endless lines. */
-struct lines {
+struct runtime_names_lines {
     FILE *file;           /* NULL: none */
     uint64_t bytes_left;  /* limit of the bytes to read */
     char line[LINE_ROOM]; /* without its newline; longer lines are truncated */
 };
 
 /* The next line; NULL at the end. */
-static const char *next_line(struct lines *lines)
+static const char *next_line(struct runtime_names_lines *lines)
 {
     size_t length = 0;
     int c = EOF, some = 0;
@@ -40,7 +40,7 @@ static const char *next_line(struct lines *lines)
 
 /* Parses hexadecimal digits and the blanks behind them; 0 if there are none. sscanf() is too slow for a hundred
  * thousand lines. */
-static int take_number(const char **at, uint64_t *number)
+static int runtime_names_take_number(const char **at, uint64_t *number)
 {
     char *end;
     *number = strtoull(*at, &end, 16);
@@ -54,7 +54,7 @@ static int take_number(const char **at, uint64_t *number)
 static int take_function(const char *at, struct symbol_names_entry *entry)
 {
     uint64_t address;
-    if (!take_number(&at, &address) || address == 0 || !*at || !strchr("tTwW", *at) || at[1] != ' ')
+    if (!runtime_names_take_number(&at, &address) || address == 0 || !*at || !strchr("tTwW", *at) || at[1] != ' ')
         return 0;
     const char *name = at + 1 + strspn(at + 1, " ");
     *entry = (struct symbol_names_entry){
@@ -88,7 +88,7 @@ static int keep_function(struct kernel_names *kept, const char *line, const stru
     return text_failed(&kept->lines) ? -1 : 0;
 }
 
-static int by_start(const void *a, const void *b)
+static int runtime_names_by_start(const void *a, const void *b)
 {
     const struct kernel_function *x = a, *y = b;
     return x->start != y->start ? (x->start > y->start) - (x->start < y->start)
@@ -97,7 +97,7 @@ static int by_start(const void *a, const void *b)
 
 static void read_kernel(struct kernel_names *kept)
 {
-    struct lines lines = { .file = fopen("/proc/kallsyms", "re"), .bytes_left = NAMES_BYTES_MAX };
+    struct runtime_names_lines lines = { .file = fopen("/proc/kallsyms", "re"), .bytes_left = NAMES_BYTES_MAX };
     struct symbol_names_entry entry;
     int is_short = 0;
     kernel_names_free(kept);
@@ -108,12 +108,12 @@ static void read_kernel(struct kernel_names *kept)
     if (is_short)
         kernel_names_free(kept); /* half a line may be the last */
     else if (kept->count)
-        qsort(kept->functions, kept->count, sizeof *kept->functions, by_start);
+        qsort(kept->functions, kept->count, sizeof *kept->functions, runtime_names_by_start);
     kept->is_read = !is_short;
 }
 
 /* Only the function that begins last before an address can contain it; it may have several names. */
-static void add_nearest(struct symbol_names *names, const struct kernel_names *kept, uint64_t address)
+static void runtime_names_add_nearest(struct symbol_names *names, const struct kernel_names *kept, uint64_t address)
 {
     size_t end = BISECT(0, kept->count, i, kept->functions[i].start <= address);
     struct symbol_names_entry entry;
@@ -133,7 +133,7 @@ void names_add_kernel(struct symbol_names *names, struct kernel_names *kept)
     if (is_stale)
         read_kernel(kept);
     for (size_t i = 0; i < names->count; i++)
-        add_nearest(names, kept, names->addresses[i]);
+        runtime_names_add_nearest(names, kept, names->addresses[i]);
 }
 
 /* The file's name has the pid in the process's own namespace, and it is in the process's own /tmp. Anyone can create
@@ -173,7 +173,7 @@ uint64_t names_made_bytes(const struct symbols_process *process)
 int names_add_made(struct symbol_names *names, const struct symbols_process *process, uint64_t *bytes)
 {
     int descriptor = open_made(process, bytes);
-    struct lines lines = {
+    struct runtime_names_lines lines = {
         .file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL,
         .bytes_left = NAMES_BYTES_MAX,
     };
@@ -184,7 +184,7 @@ int names_add_made(struct symbol_names *names, const struct symbols_process *pro
     for (const char *at; (at = next_line(&lines)) != NULL;) {
         uint64_t start, size;
         number++; /* memory is reused: the last line of an address is valid */
-        if (take_number(&at, &start) && take_number(&at, &size) && size && *at)
+        if (runtime_names_take_number(&at, &start) && runtime_names_take_number(&at, &size) && size && *at)
             symbol_names_add(names, &(struct symbol_names_entry){
                                         .start = start, .size = size, .text = at, .room = strlen(at), .rank = number });
     }

@@ -30,8 +30,8 @@ static uint64_t address_in_file(const struct symbols_module *module, const struc
     return elf_image_address_of(&module->image, distance, &inside) == 0 ? inside : distance;
 }
 
-static uint32_t add_frame(struct symbols *symbols, uint64_t address, uint64_t inside,
-                          const struct symbols_module *module, unsigned method)
+static uint32_t unwind_add_frame(struct symbols *symbols, uint64_t address, uint64_t inside,
+                                 const struct symbols_module *module, unsigned method)
 {
     struct symbols_frame_item frame = {
         .address = address,
@@ -45,8 +45,8 @@ static uint32_t add_frame(struct symbols *symbols, uint64_t address, uint64_t in
 
 /* Finds the frame of an address and the plan to leave it. Returns 0, or -1 if nothing is mapped there. bits: PLACE_
  * bits. */
-static int find_place(struct symbols_process *process, uint64_t address, unsigned bits, unsigned method,
-                      struct symbols_place *place)
+static int unwind_find_place(struct symbols_process *process, uint64_t address, unsigned bits, unsigned method,
+                             struct symbols_place *place)
 {
     uint64_t key = address << 2 | bits;
     const struct symbols_place *known = symbols_place_map_find(&process->places, key);
@@ -71,7 +71,7 @@ static int find_place(struct symbols_process *process, uint64_t address, unsigne
         plan = (struct unwind_plan){ .kind = PLAN_KERNEL_SIGNAL, .method = SYMBOLS_BY_KERNEL, .flags = PLAN_IS_SIGNAL };
     if (plan.flags & PLAN_IS_SIGNAL) /* no call returns there: the kernel has put its address on the stack */
         inside += bits & PLACE_RETURN;
-    *place = (struct symbols_place){ key, add_frame(symbols, address, inside, module, plan.method),
+    *place = (struct symbols_place){ key, unwind_add_frame(symbols, address, inside, module, plan.method),
                                      item_table_add(&symbols->plans, &plan) };
     if (place->frame == ITEM_TABLE_FULL || place->plan == ITEM_TABLE_FULL)
         return -1;
@@ -89,7 +89,7 @@ struct gathered { /* frames, innermost first */
 };
 
 /* Returns the stack that this frame makes with its callers: known already, or a new one. */
-static uint32_t push(struct symbols *symbols, uint32_t caller, uint32_t frame)
+static uint32_t unwind_push(struct symbols *symbols, uint32_t caller, uint32_t frame)
 {
     const struct hash_entry added = { (uint32_t)hash_number((uint64_t)caller << 32 | frame), symbols->node_count + 1 },
                             *known = hash_index_find(&symbols->node_index, added.hash);
@@ -107,11 +107,11 @@ static uint32_t push(struct symbols *symbols, uint32_t caller, uint32_t frame)
 }
 
 /* Returns no stack when memory is short: a part would look like the whole. */
-static uint32_t stack_of(struct symbols *symbols, const struct gathered *gathered)
+static uint32_t unwind_stack_of(struct symbols *symbols, const struct gathered *gathered)
 {
     uint32_t stack = SYMBOLS_NO_STACK;
     for (uint32_t i = gathered->count; i-- > 0;)
-        if ((stack = push(symbols, stack, gathered->frames[i])) == SYMBOLS_NO_STACK)
+        if ((stack = unwind_push(symbols, stack, gathered->frames[i])) == SYMBOLS_NO_STACK)
             break;
     return stack;
 }
@@ -119,7 +119,7 @@ static uint32_t stack_of(struct symbols *symbols, const struct gathered *gathere
 static void gather_kernel(struct symbols *symbols, uint64_t address, int is_return, struct gathered *gathered)
 {
     struct symbols_module *kernel = module_of_kernel(symbols);
-    uint32_t frame = kernel ? add_frame(symbols, address, address - (is_return != 0), kernel, SYMBOLS_BY_KERNEL)
+    uint32_t frame = kernel ? unwind_add_frame(symbols, address, address - (is_return != 0), kernel, SYMBOLS_BY_KERNEL)
                             : ITEM_TABLE_FULL;
     if (frame != ITEM_TABLE_FULL && gathered->count < SYMBOLS_DEPTH_MAX)
         gathered->frames[gathered->count++] = frame;
@@ -145,8 +145,8 @@ struct symbols_walk symbols_stack_from_chain(struct symbols_process *process, co
         struct symbols_place place;
         if (in_kernel) {
             gather_kernel(process->symbols, address, is_return, &gathered);
-        } else if (find_place(process, address, PLACE_CHAIN | (is_return ? PLACE_RETURN : 0), chain->method, &place) ==
-                   0) {
+        } else if (unwind_find_place(process, address, PLACE_CHAIN | (is_return ? PLACE_RETURN : 0), chain->method,
+                                     &place) == 0) {
             gathered.frames[gathered.count++] = place.frame;
         } else {
             walk.end = SYMBOLS_BROKEN;
@@ -155,14 +155,14 @@ struct symbols_walk symbols_stack_from_chain(struct symbols_process *process, co
         is_return = 1;
     }
     walk.frames = gathered.count;
-    walk.stack = stack_of(process->symbols, &gathered);
+    walk.stack = unwind_stack_of(process->symbols, &gathered);
     return walk;
 }
 
 /* ---- Walking --------------------------------------------------------------------------------------------------- */
 
-static int step(struct unwind_plan_scene *scene, const struct symbols_process *process,
-                const struct symbols_place *place)
+static int unwind_step(struct unwind_plan_scene *scene, const struct symbols_process *process,
+                       const struct symbols_place *place)
 {
     const struct symbols *symbols = process->symbols;
     const struct unwind_plan *plan = item_table_item(&symbols->plans, place->plan);
@@ -210,8 +210,8 @@ static enum symbols_end walk_user(struct symbols_process *process, const struct 
     for (int is_skipping = sample->skip_files != NULL;; walked++) {
         struct symbols_place place;
         uint64_t address = unwind_plan_address(&scene);
-        int is_known = find_place(process, address, scene.is_return ? PLACE_RETURN : 0, SYMBOLS_BY_FRAME_POINTER,
-                                  &place) == 0;
+        int is_known = unwind_find_place(process, address, scene.is_return ? PLACE_RETURN : 0, SYMBOLS_BY_FRAME_POINTER,
+                                         &place) == 0;
         if (!is_known && walked > 0)
             return SYMBOLS_BROKEN;
         const struct symbols_frame_item *frame = is_known ? item_table_item(&process->symbols->frames, place.frame)
@@ -223,7 +223,7 @@ static enum symbols_end walk_user(struct symbols_process *process, const struct 
             gathered->frames[gathered->count++] = place.frame;
         const struct unwind_plan *plan = is_known ? item_table_item(&process->symbols->plans, place.plan) : NULL;
         int result = walked == 0 && (!plan || plan->kind == PLAN_NONE) ? step_from_unknown_leaf(&scene, process)
-                                                                       : step(&scene, process, &place);
+                                                                       : unwind_step(&scene, process, &place);
         if (result == PLAN_ENDS)
             return SYMBOLS_WHOLE;
         if (result != 0)
@@ -241,7 +241,7 @@ struct symbols_walk symbols_unwind(struct symbols_process *process, const struct
             gather_kernel(symbols, sample->kernel[i], gathered.count > 0, &gathered);
     struct symbols_walk walk = { .end = walk_user(process, sample, &gathered) };
     walk.frames = gathered.count;
-    walk.stack = stack_of(symbols, &gathered);
+    walk.stack = unwind_stack_of(symbols, &gathered);
     if (gathered.count && walk.stack == SYMBOLS_NO_STACK)
         walk.end = SYMBOLS_BROKEN;
     symbols->counts.walks++;

@@ -27,7 +27,7 @@ void unwind_plan_begin(struct unwind_plan_scene *scene, uint16_t machine, const 
     scene->is_first = 1;
 }
 
-static int read_stack(void *context, uint64_t address, unsigned bytes, uint64_t *value)
+static int unwind_plan_read_stack(void *context, uint64_t address, unsigned bytes, uint64_t *value)
 {
     struct unwind_plan_scene *scene = context;
     uint64_t offset = address - scene->low;
@@ -78,7 +78,7 @@ static int add_saved(struct unwind_plan *plan, unsigned number, const struct cfi
     return 0;
 }
 
-static int simplify(struct unwind_plan *plan, const struct cfi_row *row)
+static int unwind_plan_simplify(struct unwind_plan *plan, const struct cfi_row *row)
 {
     if (row->frame.kind != CFI_IS_OFFSET || row->frame.value > INT32_MAX || row->frame.value < INT32_MIN ||
         row->is_signal)
@@ -109,7 +109,7 @@ void unwind_plan_make(struct unwind_plan *plan, const struct cfi *cfi, uint64_t 
     struct unwind_plan made = { .kind = PLAN_SIMPLE, .method = (uint8_t)row.method };
     if (row.rules[row.return_register].kind == CFI_UNDEFINED)
         made.kind = PLAN_OUTERMOST;
-    else if (simplify(&made, &row) != 0)
+    else if (unwind_plan_simplify(&made, &row) != 0)
         made = (struct unwind_plan){
             .kind = PLAN_COMPLEX,
             .method = (uint8_t)row.method,
@@ -127,7 +127,7 @@ int unwind_plan_follow(struct unwind_plan_scene *scene, const struct unwind_plan
     for (unsigned i = 0; i < plan->saved_count; i++) {
         unsigned number = plan->saved[i].number;
         uint64_t value, bit = UINT64_C(1) << number;
-        if (read_stack(scene, frame + (uint64_t)(8 * (int64_t)plan->saved[i].words), 8, &value) != 0) {
+        if (unwind_plan_read_stack(scene, frame + (uint64_t)(8 * (int64_t)plan->saved[i].words), 8, &value) != 0) {
             if (number == plan->return_register)
                 return lost(scene);
             registers->known &= ~bit;
@@ -152,18 +152,18 @@ static int rule_value(struct unwind_plan_scene *scene, const struct cfi_rule *ru
                       uint64_t *value)
 {
     const struct symbols_registers *registers = &scene->registers;
-    struct cfi_expression_scene expression = { registers, read_stack, scene };
+    struct cfi_expression_scene expression = { registers, unwind_plan_read_stack, scene };
     uint64_t from = rule->kind == CFI_IN_REGISTER ? (uint64_t)rule->value : number, address;
     switch (rule->kind) {
     case CFI_SAME:
     case CFI_IN_REGISTER:
         *value = from < SYMBOLS_REGISTERS ? registers->value[from] : 0;
         return from < SYMBOLS_REGISTERS && registers->known >> from & 1 ? 0 : -1;
-    case CFI_AT_OFFSET: return read_stack(scene, frame + (uint64_t)rule->value, 8, value);
+    case CFI_AT_OFFSET: return unwind_plan_read_stack(scene, frame + (uint64_t)rule->value, 8, value);
     case CFI_IS_OFFSET: *value = frame + (uint64_t)rule->value; return 0;
     case CFI_AT_EXPRESSION:
         return cfi_expression_value(&expression, rule->expression, rule->expression_bytes, &frame, &address) == 0
-                   ? read_stack(scene, address, 8, value)
+                   ? unwind_plan_read_stack(scene, address, 8, value)
                    : -1;
     case CFI_IS_EXPRESSION:
         return cfi_expression_value(&expression, rule->expression, rule->expression_bytes, &frame, value);
@@ -176,7 +176,7 @@ static int frame_address(struct unwind_plan_scene *scene, const struct cfi_row *
 {
     const struct symbols_registers *registers = &scene->registers;
     if (row->frame.kind == CFI_IS_EXPRESSION) {
-        struct cfi_expression_scene expression = { registers, read_stack, scene };
+        struct cfi_expression_scene expression = { registers, unwind_plan_read_stack, scene };
         return cfi_expression_value(&expression, row->frame.expression, row->frame.expression_bytes, NULL, frame);
     }
     *frame = registers->value[row->frame_register] + (uint64_t)row->frame.value;
@@ -221,7 +221,8 @@ int unwind_plan_by_frame_pointer(struct unwind_plan_scene *scene)
         return PLAN_ENDS;
     if (frame < registers->value[scene->stack_register] || frame % 8)
         return PLAN_LOST;
-    if (read_stack(scene, frame, 8, &next) != 0 || read_stack(scene, frame + 8, 8, &address) != 0)
+    if (unwind_plan_read_stack(scene, frame, 8, &next) != 0 ||
+        unwind_plan_read_stack(scene, frame + 8, 8, &address) != 0)
         return lost(scene);
     registers->value[scene->frame_register] = next;
     return arrive(scene, frame + 16, address, 0, 0);
@@ -248,7 +249,7 @@ int unwind_plan_leave_kernel_signal(struct unwind_plan_scene *scene)
     struct symbols_registers caller = { 0 };
     uint64_t before = scene->registers.value[ARM_SP];
     for (unsigned number = 0; number <= ARM_PC; number++) {
-        if (read_stack(scene, before + REGISTERS_AT + 8 * number, 8, &caller.value[number]) != 0)
+        if (unwind_plan_read_stack(scene, before + REGISTERS_AT + 8 * number, 8, &caller.value[number]) != 0)
             return lost(scene);
         caller.known |= UINT64_C(1) << number;
     }
@@ -267,7 +268,7 @@ int unwind_plan_return_of_leaf(struct unwind_plan_scene *scene, uint64_t *addres
         *address = registers->value[ARM_LR] & ADDRESS_BITS_AARCH64;
         return registers->known >> ARM_LR & 1 ? 0 : -1;
     }
-    return read_stack(scene, registers->value[X86_RSP], 8, address);
+    return unwind_plan_read_stack(scene, registers->value[X86_RSP], 8, address);
 }
 
 int unwind_plan_leave_leaf(struct unwind_plan_scene *scene, uint64_t address)

@@ -61,8 +61,8 @@ void rank_views_free(struct rank_views *views)
 
 /* Chooses a part, or of one of several ranks those that are asked for, which are written behind `kept`. Returns
  * whether it has any. */
-static int choose_part(const struct report_part *part, size_t number, const char *ranks, struct report_choice *out,
-                       int64_t *kept)
+static int rank_views_choose_part(const struct report_part *part, size_t number, const char *ranks,
+                                  struct report_choice *out, int64_t *kept)
 {
     size_t count = 0, distinct = 0;
 
@@ -82,7 +82,7 @@ static int choose_part(const struct report_part *part, size_t number, const char
     return distinct > 0;
 }
 
-static int choose(struct report *set, const char *ranks, struct report **out, struct error *err)
+static int rank_views_choose(struct report *set, const char *ranks, struct report **out, struct error *err)
 {
     size_t parts = report_part_count(set), all_ranks = 0, count = 0;
     int code;
@@ -94,7 +94,7 @@ static int choose(struct report *set, const char *ranks, struct report **out, st
     if ((!choices || !kept) && (code = error_no_memory(err)) != 0)
         goto free_choices;
     for (size_t i = 0; i < parts; i++)
-        if (choose_part(report_part_at(set, i), i, ranks, &choices[count], free_kept))
+        if (rank_views_choose_part(report_part_at(set, i), i, ranks, &choices[count], free_kept))
             free_kept += choices[count++].kept_rank_count;
     code = count ? report_choose(set, choices, count, out, err)
                  : error_set(err, ERR_NOT_FOUND, "the job has no rank of %.60s", ranks);
@@ -104,13 +104,13 @@ free_choices:
     return code;
 }
 
-static int open_one(struct view *whole, const char *ranks, struct rank_view *out, struct error *err)
+static int rank_views_open_one(struct view *whole, const char *ranks, struct rank_view *out, struct error *err)
 {
     struct report_span span = { whole->begin_ns, whole->end_ns };
     int code;
 
     report_string(whole->report, 1, NULL); /* both have their strings made before they are used at the same time */
-    if ((code = choose(whole->report, ranks, &out->report, err)) != 0)
+    if ((code = rank_views_choose(whole->report, ranks, &out->report, err)) != 0)
         return code;
     report_string(out->report, 1, NULL);
     if ((code = whole->rank_views->calls.open(out->report, &span, &out->view, err)) != 0) {
@@ -127,7 +127,7 @@ static int open_one(struct view *whole, const char *ranks, struct rank_view *out
 /* ---- the list -------------------------------------------------------------------------------------------------- */
 
 /* The one of these ranks, else a free place, else that of the one that was used longest ago. NULL: all are in use. */
-static struct rank_view *find_place(struct rank_views *views, const char *ranks)
+static struct rank_view *rank_views_find_place(struct rank_views *views, const char *ranks)
 {
     struct rank_view *oldest = NULL;
 
@@ -141,16 +141,16 @@ static struct rank_view *find_place(struct rank_views *views, const char *ranks)
     return oldest;
 }
 
-static int take(struct view *whole, const char *ranks, struct view **out, struct error *err)
+static int rank_views_take_ranks(struct view *whole, const char *ranks, struct view **out, struct error *err)
 {
-    struct rank_view *one = find_place(whole->rank_views, ranks);
+    struct rank_view *one = rank_views_find_place(whole->rank_views, ranks);
     int code;
 
     if (!one)
         return error_set(err, ERR_UNSUPPORTED, "too many ranks are shown at the same time");
     if (one->view && strcmp(one->ranks, ranks) != 0)
         close_one(whole->rank_views, one);
-    if (!one->view && (code = open_one(whole, ranks, one, err)) != 0)
+    if (!one->view && (code = rank_views_open_one(whole, ranks, one, err)) != 0)
         return code;
     one->users++;
     one->used = ++whole->rank_views->turn;
@@ -165,7 +165,7 @@ int rank_views_take(struct view *whole, const char *ranks, struct view **out, st
     if (!report_part_count(whole->report))
         return error_set(err, ERR_UNSUPPORTED, "the report is not one of several ranks");
     pthread_mutex_lock(&whole->rank_views->lock);
-    int code = take(whole, ranks, out, err);
+    int code = rank_views_take_ranks(whole, ranks, out, err);
     pthread_mutex_unlock(&whole->rank_views->lock);
     return code;
 }

@@ -66,13 +66,13 @@ close_gather:
     return code;
 }
 
-static int is_exact(int64_t time_ns)
+static int timeline_is_exact(int64_t time_ns)
 {
     return time_ns <= VIEW_LAST_TIME && time_ns >= -VIEW_LAST_TIME;
 }
 
 /* From the first event to the last. Events of the profiler itself count only if there are no others. */
-static void find_span(struct view *view)
+static void timeline_find_span(struct view *view)
 {
     int64_t from = INT64_MAX, to = INT64_MIN;
 
@@ -90,7 +90,7 @@ static void find_span(struct view *view)
     }
     view->begin_ns = from <= to ? from : 0;
     view->end_ns = from <= to ? to : 0;
-    view->origin_ns = is_exact(view->begin_ns) && is_exact(view->end_ns) ? 0 : view->begin_ns;
+    view->origin_ns = timeline_is_exact(view->begin_ns) && timeline_is_exact(view->end_ns) ? 0 : view->begin_ns;
 }
 
 static int64_t within(int64_t time_ns, int64_t least_ns, int64_t most_ns)
@@ -119,7 +119,7 @@ static int cut_times(struct view *view)
     return 0;
 }
 
-static int read_events(struct view *view, struct error *err)
+static int timeline_read_events(struct view *view, struct error *err)
 {
     int code;
 
@@ -133,16 +133,16 @@ static int read_events(struct view *view, struct error *err)
     return counter_sources_read(view, err);
 }
 
-static int read_rows(struct view *view, int as_map, struct error *err)
+static int timeline_read_rows(struct view *view, int as_map, struct error *err)
 {
     int code;
 
     if ((code = job_rows_read(&view->ranks, view->report, err)) != 0)
         return code;
-    code = rank_map_is_needed(view, as_map) ? rank_map_read(view, err) : read_events(view, err);
+    code = rank_map_is_needed(view, as_map) ? rank_map_read(view, err) : timeline_read_events(view, err);
     if (code != 0 || (code = tree_build(view, err)) != 0)
         return code;
-    find_span(view);
+    timeline_find_span(view);
     if (cut_times(view) != 0)
         return error_no_memory(err);
     focus_find(view);
@@ -155,7 +155,8 @@ int view_open(struct report *report, struct view **out, struct error *err)
 }
 
 /* For some ranks of a job. */
-static int open_span(struct report *report, const struct report_span *span, struct view **out, struct error *err)
+static int timeline_open_span(struct report *report, const struct report_span *span, struct view **out,
+                              struct error *err)
 {
     return view_open_as(report, &(struct view_options){ .span = span }, out, err);
 }
@@ -172,10 +173,10 @@ int view_open_as(struct report *report, const struct view_options *options, stru
     view->row_keys.width = KEY_PARTS;
     view->steady = (struct report_span){ INT64_MAX, INT64_MIN };
     if ((intern_add(&view->own_names, "", 0) != 0 || !(view->cache = answer_cache_new()) ||
-         !(view->rank_views = rank_views_new((struct rank_view_calls){ open_span, view_close }))) &&
+         !(view->rank_views = rank_views_new((struct rank_view_calls){ timeline_open_span, view_close }))) &&
         (code = error_no_memory(err)) != 0)
         goto close_view;
-    if ((code = read_rows(view, options->as_map, err)) != 0)
+    if ((code = timeline_read_rows(view, options->as_map, err)) != 0)
         goto close_view;
     view->span = NULL;
     *out = view;
@@ -230,7 +231,7 @@ void view_close(struct view *view)
 #define JSON "application/json"
 #define BINARY "application/octet-stream"
 
-static const struct request {
+static const struct timeline_request {
     const char *name, *content_type;
     enum view_lane lane, lane_of_ranks; /* of a request about some ranks */
     int (*answer)(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
@@ -242,9 +243,9 @@ static const struct request {
 };
 
 /* The request of this name, or the last row, which has no name. */
-static const struct request *find_request(const char *name, size_t length)
+static const struct timeline_request *find_request(const char *name, size_t length)
 {
-    const struct request *known = requests;
+    const struct timeline_request *known = requests;
 
     while (known->name && (strlen(known->name) != length || memcmp(known->name, name, length) != 0))
         known++;
@@ -259,7 +260,7 @@ static int is_of_ranks(const char *request)
 
 enum view_lane view_lane(const char *request)
 {
-    const struct request *known = find_request(request, strcspn(request, "?"));
+    const struct timeline_request *known = find_request(request, strcspn(request, "?"));
 
     return is_of_ranks(request) ? known->lane_of_ranks : known->lane;
 }
@@ -270,8 +271,8 @@ int view_lane_is_background(enum view_lane lane)
 }
 
 /* Answers for the whole report, or for the ranks that the request names. */
-static int answer(struct view *view, const struct request *known, const struct arguments *arguments, struct text *out,
-                  struct error *err)
+static int timeline_answer(struct view *view, const struct timeline_request *known, const struct arguments *arguments,
+                           struct text *out, struct error *err)
 {
     const char *ranks = argument_text(arguments, "ranks", NULL);
     struct view *some;
@@ -296,7 +297,7 @@ int view_answer(struct view *view, const char *request, const char *body, size_t
                 const char **content_type, struct error *err)
 {
     struct arguments arguments;
-    const struct request *known;
+    const struct timeline_request *known;
     int code;
 
     if ((code = arguments_parse(&arguments, request, body, body_length, err)) != 0)
@@ -307,7 +308,7 @@ int view_answer(struct view *view, const char *request, const char *body, size_t
         goto free_arguments;
     }
     *content_type = known->content_type;
-    if ((code = answer(view, known, &arguments, out, err)) != 0)
+    if ((code = timeline_answer(view, known, &arguments, out, err)) != 0)
         goto free_arguments;
     if (text_failed(out))
         code = error_short_memory(err, "for the answer");

@@ -9,7 +9,7 @@ char *lacking_strerror(int number, char *room, size_t size)
     return strerror(number);
 }
 
-struct sorting {
+struct lacking_sorting {
     size_t size;
     int (*compare)(const void *, const void *, void *);
     void *context;
@@ -17,7 +17,7 @@ struct sorting {
 
 /* Most items are a few words, for which a call of memcpy() costs more than the copy. memcpy() of a constant eight bytes
  * is no call. */
-static inline void copy(char *to, const char *from, size_t size)
+static inline void lacking_copy(char *to, const char *from, size_t size)
 {
     if (size % 8) {
         memcpy(to, from, size);
@@ -27,7 +27,7 @@ static inline void copy(char *to, const char *from, size_t size)
         memcpy(to + at, from + at, 8);
 }
 
-static void insert_all(const struct sorting *sorting, char *items, size_t count, char *room)
+static void insert_all(const struct lacking_sorting *sorting, char *items, size_t count, char *room)
 {
     size_t size = sorting->size;
     for (size_t i = 1; i < count; i++) {
@@ -36,19 +36,20 @@ static void insert_all(const struct sorting *sorting, char *items, size_t count,
             place--;
         if (place == i)
             continue;
-        copy(room, items + i * size, size);
+        lacking_copy(room, items + i * size, size);
         memmove(items + (place + 1) * size, items + place * size, (i - place) * size);
-        copy(items + place * size, room, size);
+        lacking_copy(items + place * size, room, size);
     }
 }
 
-static void merge(const struct sorting *sorting, const char *left, const char *right, const char *end, char *to)
+static void lacking_merge(const struct lacking_sorting *sorting, const char *left, const char *right, const char *end,
+                          char *to)
 {
     size_t size = sorting->size;
     const char *middle = right;
     while (left < middle && right < end) {
         const char **from = sorting->compare(left, right, sorting->context) <= 0 ? &left : &right;
-        copy(to, *from, size);
+        lacking_copy(to, *from, size);
         *from += size;
         to += size;
     }
@@ -57,16 +58,16 @@ static void merge(const struct sorting *sorting, const char *left, const char *r
 }
 
 /* Used when memory is short: the qsort() of the C library, which needs none, but takes no context and is not stable. */
-static const struct sorting *in_place;
+static const struct lacking_sorting *in_place;
 
 static int compare_in_place(const void *a, const void *b)
 {
     return in_place->compare(a, b, in_place->context);
 }
 
-static void sort_in_place(const struct sorting *sorting, void *items, size_t count)
+static void sort_in_place(const struct lacking_sorting *sorting, void *items, size_t count)
 {
-    const struct sorting *before = in_place;
+    const struct lacking_sorting *before = in_place;
     in_place = sorting;
     qsort(items, count, sorting->size, compare_in_place);
     in_place = before;
@@ -74,7 +75,7 @@ static void sort_in_place(const struct sorting *sorting, void *items, size_t cou
 
 void qsort_r(void *items, size_t count, size_t size, int (*compare)(const void *, const void *, void *), void *context)
 {
-    struct sorting sorting = { size, compare, context };
+    struct lacking_sorting sorting = { size, compare, context };
     char *from = items, *other = count > 1 ? malloc(count * size) : NULL, *to = other;
     if (!other) {
         sort_in_place(&sorting, items, count);
@@ -86,7 +87,7 @@ void qsort_r(void *items, size_t count, size_t size, int (*compare)(const void *
         for (size_t first = 0; first < count; first += 2 * run) {
             size_t middle = first + run < count ? first + run : count,
                    end = first + 2 * run < count ? first + 2 * run : count;
-            merge(&sorting, from + first * size, from + middle * size, from + end * size, to + first * size);
+            lacking_merge(&sorting, from + first * size, from + middle * size, from + end * size, to + first * size);
         }
         char *sorted = to;
         to = from;

@@ -37,7 +37,7 @@ size_t page_length(void)
     return page.answer.length;
 }
 
-static int fail(int code, const struct error *err)
+static int page_fail(int code, const struct error *err)
 {
     text_clear(&page.answer);
     text_add(&page.answer, err->text);
@@ -62,11 +62,11 @@ int page_open(const char *path)
     close_page();
     text_clear(&page.answer);
     if (importer && (code = importer->import(path, IMPORTED, 1, &err)) != 0)
-        return fail(code, &err);
+        return page_fail(code, &err);
     if ((code = page_host_open(&page.file, importer ? IMPORTED : path, &err)) != 0 ||
         (code = view_open(page.file.report, &page.view, &err)) != 0) {
         close_page();
-        return fail(code, &err);
+        return page_fail(code, &err);
     }
     view_set_name(page.view, path);
     return 0;
@@ -80,6 +80,6 @@ int page_answer(const char *request, const char *body, size_t body_length)
 
     text_clear(&page.answer);
     if ((code = view_answer(page.view, request, body, body_length, &page.answer, &type, &err)) != 0)
-        return fail(code, &err);
+        return page_fail(code, &err);
     return 0;
 }

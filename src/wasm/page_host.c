@@ -10,13 +10,13 @@ __attribute__((import_module("env"), import_name("page_decompress"))) int page_d
                                                                                           size_t packed_length,
                                                                                           void *raw, size_t raw_length);
 
-static int read_at(void *context, uint64_t offset, void *buffer, size_t length)
+static int page_host_read_at(void *context, uint64_t offset, void *buffer, size_t length)
 {
     const struct page_host_file *file = context;
     return pread(file->fd, buffer, length, (off_t)offset) == (ssize_t)length ? 0 : ERR_IO;
 }
 
-static int decompress(void *context, const void *packed, size_t packed_length, void *raw, size_t raw_length)
+static int page_host_decompress(void *context, const void *packed, size_t packed_length, void *raw, size_t raw_length)
 {
     return page_decompress(packed, packed_length, raw, raw_length) ? ERR_CORRUPT : 0;
 }
@@ -36,8 +36,8 @@ int page_host_open(struct page_host_file *file, const char *path, struct error *
 {
     struct report_host means = {
         .context = file,
-        .read_at = read_at,
-        .decompress = decompress,
+        .read_at = page_host_read_at,
+        .decompress = page_host_decompress,
         .parallel_for = run_all,
         .workers = one_worker,
     };

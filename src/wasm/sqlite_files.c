@@ -138,7 +138,7 @@ static int files_time(sqlite3_vfs *vfs, double *days)
     return SQLITE_OK;
 }
 
-static sqlite3_vfs files = {
+static sqlite3_vfs sqlite_files = {
     .iVersion = 1,
     .szOsFile = sizeof(struct file),
     .mxPathname = 1024,
@@ -155,7 +155,7 @@ static sqlite3_vfs files = {
 /* SQLite calls these when it starts and ends. */
 int sqlite3_os_init(void)
 {
-    return sqlite3_vfs_register(&files, 1);
+    return sqlite3_vfs_register(&sqlite_files, 1);
 }
 
 int sqlite3_os_end(void)

@@ -88,7 +88,7 @@ const struct agent_source agent_source_osrt = { 0 };
 
 static void forget_names(void)
 {
-    for (struct block *block = atomic_load(&first_block), *next; block; block = next) {
+    for (struct nvtx_journal_block *block = atomic_load(&first_block), *next; block; block = next) {
         next = atomic_load(&block->next);
         munmap(block, BLOCK_WORDS * 8);
     }

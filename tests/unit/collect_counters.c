@@ -10,8 +10,8 @@ enum { PAGE_FAULTS = 2, CYCLES = COLLECT_COUNTERS_OS, COUNTERS = 6 };
 
 static struct collector collector;
 static struct collect_result result;
-static struct counters counters;
-static struct counter list[COUNTERS];
+static struct counter_rows_counters counters;
+static struct counter_rows_counter list[COUNTERS];
 static int ends[COUNTERS];
 
 /* On two CPUs: page faults, the presence, and cycles. */
@@ -21,13 +21,13 @@ static void begin(void)
     memset(&result, 0, sizeof result);
     collector.result = &result;
     collector.writer = start();
-    counters = (struct counters){ .list = list, .count = COUNTERS, .event_count = 3 };
+    counters = (struct counter_rows_counters){ .list = list, .count = COUNTERS, .event_count = 3 };
     collector.state[COLLECT_SOURCE_COUNTERS] = &counters;
     for (uint32_t i = 0; i < COUNTERS; i++) {
         int pair[2];
         assert_int_equal(pipe(pair), 0);
         ends[i] = pair[1];
-        list[i] = (struct counter){
+        list[i] = (struct counter_rows_counter){
             .descriptor = pair[0],
             .cpu = i / 3 * 4,
             .event = (uint32_t[]){ PAGE_FAULTS, PRESENCE, CYCLES }[i % 3],
@@ -43,7 +43,7 @@ static void reading(int is_recorded, const uint64_t words[COUNTERS][2])
 {
     for (int i = 0; i < COUNTERS; i++)
         assert_int_equal(write(ends[i], words[i], 16), 16);
-    read_all(&collector, is_recorded);
+    counter_rows_read_all(&collector, is_recorded);
 }
 
 static struct report *end(void)

@@ -67,7 +67,7 @@ static const struct {
     const char *prefix;
     enum counter_kind kind;
     const char *why;
-} kinds[] = {
+} counter_section_kinds[] = {
 #define COUNTER_KIND(prefix, kind, why) { prefix, COUNTER_##kind, why },
 #include "counter_kinds.def"
 #undef COUNTER_KIND
@@ -165,11 +165,11 @@ int counter_chip_capability(const char *chip)
 
 enum counter_kind counter_kind_of(const char *name, const char **why)
 {
-    for (size_t i = 0; i < COUNT_OF(kinds); i++)
-        if (strncmp(name, kinds[i].prefix, strlen(kinds[i].prefix)) == 0) {
+    for (size_t i = 0; i < COUNT_OF(counter_section_kinds); i++)
+        if (strncmp(name, counter_section_kinds[i].prefix, strlen(counter_section_kinds[i].prefix)) == 0) {
             if (why)
-                *why = kinds[i].why;
-            return kinds[i].kind;
+                *why = counter_section_kinds[i].why;
+            return counter_section_kinds[i].kind;
         }
     if (why)
         *why = "";

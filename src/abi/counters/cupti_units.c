@@ -18,7 +18,7 @@ static const struct {
 #define CYCLE "_cycle"
 
 /* One side of the slash, in upper or lower case (12.6 writes L2_sector); `known` is cleared if the table lacks it. */
-static const char *part(const char *theirs, int length, char *own, size_t bytes, int *known)
+static const char *cupti_units_part(const char *theirs, int length, char *own, size_t bytes, int *known)
 {
     for (size_t i = 0; i < COUNT_OF(units); i++)
         if (strlen(units[i].theirs) == (size_t)length && strncasecmp(units[i].theirs, theirs, (size_t)length) == 0)
@@ -36,10 +36,10 @@ int cupti_unit(const char *theirs, char *unit, size_t bytes)
 {
     char own[2][64];
     int known = 1, length = (int)strcspn(theirs, "/");
-    const char *above = part(theirs, length, own[0], sizeof own[0], &known), *below = "";
+    const char *above = cupti_units_part(theirs, length, own[0], sizeof own[0], &known), *below = "";
 
     if (theirs[length])
-        below = part(theirs + length + 1, (int)strlen(theirs + length + 1), own[1], sizeof own[1], &known);
+        below = cupti_units_part(theirs + length + 1, (int)strlen(theirs + length + 1), own[1], sizeof own[1], &known);
     if (strcmp(above, "cycle") == 0 && strcmp(below, "s") == 0)
         snprintf(unit, bytes, "hz");
     else if (strcmp(above, below) == 0)

@@ -35,7 +35,7 @@ static double none_without_cluster(const struct launch_facts *launch)
     return launch->cluster[0] > 0 ? NAN : 0;
 }
 
-static double round_up(double number, double unit)
+static double launch_metrics_round_up(double number, double unit)
 {
     return ceil(number / unit) * unit;
 }
@@ -52,7 +52,7 @@ static double driver_bytes(const struct launch_gpu *gpu)
 }
 
 /* The lower one; NAN if one of them is not known. */
-static double least(double a, double b)
+static double launch_metrics_least(double a, double b)
 {
     return isnan(a) || isnan(b) ? NAN : a < b ? a : b;
 }
@@ -66,11 +66,11 @@ static struct launch_fit fit_of(const struct launch_facts *launch, const struct 
         fit.blocks *= known(launch->grid[i]);
     }
     double warps = ceil(fit.threads / WARP_THREADS);
-    double of_warp = round_up(known(launch->registers) * WARP_THREADS, WARP_REGISTERS_UNIT);
+    double of_warp = launch_metrics_round_up(known(launch->registers) * WARP_THREADS, WARP_REGISTERS_UNIT);
     fit.registers_of_thread = of_warp / WARP_THREADS;
     fit.driver_bytes = driver_bytes(gpu);
     fit.shared_bytes = (double)(launch->static_bytes + launch->dynamic_bytes) + fit.driver_bytes;
-    fit.shared_allocated = round_up(fit.shared_bytes, shared_unit(gpu));
+    fit.shared_allocated = launch_metrics_round_up(fit.shared_bytes, shared_unit(gpu));
     fit.limit_blocks = known(gpu->max_blocks);
     fit.limit_warps = floor(known(gpu->max_warps) / warps);
     fit.limit_registers = floor(floor(known(gpu->registers) / PARTITIONS / of_warp) * PARTITIONS / warps);
@@ -78,7 +78,8 @@ static struct launch_fit fit_of(const struct launch_facts *launch, const struct 
                                                 : BLOCKS_WITHOUT_SHARED;
     /* Of a replayed launch CUPTI does not tell the configuration. The driver chooses one that does not limit it. */
     double room = isnan(fit.limit_shared) ? floor(known(gpu->shared_bytes) / fit.shared_allocated) : fit.limit_shared;
-    fit.active_blocks = least(least(fit.limit_blocks, fit.limit_warps), least(fit.limit_registers, room));
+    fit.active_blocks = launch_metrics_least(launch_metrics_least(fit.limit_blocks, fit.limit_warps),
+                                             launch_metrics_least(fit.limit_registers, room));
     fit.active_warps = fit.active_blocks * warps;
     return fit;
 }

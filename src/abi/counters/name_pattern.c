@@ -8,19 +8,19 @@
 #include "base/array.h"
 #include "base/regex/regex_parts.h"
 
-enum kind { STEP_BYTE, STEP_ANY, STEP_SET, STEP_JUMP, STEP_SPLIT, STEP_ASSERT, STEP_MATCH };
+enum name_pattern_kind { STEP_BYTE, STEP_ANY, STEP_SET, STEP_JUMP, STEP_SPLIT, STEP_ASSERT, STEP_MATCH };
 enum { GROUPS_MOST = 32, NO_LIMIT = -1 };
 
 /* ---- The parser ------------------------------------------------------------------------------------------------ */
 
-struct parser {
+struct name_pattern_parser {
     struct name_pattern *pattern;
     const char *at, *end;
     const char *wrong; /* NULL: nothing so far */
     int depth;
 };
 
-static int fail(struct parser *parser, const char *wrong)
+static int name_pattern_fail(struct name_pattern_parser *parser, const char *wrong)
 {
     if (!parser->wrong)
         parser->wrong = wrong;
@@ -28,22 +28,23 @@ static int fail(struct parser *parser, const char *wrong)
 }
 
 /* 1, or 0 if there is no room. */
-static int add_step(struct parser *parser, enum kind kind, unsigned operand, long to)
+static int name_pattern_add_step(struct name_pattern_parser *parser, enum name_pattern_kind kind, unsigned operand,
+                                 long to)
 {
     struct name_pattern *pattern = parser->pattern;
 
     if (pattern->count == NAME_PATTERN_STEPS)
-        return fail(parser, "the expression is too long");
+        return name_pattern_fail(parser, "the expression is too long");
     pattern->steps[pattern->count++] = (struct name_step){ (uint8_t)kind, (uint8_t)operand, (int16_t)to };
     return 1;
 }
 
 /* Before the steps from `start` on. */
-static int insert_split(struct parser *parser, size_t start, long to)
+static int insert_split(struct name_pattern_parser *parser, size_t start, long to)
 {
     struct name_pattern *pattern = parser->pattern;
 
-    if (!add_step(parser, STEP_SPLIT, 0, to))
+    if (!name_pattern_add_step(parser, STEP_SPLIT, 0, to))
         return 0;
     struct name_step split = pattern->steps[pattern->count - 1];
     memmove(&pattern->steps[start + 1], &pattern->steps[start], (pattern->count - 1 - start) * sizeof split);
@@ -51,30 +52,30 @@ static int insert_split(struct parser *parser, size_t start, long to)
     return 1;
 }
 
-static int is_digit(char c)
+static int name_pattern_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static int is_word(unsigned char c)
+static int name_pattern_is_word(unsigned char c)
 {
-    return is_digit((char)c) || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_';
+    return name_pattern_is_digit((char)c) || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_';
 }
 
 /* ---- Sets ---- */
 
-static void add_range(uint64_t *set, unsigned first, unsigned last)
+static void name_pattern_add_range(uint64_t *set, unsigned first, unsigned last)
 {
     for (unsigned c = first; c <= last; c++)
         set[c / 64] |= UINT64_C(1) << c % 64;
 }
 
-static void add_named(uint64_t *set, const struct regex_named_set *named, int is_negated)
+static void name_pattern_add_named(uint64_t *set, const struct regex_named_set *named, int is_negated)
 {
     uint64_t own[4] = { 0 };
 
     for (size_t i = 0; i < named->count; i++)
-        add_range(own, named->ranges[i].first, named->ranges[i].last);
+        name_pattern_add_range(own, named->ranges[i].first, named->ranges[i].last);
     for (size_t i = 0; i < 4; i++)
         set[i] |= is_negated ? ~own[i] : own[i];
 }
@@ -85,7 +86,7 @@ static int add_escaped_set(uint64_t *set, char letter)
     const struct regex_named_set *named = regex_sets_find_escape((char)(letter | 32));
 
     if (named)
-        add_named(set, named, !(letter & 32));
+        name_pattern_add_named(set, named, !(letter & 32));
     return named != NULL;
 }
 
@@ -99,21 +100,21 @@ static unsigned char escaped(char letter)
 }
 
 /* A set for the next step; NULL if there is no room. */
-static uint64_t *new_set(struct parser *parser)
+static uint64_t *new_set(struct name_pattern_parser *parser)
 {
     struct name_pattern *pattern = parser->pattern;
 
     if (pattern->set_count == NAME_PATTERN_SETS) {
-        fail(parser, "the expression has too many sets of characters");
+        name_pattern_fail(parser, "the expression has too many sets of characters");
         return NULL;
     }
-    if (!add_step(parser, STEP_SET, (unsigned)pattern->set_count, 0))
+    if (!name_pattern_add_step(parser, STEP_SET, (unsigned)pattern->set_count, 0))
         return NULL;
     return memset(pattern->sets[pattern->set_count++], 0, sizeof *pattern->sets);
 }
 
 /* [:alpha:] inside of brackets: 1 if there is one here. */
-static int pass_class(struct parser *parser, uint64_t *set)
+static int pass_class(struct name_pattern_parser *parser, uint64_t *set)
 {
     size_t left = (size_t)(parser->end - parser->at);
     const char *name = parser->at + 2, *colon = left > 4 && name[-1] == ':' ? memchr(name, ':', left - 3) : NULL;
@@ -122,13 +123,13 @@ static int pass_class(struct parser *parser, uint64_t *set)
 
     if (!named)
         return 0;
-    add_named(set, named, 0);
+    name_pattern_add_named(set, named, 0);
     parser->at = colon + 2;
     return 1;
 }
 
 /* One character of a set; *is_set: it was a set of its own, which begins no range. */
-static unsigned char pass_member(struct parser *parser, uint64_t *set, int *is_set)
+static unsigned char pass_member(struct name_pattern_parser *parser, uint64_t *set, int *is_set)
 {
     char c = *parser->at++;
 
@@ -141,7 +142,7 @@ static unsigned char pass_member(struct parser *parser, uint64_t *set, int *is_s
 }
 
 /* Behind the '['. */
-static int pass_set(struct parser *parser)
+static int pass_set(struct name_pattern_parser *parser)
 {
     uint64_t *set = new_set(parser);
     int is_negated = parser->at < parser->end && *parser->at == '^', is_set;
@@ -160,11 +161,11 @@ static int pass_set(struct parser *parser)
             to = pass_member(parser, set, &is_set);
         }
         if (to < from)
-            return fail(parser, "a range of characters is the wrong way round");
-        add_range(set, from, to);
+            return name_pattern_fail(parser, "a range of characters is the wrong way round");
+        name_pattern_add_range(set, from, to);
     }
     if (parser->at == parser->end)
-        return fail(parser, "a '[' has no ']'");
+        return name_pattern_fail(parser, "a '[' has no ']'");
     parser->at++;
     for (size_t i = 0; i < 4 && is_negated; i++)
         set[i] = ~set[i];
@@ -173,29 +174,29 @@ static int pass_set(struct parser *parser)
 
 /* ---- Parts and how often ---- */
 
-static int pass_alternatives(struct parser *parser);
+static int pass_alternatives(struct name_pattern_parser *parser);
 
 /* Behind the '('. */
-static int pass_group(struct parser *parser)
+static int pass_group(struct name_pattern_parser *parser)
 {
     if (parser->end - parser->at > 1 && parser->at[0] == '?') {
         if (parser->at[1] != ':')
-            return fail(parser, "look-around and named groups are not supported");
+            return name_pattern_fail(parser, "look-around and named groups are not supported");
         parser->at += 2;
     }
     if (++parser->depth > GROUPS_MOST)
-        return fail(parser, "groups are nested too deeply");
+        return name_pattern_fail(parser, "groups are nested too deeply");
     if (!pass_alternatives(parser))
         return 0;
     parser->depth--;
     if (parser->at == parser->end)
-        return fail(parser, "a '(' has no ')'");
+        return name_pattern_fail(parser, "a '(' has no ')'");
     parser->at++;
     return 1;
 }
 
 /* Behind the backslash. */
-static int pass_escape(struct parser *parser)
+static int pass_escape(struct name_pattern_parser *parser)
 {
     static const struct {
         char letter;
@@ -205,21 +206,21 @@ static int pass_escape(struct parser *parser)
     };
 
     if (parser->at == parser->end)
-        return fail(parser, "a backslash is the last character");
+        return name_pattern_fail(parser, "a backslash is the last character");
     char c = *parser->at++;
     for (size_t i = 0; i < COUNT_OF(assertions); i++)
         if (c == assertions[i].letter)
-            return add_step(parser, STEP_ASSERT, assertions[i].assertion, 0);
+            return name_pattern_add_step(parser, STEP_ASSERT, assertions[i].assertion, 0);
     if (c >= '1' && c <= '9')
-        return fail(parser, "back-references are not supported");
+        return name_pattern_fail(parser, "back-references are not supported");
     if (strchr("dswDSW", c)) {
         uint64_t *set = new_set(parser);
         return set ? add_escaped_set(set, c) : 0;
     }
-    return add_step(parser, STEP_BYTE, escaped(c), 0);
+    return name_pattern_add_step(parser, STEP_BYTE, escaped(c), 0);
 }
 
-static int pass_part(struct parser *parser)
+static int pass_part(struct name_pattern_parser *parser)
 {
     char c = *parser->at++;
 
@@ -227,18 +228,18 @@ static int pass_part(struct parser *parser)
     case '(': return pass_group(parser);
     case '[': return pass_set(parser);
     case '\\': return pass_escape(parser);
-    case '.': return add_step(parser, STEP_ANY, 0, 0);
-    case '^': return add_step(parser, STEP_ASSERT, ASSERT_BEGIN, 0);
-    case '$': return add_step(parser, STEP_ASSERT, ASSERT_END, 0);
+    case '.': return name_pattern_add_step(parser, STEP_ANY, 0, 0);
+    case '^': return name_pattern_add_step(parser, STEP_ASSERT, ASSERT_BEGIN, 0);
+    case '$': return name_pattern_add_step(parser, STEP_ASSERT, ASSERT_END, 0);
     case '*':
     case '+':
-    case '?': return fail(parser, "there is nothing to repeat before a quantifier");
-    default: return add_step(parser, STEP_BYTE, (unsigned char)c, 0);
+    case '?': return name_pattern_fail(parser, "there is nothing to repeat before a quantifier");
+    default: return name_pattern_add_step(parser, STEP_BYTE, (unsigned char)c, 0);
     }
 }
 
 /* The steps from `start` on, so often. */
-static int repeat(struct parser *parser, size_t start, int least, int most)
+static int name_pattern_repeat(struct name_pattern_parser *parser, size_t start, int least, int most)
 {
     struct name_pattern *pattern = parser->pattern;
     size_t length = pattern->count - start, source = start;
@@ -250,7 +251,7 @@ static int repeat(struct parser *parser, size_t start, int least, int most)
         size_t at = i ? pattern->count : start;
         for (size_t k = 0; i && k < length; k++) {
             struct name_step step = pattern->steps[source + k];
-            if (!add_step(parser, (enum kind)step.kind, step.operand, step.to))
+            if (!name_pattern_add_step(parser, (enum name_pattern_kind)step.kind, step.operand, step.to))
                 return 0;
         }
         if (i < least)
@@ -258,54 +259,54 @@ static int repeat(struct parser *parser, size_t start, int least, int most)
         if (!insert_split(parser, at, (long)length + 1 + (most == NO_LIMIT)))
             return 0;
         source += i == 0;
-        if (most == NO_LIMIT && !add_step(parser, STEP_JUMP, 0, -(long)length - 1))
+        if (most == NO_LIMIT && !name_pattern_add_step(parser, STEP_JUMP, 0, -(long)length - 1))
             return 0;
     }
-    return most != NO_LIMIT || least == 0 || add_step(parser, STEP_SPLIT, 0, -(long)length);
+    return most != NO_LIMIT || least == 0 || name_pattern_add_step(parser, STEP_SPLIT, 0, -(long)length);
 }
 
-static int pass_number(struct parser *parser, int otherwise)
+static int name_pattern_pass_number(struct name_pattern_parser *parser, int otherwise)
 {
-    int number = is_digit(*parser->at) ? 0 : otherwise;
+    int number = name_pattern_is_digit(*parser->at) ? 0 : otherwise;
 
-    for (; parser->at < parser->end && is_digit(*parser->at); parser->at++)
+    for (; parser->at < parser->end && name_pattern_is_digit(*parser->at); parser->at++)
         number = number > NAME_PATTERN_STEPS ? number : number * 10 + (*parser->at - '0');
     return number;
 }
 
 /* Whether {m}, {m,}, {,n} or {m,n} stands here; any other brace is a character. */
-static int is_interval(const struct parser *parser)
+static int is_interval(const struct name_pattern_parser *parser)
 {
     const char *at = parser->at + 1;
     size_t digits = 0, commas = 0;
 
-    for (; at < parser->end && (is_digit(*at) || *at == ','); at++) {
-        digits += is_digit(*at);
+    for (; at < parser->end && (name_pattern_is_digit(*at) || *at == ','); at++) {
+        digits += name_pattern_is_digit(*at);
         commas += *at == ',';
     }
     return digits && commas < 2 && at < parser->end && *at == '}';
 }
 
 /* The quantifiers behind a part. */
-static int pass_quantifiers(struct parser *parser, size_t start)
+static int pass_quantifiers(struct name_pattern_parser *parser, size_t start)
 {
     while (parser->at < parser->end) {
         char c = *parser->at;
         int least = c == '+', most = c == '?' ? 1 : NO_LIMIT;
         if (c == '{' && is_interval(parser)) {
             parser->at++;
-            least = most = pass_number(parser, 0);
+            least = most = name_pattern_pass_number(parser, 0);
             if (*parser->at == ',') {
                 parser->at++;
-                most = pass_number(parser, NO_LIMIT);
+                most = name_pattern_pass_number(parser, NO_LIMIT);
             }
             if (most != NO_LIMIT && most < least)
-                return fail(parser, "the limits of a repetition are the wrong way round");
+                return name_pattern_fail(parser, "the limits of a repetition are the wrong way round");
         } else if (c != '*' && c != '+' && c != '?') {
             return 1;
         }
         parser->at++;
-        if (!repeat(parser, start, least, most))
+        if (!name_pattern_repeat(parser, start, least, most))
             return 0;
         if (parser->at < parser->end && *parser->at == '?') /* lazy: the same for a search */
             parser->at++;
@@ -313,19 +314,19 @@ static int pass_quantifiers(struct parser *parser, size_t start)
     return 1;
 }
 
-static int pass_sequence(struct parser *parser)
+static int pass_sequence(struct name_pattern_parser *parser)
 {
     while (parser->at < parser->end && *parser->at != '|' && (*parser->at != ')' || !parser->depth)) {
         size_t start = parser->pattern->count;
         if (*parser->at == ')')
-            return fail(parser, "a ')' has no '('");
+            return name_pattern_fail(parser, "a ')' has no '('");
         if (!pass_part(parser) || !pass_quantifiers(parser, start))
             return 0;
     }
     return 1;
 }
 
-static int pass_alternatives(struct parser *parser)
+static int pass_alternatives(struct name_pattern_parser *parser)
 {
     struct name_pattern *pattern = parser->pattern;
     size_t start = pattern->count;
@@ -334,7 +335,8 @@ static int pass_alternatives(struct parser *parser)
         return 0;
     while (parser->at < parser->end && *parser->at == '|') {
         parser->at++;
-        if (!insert_split(parser, start, (long)(pattern->count - start) + 2) || !add_step(parser, STEP_JUMP, 0, 0))
+        if (!insert_split(parser, start, (long)(pattern->count - start) + 2) ||
+            !name_pattern_add_step(parser, STEP_JUMP, 0, 0))
             return 0;
         size_t jump = pattern->count - 1;
         if (!pass_sequence(parser))
@@ -346,12 +348,12 @@ static int pass_alternatives(struct parser *parser)
 
 const char *name_pattern_compile(struct name_pattern *pattern, const char *expression, size_t length)
 {
-    struct parser parser = { pattern, expression, expression + length, NULL, 0 };
+    struct name_pattern_parser parser = { pattern, expression, expression + length, NULL, 0 };
 
     pattern->exact = NULL;
     pattern->count = pattern->set_count = 0;
     if (pass_alternatives(&parser))
-        add_step(&parser, STEP_MATCH, 0, 0);
+        name_pattern_add_step(&parser, STEP_MATCH, 0, 0);
     return parser.wrong;
 }
 
@@ -368,12 +370,12 @@ const char *name_pattern_read(struct name_pattern *pattern, const char *text, si
 
 /* ---- Matching -------------------------------------------------------------------------------------------------- */
 
-static enum regex_side side_of(const char *text, size_t length, size_t at)
+static enum regex_side name_pattern_side_of(const char *text, size_t length, size_t at)
 {
-    return at >= length ? SIDE_END : is_word((unsigned char)text[at]) ? SIDE_WORD : SIDE_OTHER;
+    return at >= length ? SIDE_END : name_pattern_is_word((unsigned char)text[at]) ? SIDE_WORD : SIDE_OTHER;
 }
 
-static size_t add_pending(struct name_pattern *pattern, size_t count, size_t step)
+static size_t name_pattern_add_pending(struct name_pattern *pattern, size_t count, size_t step)
 {
     uint64_t bit = UINT64_C(1) << step % 64;
 
@@ -385,9 +387,9 @@ static size_t add_pending(struct name_pattern *pattern, size_t count, size_t ste
 }
 
 /* Adds all steps that are reached without a character: 1 if the end is one of them. */
-static int reach(struct name_pattern *pattern, size_t step, enum regex_side before, enum regex_side after)
+static int name_pattern_reach(struct name_pattern *pattern, size_t step, enum regex_side before, enum regex_side after)
 {
-    size_t count = add_pending(pattern, 0, step);
+    size_t count = name_pattern_add_pending(pattern, 0, step);
 
     while (count > 0) {
         size_t at = pattern->pending[--count];
@@ -395,10 +397,10 @@ static int reach(struct name_pattern *pattern, size_t step, enum regex_side befo
         if (one->kind == STEP_MATCH)
             return 1;
         if (one->kind == STEP_JUMP || one->kind == STEP_SPLIT)
-            count = add_pending(pattern, count, at + (size_t)one->to);
+            count = name_pattern_add_pending(pattern, count, at + (size_t)one->to);
         if (one->kind == STEP_SPLIT ||
             (one->kind == STEP_ASSERT && regex_holds((enum regex_assertion)one->operand, before, after)))
-            count = add_pending(pattern, count, at + 1);
+            count = name_pattern_add_pending(pattern, count, at + 1);
     }
     return 0;
 }
@@ -410,7 +412,7 @@ static int takes(const struct name_pattern *pattern, const struct name_step *ste
 }
 
 /* What is active behind the character. */
-static void advance(struct name_pattern *pattern, unsigned char c)
+static void name_pattern_advance(struct name_pattern *pattern, unsigned char c)
 {
     memset(pattern->entered, 0, sizeof pattern->entered);
     for (size_t i = 0; i < pattern->count; i++)
@@ -424,14 +426,15 @@ int name_pattern_matches(struct name_pattern *pattern, const char *name, size_t 
         return length == pattern->exact_length && memcmp(name, pattern->exact, length) == 0;
     memset(pattern->entered, 0, sizeof pattern->entered);
     for (size_t at = 0;; at++) {
-        enum regex_side before = at ? side_of(name, length, at - 1) : SIDE_END, after = side_of(name, length, at);
+        enum regex_side before = at ? name_pattern_side_of(name, length, at - 1) : SIDE_END,
+                        after = name_pattern_side_of(name, length, at);
         memset(pattern->seen, 0, sizeof pattern->seen);
         pattern->entered[0] |= 1; /* a match may begin anywhere */
         for (size_t i = 0; i < pattern->count; i++)
-            if (pattern->entered[i / 64] >> i % 64 & 1 && reach(pattern, i, before, after))
+            if (pattern->entered[i / 64] >> i % 64 & 1 && name_pattern_reach(pattern, i, before, after))
                 return 1;
         if (at == length)
             return 0;
-        advance(pattern, (unsigned char)name[at]);
+        name_pattern_advance(pattern, (unsigned char)name[at]);
     }
 }

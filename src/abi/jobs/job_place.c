@@ -10,7 +10,7 @@
 enum { CHOICES = 2 };
 
 /* The variables that a launcher sets. A variable and, where versions differ, another one that says the same. */
-struct launcher {
+struct job_place_launcher {
     const char *name, *rank;
     /* A number that must be there too: the rank alone says nothing. Slurm gives batch scripts and interactive shells
      * the rank 0 of a job that they are not part of; their steps have no number, or one that needs 32 bits. */
@@ -25,7 +25,7 @@ struct launcher {
 
 /* The first launcher whose rank is set counts. One that starts others comes after them: Slurm starts mpirun, Kubernetes
  * starts torchrun. */
-static const struct launcher launchers[] = {
+static const struct job_place_launcher launchers[] = {
     { .name = "torchrun",
       .rank = "RANK",
       .needs = "WORLD_SIZE",
@@ -87,7 +87,7 @@ struct environment {
     const void *context;
 };
 
-static const char *value_of(const struct environment *environment, const char *name)
+static const char *job_place_value_of(const struct environment *environment, const char *name)
 {
     const char *value = name ? environment->lookup(environment->context, name) : NULL;
 
@@ -95,9 +95,9 @@ static const char *value_of(const struct environment *environment, const char *n
 }
 
 /* -1: not set, or no number that a rank can be. */
-static int64_t number_of(const struct environment *environment, const char *name)
+static int64_t job_place_number_of(const struct environment *environment, const char *name)
 {
-    const char *text = value_of(environment, name);
+    const char *text = job_place_value_of(environment, name);
     int64_t number = text ? 0 : -1;
 
     for (; text && *text; text++) {
@@ -113,16 +113,17 @@ static int64_t first_number(const struct environment *environment, const char *c
     int64_t number = -1;
 
     for (int i = 0; i < CHOICES && number < 0; i++)
-        number = number_of(environment, names[i]);
+        number = job_place_number_of(environment, names[i]);
     return number;
 }
 
 /* torchrun says "none" if it was given no id. */
-static void read_job(const struct environment *environment, const struct launcher *launcher, struct job_place *place)
+static void read_job(const struct environment *environment, const struct job_place_launcher *launcher,
+                     struct job_place *place)
 {
     for (int i = 0; i < CHOICES && !place->job[0]; i++) {
-        const char *name = value_of(environment, launcher->job[i].name);
-        const char *part = value_of(environment, launcher->job[i].part);
+        const char *name = job_place_value_of(environment, launcher->job[i].name);
+        const char *part = job_place_value_of(environment, launcher->job[i].part);
         if (!name || strcmp(name, "none") == 0 || (launcher->job[i].part && !part))
             continue;
         snprintf(place->job, sizeof place->job, "%s%s%s", name, part ? "." : "", part ? part : "");
@@ -139,11 +140,12 @@ static int64_t count_of(const char *list)
     return count;
 }
 
-static struct job_place read_place(const struct environment *environment, const struct launcher *launcher)
+static struct job_place job_place_read_place(const struct environment *environment,
+                                             const struct job_place_launcher *launcher)
 {
-    struct job_place place = { .rank = number_of(environment, launcher->rank) };
+    struct job_place place = { .rank = job_place_number_of(environment, launcher->rank) };
 
-    if (place.rank < 0 || (launcher->needs && number_of(environment, launcher->needs) < 0))
+    if (place.rank < 0 || (launcher->needs && job_place_number_of(environment, launcher->needs) < 0))
         return place;
     place.world_size = first_number(environment, launcher->world_size);
     if (place.world_size >= 0 && place.rank >= place.world_size) /* of two launchers */
@@ -151,7 +153,7 @@ static struct job_place read_place(const struct environment *environment, const 
     place.launcher = launcher->name;
     place.local_rank = first_number(environment, launcher->local_rank);
     place.local_size = first_number(environment, launcher->local_size);
-    place.host_ranks = value_of(environment, launcher->host_ranks);
+    place.host_ranks = job_place_value_of(environment, launcher->host_ranks);
     if (place.local_size < 0)
         place.local_size = count_of(place.host_ranks);
     read_job(environment, launcher, &place);
@@ -160,7 +162,7 @@ static struct job_place read_place(const struct environment *environment, const 
 
 /* What a launcher does not say, another one may: with srun --mpi=pmix, PMIx has the rank and Slurm the rank on the
  * host. It must speak of the same job. */
-static void complete(struct job_place *place, const struct job_place *other)
+static void job_place_complete(struct job_place *place, const struct job_place *other)
 {
     int is_same_world = place->world_size < 0 || other->world_size < 0 || place->world_size == other->world_size;
 
@@ -186,11 +188,11 @@ struct job_place job_place_read(job_lookup lookup, const void *context)
     struct job_place place = { 0 };
 
     for (size_t i = 0; i < COUNT_OF(launchers); i++) {
-        struct job_place other = read_place(&environment, &launchers[i]);
+        struct job_place other = job_place_read_place(&environment, &launchers[i]);
         if (!place.launcher)
             place = other;
         else
-            complete(&place, &other);
+            job_place_complete(&place, &other);
     }
     if (!place.launcher)
         place.rank = place.local_rank = place.local_size = place.world_size = -1;

@@ -13,7 +13,7 @@ const struct model_row model_rows[MODEL_COUNT] = {
 static const struct {
     enum model model;
     const char *prefix, *implementation;
-} files[] = {
+} models_files[] = {
 #define MODEL_FILE(id, prefix, implementation) { MODEL_##id, prefix, implementation },
 #include "models.def"
 };
@@ -34,9 +34,10 @@ enum model model_find(const char *name)
 
 const char *model_implementation(enum model model, const char *file)
 {
-    for (size_t i = 0; i < COUNT_OF(files); i++)
-        if (files[i].model == model && strncmp(file, files[i].prefix, strlen(files[i].prefix)) == 0)
-            return files[i].implementation;
+    for (size_t i = 0; i < COUNT_OF(models_files); i++)
+        if (models_files[i].model == model &&
+            strncmp(file, models_files[i].prefix, strlen(models_files[i].prefix)) == 0)
+            return models_files[i].implementation;
     return NULL;
 }
 

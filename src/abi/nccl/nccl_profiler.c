@@ -49,8 +49,8 @@ uint64_t nccl_field(const void *descriptor, struct nccl_place place)
 
 /* ---- Names ----------------------------------------------------------------------------------------------------- */
 
-static const char *const functions[] = { "Broadcast", "Reduce",   "AllGather", "ReduceScatter",
-                                         "AllReduce", "SendRecv", "Send",      "Recv" };
+static const char *const nccl_profiler_functions[] = { "Broadcast", "Reduce",   "AllGather", "ReduceScatter",
+                                                       "AllReduce", "SendRecv", "Send",      "Recv" };
 static const char *const algorithms[] = {
     "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"
 };
@@ -68,7 +68,7 @@ static const struct {
 const char *nccl_v1_name(enum nccl_field field, uint64_t number)
 {
     switch (field) {
-    case NCCL_FUNCTION: return number < COUNT_OF(functions) ? functions[number] : NULL;
+    case NCCL_FUNCTION: return number < COUNT_OF(nccl_profiler_functions) ? nccl_profiler_functions[number] : NULL;
     case NCCL_ALGORITHM: return number < COUNT_OF(algorithms) ? algorithms[number] : NULL;
     case NCCL_PROTOCOL: return number < COUNT_OF(protocols) ? protocols[number] : NULL;
     case NCCL_DATATYPE: return number < COUNT_OF(datatypes) ? datatypes[number].name : NULL;

@@ -13,7 +13,7 @@ static size_t window_bytes(const struct area *area)
 }
 
 /* Events are lost because of this, and a larger buffer would not help. The collector reports it. */
-static void *tell_failure(const void *answer)
+static void *arena_window_tell_failure(const void *answer)
 {
     if (agent_attached())
         atomic_store_explicit(&agent.arena->map_error, (uint32_t)-sys_failed(answer), memory_order_relaxed);
@@ -26,7 +26,7 @@ static void *map_unlocked(int flags, int descriptor, uint64_t offset, size_t byt
 {
     void *memory = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, descriptor, (int64_t)offset);
     if (sys_failed(memory))
-        return tell_failure(memory);
+        return arena_window_tell_failure(memory);
     /* Before the munlock(): a thread that calls mlockall() in between unlocks what is in the table. */
     mapping_add(memory, bytes, kind);
     sys_munlock(memory, bytes);
@@ -56,7 +56,7 @@ static char *map_behind(char *mapping, size_t skip, size_t bytes)
 {
     char *both = sys_mremap(mapping, 0, skip + bytes, MREMAP_MAYMOVE);
     if (sys_failed(both))
-        return tell_failure(both);
+        return arena_window_tell_failure(both);
     if (skip)
         sys_munmap(both, skip);
     mapping_add(both + skip, bytes, MAPPING_OF_PROCESS);

@@ -23,7 +23,7 @@
 #define FLUSH_PATIENCE_SECONDS 30
 #define SHORT_PATIENCE_SECONDS 1 /* for a flush after one that got no answer */
 
-struct session {
+struct attach_session {
     uint8_t token[16];
     const char *name, *path; /* path: NULL if there is none; both end at ':' or NUL */
     size_t name_length, path_length;
@@ -34,7 +34,7 @@ static int hex_digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static int parse_session(const char *text, struct session *session)
+static int parse_session(const char *text, struct attach_session *session)
 {
     for (int i = 0; i < 16; i++) {
         int high = hex_digit(text[2 * i]), low = high < 0 ? -1 : hex_digit(text[2 * i + 1]);
@@ -80,7 +80,7 @@ static void set_patience(int socket, uint64_t until_us)
     sys_setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 }
 
-static int open_session(const struct session *session, uint64_t until_us)
+static int open_session(const struct attach_session *session, uint64_t until_us)
 {
     int socket = sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (socket < 0)
@@ -98,7 +98,7 @@ static int open_session(const struct session *session, uint64_t until_us)
     return socket;
 }
 
-static int send_hello(int socket, const struct session *session, enum wire_origin origin)
+static int send_hello(int socket, const struct attach_session *session, enum wire_origin origin)
 {
     struct wire_hello hello = {
         .magic = WIRE_MAGIC,
@@ -179,7 +179,7 @@ static int open_areas(int descriptor, const struct wire_header *arena)
     return 0;
 }
 
-static void take_settings(const struct wire_header *arena, enum wire_origin origin)
+static void attach_take_settings(const struct wire_header *arena, enum wire_origin origin)
 {
     agent.clock = arena->clock;
     agent.flags = arena->flags;
@@ -202,14 +202,14 @@ static int map_arena(int descriptor, uint64_t bytes, enum wire_origin origin)
         window_unmap(arena, WIRE_THREADS_OFFSET);
         return result;
     }
-    take_settings(arena, origin);
+    attach_take_settings(arena, origin);
     agent.arena = arena;
     return 0;
 }
 
 /* Sends one request and receives its answer: 0, or -errno. */
-static int ask(const struct session *session, enum wire_origin origin, int patience_seconds,
-               struct wire_welcome *welcome, int *descriptor)
+static int attach_ask(const struct attach_session *session, enum wire_origin origin, int patience_seconds,
+                      struct wire_welcome *welcome, int *descriptor)
 {
     uint64_t until_us = now_us() + (uint64_t)patience_seconds * 1000000u;
     int socket = open_session(session, until_us);
@@ -224,7 +224,7 @@ static int ask(const struct session *session, enum wire_origin origin, int patie
 
 /* The collector knows the processes that it refused, and those that never took a slot in their arena. It cannot know of
  * the others, so those leave a mark. */
-static void tell_why(const struct session *session, int result)
+static void tell_why(const struct attach_session *session, int result)
 {
     if (result == -EAGAIN || result == -ETIMEDOUT) {
         mark_silent(session->path);
@@ -236,7 +236,7 @@ static void tell_why(const struct session *session, int result)
 
 int attach_arena(enum wire_origin origin)
 {
-    struct session session;
+    struct attach_session session;
     struct wire_welcome welcome = { .status = 0 };
     int descriptor = -1, result = parse_session(agent.session, &session);
     if (result < 0)
@@ -245,7 +245,7 @@ int attach_arena(enum wire_origin origin)
         mark_unrecorded(session.path, WIRE_CAUSE_NO_ANSWER);
         return -ETIMEDOUT;
     }
-    result = ask(&session, origin, PATIENCE_SECONDS, &welcome, &descriptor);
+    result = attach_ask(&session, origin, PATIENCE_SECONDS, &welcome, &descriptor);
     if (result == 0 && descriptor < 0) /* the kernel had no free descriptor for the one that was sent */
         result = -EMFILE;
     if (welcome.status == 0)
@@ -260,12 +260,12 @@ int attach_arena(enum wire_origin origin)
 int attach_flush(void)
 {
     static _Atomic int has_failed;
-    struct session session;
+    struct attach_session session;
     struct wire_welcome welcome;
     int patience = atomic_load(&has_failed) ? SHORT_PATIENCE_SECONDS : FLUSH_PATIENCE_SECONDS;
     int descriptor = -1, result = parse_session(agent.session, &session);
     if (result == 0)
-        result = ask(&session, WIRE_ORIGIN_KNOWN, patience, &welcome, &descriptor);
+        result = attach_ask(&session, WIRE_ORIGIN_KNOWN, patience, &welcome, &descriptor);
     atomic_store(&has_failed, result < 0);
     if (descriptor >= 0)
         sys_close(descriptor);

@@ -9,7 +9,7 @@
 #include "sys.h"
 
 /* Calls that address any profiler count only if the capture waits for them. */
-static int counts(enum wire_capture cause)
+static int capture_control_counts(enum wire_capture cause)
 {
     uint32_t capture = agent.arena->capture;
     if (cause == WIRE_CAPTURE_PROFILER)
@@ -61,7 +61,7 @@ static int is_attached(void)
 
 void agent_capture_begin(enum wire_capture cause)
 {
-    if (!is_attached() || !counts(cause))
+    if (!is_attached() || !capture_control_counts(cause))
         return;
     uint32_t left = atomic_load_explicit(&agent.arena->ranges_left, memory_order_relaxed);
     do {
@@ -75,7 +75,7 @@ void agent_capture_begin(enum wire_capture cause)
 
 void agent_capture_end(enum wire_capture cause)
 {
-    if (!is_attached() || !counts(cause) || (cause != WIRE_CAPTURE_API && !agent.arena->capture_ends))
+    if (!is_attached() || !capture_control_counts(cause) || (cause != WIRE_CAPTURE_API && !agent.arena->capture_ends))
         return;
     atomic_store(&agent.arena->recording, 0);
     sources_switched(); /* first: the collector may end the capture as soon as it reads the switch */

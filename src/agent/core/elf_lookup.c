@@ -7,23 +7,23 @@
 
 #include "elf_lookup.h"
 
-struct tables {
+struct elf_lookup_tables {
     const ElfW(Sym) * symbols;
     const char *strings;
     const uint32_t *hash, *gnu_hash;
 };
 
 /* glibc has relocated these addresses. Other loaders leave them as in the file, relative to the base of the object. */
-static const void *place(uintptr_t base, ElfW(Addr) address)
+static const void *elf_lookup_place(uintptr_t base, ElfW(Addr) address)
 {
     return (const void *)(address < base ? base + address : address);
 }
 
-static struct tables read_tables(uintptr_t base, const ElfW(Dyn) * entry)
+static struct elf_lookup_tables elf_lookup_read_tables(uintptr_t base, const ElfW(Dyn) * entry)
 {
-    struct tables tables = { 0 };
+    struct elf_lookup_tables tables = { 0 };
     for (; entry && entry->d_tag != DT_NULL; entry++) {
-        const void *at = place(base, entry->d_un.d_ptr);
+        const void *at = elf_lookup_place(base, entry->d_un.d_ptr);
         if (entry->d_tag == DT_SYMTAB)
             tables.symbols = at;
         else if (entry->d_tag == DT_STRTAB)
@@ -37,23 +37,23 @@ static struct tables read_tables(uintptr_t base, const ElfW(Dyn) * entry)
 }
 
 /* Not strcmp(): a sanitizer interposes it, and that is not ready yet when the runtime first asks for a symbol. */
-static int is_same(const char *a, const char *b)
+static int elf_lookup_is_same(const char *a, const char *b)
 {
     while (*a && *a == *b)
         a++, b++;
     return *a == *b;
 }
 
-static int is_definition(const struct tables *tables, uint32_t index, const char *name)
+static int is_definition(const struct elf_lookup_tables *tables, uint32_t index, const char *name)
 {
     const ElfW(Sym) *symbol = &tables->symbols[index];
     unsigned type = ELF64_ST_TYPE(symbol->st_info);
     return symbol->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_OBJECT || type == STT_GNU_IFUNC) &&
-           is_same(tables->strings + symbol->st_name, name);
+           elf_lookup_is_same(tables->strings + symbol->st_name, name);
 }
 
 /* The index of a symbol, 0 if it is not there. */
-static uint32_t find_by_gnu_hash(const struct tables *tables, const char *name)
+static uint32_t find_by_gnu_hash(const struct elf_lookup_tables *tables, const char *name)
 {
     const uint32_t *head = tables->gnu_hash, count = head[0], first = head[1], bloom_words = head[2];
     const uint32_t *buckets = head + 4 + bloom_words * (sizeof(ElfW(Addr)) / 4), *chains = buckets + count;
@@ -72,7 +72,7 @@ static uint32_t find_by_gnu_hash(const struct tables *tables, const char *name)
     return 0;
 }
 
-static uint32_t find_by_hash(const struct tables *tables, const char *name)
+static uint32_t find_by_hash(const struct elf_lookup_tables *tables, const char *name)
 {
     for (uint32_t index = 1; index < tables->hash[1]; index++)
         if (is_definition(tables, index, name))
@@ -80,9 +80,9 @@ static uint32_t find_by_hash(const struct tables *tables, const char *name)
     return 0;
 }
 
-static const ElfW(Sym) * find_definition(uintptr_t base, const ElfW(Dyn) * dynamic, const char *name)
+static const ElfW(Sym) * elf_lookup_find_definition(uintptr_t base, const ElfW(Dyn) * dynamic, const char *name)
 {
-    struct tables tables = read_tables(base, dynamic);
+    struct elf_lookup_tables tables = elf_lookup_read_tables(base, dynamic);
     if (!tables.symbols || !tables.strings)
         return NULL;
     uint32_t index = tables.gnu_hash ? find_by_gnu_hash(&tables, name) : tables.hash ? find_by_hash(&tables, name) : 0;
@@ -90,9 +90,9 @@ static const ElfW(Sym) * find_definition(uintptr_t base, const ElfW(Dyn) * dynam
 }
 
 /* An indirect function has no address before the loader has called its resolver. */
-static void *find(uintptr_t base, const ElfW(Dyn) * dynamic, const char *name)
+static void *elf_lookup_find(uintptr_t base, const ElfW(Dyn) * dynamic, const char *name)
 {
-    const ElfW(Sym) *symbol = find_definition(base, dynamic, name);
+    const ElfW(Sym) *symbol = elf_lookup_find_definition(base, dynamic, name);
     return symbol && ELF64_ST_TYPE(symbol->st_info) != STT_GNU_IFUNC ? (void *)(base + symbol->st_value) : NULL;
 }
 
@@ -107,17 +107,18 @@ static const ElfW(Phdr) * find_header(const ElfW(Phdr) * headers, size_t count, 
 void *library_symbol(const struct dl_phdr_info *object, const char *name)
 {
     const ElfW(Phdr) *dynamic = find_header(object->dlpi_phdr, object->dlpi_phnum, PT_DYNAMIC);
-    return dynamic ? find(object->dlpi_addr, (const void *)(object->dlpi_addr + dynamic->p_vaddr), name) : NULL;
+    return dynamic ? elf_lookup_find(object->dlpi_addr, (const void *)(object->dlpi_addr + dynamic->p_vaddr), name)
+                   : NULL;
 }
 
 void *library_symbol_of(const struct link_map *object, const char *name)
 {
-    return find(object->l_addr, object->l_ld, name);
+    return elf_lookup_find(object->l_addr, object->l_ld, name);
 }
 
 int library_defines(const struct link_map *object, const char *name)
 {
-    return find_definition(object->l_addr, object->l_ld, name) != NULL;
+    return elf_lookup_find_definition(object->l_addr, object->l_ld, name) != NULL;
 }
 
 const struct link_map *library_objects(void)

@@ -76,7 +76,7 @@ static const struct {
     const char *symbol;
     size_t place;
     void *stand_in;
-} functions[] = {
+} libc_loader_functions[] = {
     { "dlsym", offsetof(struct loader, dlsym), (void *)find_in_libc },
     { "dlvsym", offsetof(struct loader, dlvsym), NULL },
     { "dladdr", offsetof(struct loader, dladdr), (void *)no_address },
@@ -86,28 +86,30 @@ static const struct {
     { "pthread_setspecific", offsetof(struct loader, pthread_setspecific), (void *)no_value },
     { "pthread_testcancel", offsetof(struct loader, pthread_testcancel), (void *)no_cancellation },
 };
-#define FUNCTIONS COUNT_OF(functions)
+#define FUNCTIONS COUNT_OF(libc_loader_functions)
 
-static _Atomic(void *) *place_of(size_t function)
+static _Atomic(void *) *libc_loader_place_of(size_t function)
 {
-    return (_Atomic(void *) *)((char *)&loader + functions[function].place);
+    return (_Atomic(void *) *)((char *)&loader + libc_loader_functions[function].place);
 }
 
 static void fill_in_stand_ins(void)
 {
     for (size_t i = 0; i < FUNCTIONS; i++) {
         void *none = NULL;
-        atomic_compare_exchange_strong(place_of(i), &none, functions[i].stand_in);
+        atomic_compare_exchange_strong(libc_loader_place_of(i), &none, libc_loader_functions[i].stand_in);
     }
 }
 
 static void replace_stand_ins(void *library)
 {
     for (size_t i = 0; library && i < FUNCTIONS; i++) {
-        void *stand_in = functions[i].stand_in,
-             *found = atomic_load(place_of(i)) == stand_in ? __libc_dlsym(library, functions[i].symbol) : NULL;
+        void *stand_in = libc_loader_functions[i].stand_in,
+             *found = atomic_load(libc_loader_place_of(i)) == stand_in
+                          ? __libc_dlsym(library, libc_loader_functions[i].symbol)
+                          : NULL;
         if (found)
-            atomic_store(place_of(i), found);
+            atomic_store(libc_loader_place_of(i), found);
     }
 }
 

@@ -18,7 +18,7 @@
 
 union libc_real libc_real;
 
-static const char *const symbols[LIBC_FUNCTIONS] = {
+static const char *const libc_real_symbols[LIBC_FUNCTIONS] = {
 #define OS(type, symbol, shown, parameters, arguments, fails) [LIBC_##symbol] = #symbol,
 #define OS_OWN(type, symbol, shown, parameters, arguments, fails) [LIBC_##symbol] = #symbol,
 #include "wire/libc_calls.def"
@@ -34,7 +34,7 @@ static const char *const symbols[LIBC_FUNCTIONS] = {
 static const struct {
     uint16_t function;
     const char *version;
-} versions[] = {
+} libc_real_versions[] = {
     { LIBC_pthread_cond_wait, "GLIBC_2.3.2" },
     { LIBC_pthread_cond_timedwait, "GLIBC_2.3.2" },
     { LIBC_pthread_cond_signal, "GLIBC_2.3.2" },
@@ -50,15 +50,15 @@ static const struct {
     { LIBC_os_old_posix_spawnp, "GLIBC_2.2.5" },
 };
 
-static const char *version_of(enum libc_function function)
+static const char *libc_real_version_of(enum libc_function function)
 {
-    for (size_t i = 0; i < COUNT_OF(versions); i++)
-        if (versions[i].function == function)
-            return versions[i].version;
+    for (size_t i = 0; i < COUNT_OF(libc_real_versions); i++)
+        if (libc_real_versions[i].function == function)
+            return libc_real_versions[i].version;
     return NULL;
 }
 #else
-static const char *version_of(enum libc_function function)
+static const char *libc_real_version_of(enum libc_function function)
 {
     return NULL;
 }
@@ -108,14 +108,14 @@ static const missing_function missing[LIBC_FUNCTIONS] = {
 
 /* ---- Looking up ------------------------------------------------------------------------------------------------ */
 
-struct pair {
+struct libc_real_pair {
     uintptr_t one, other;
     int together;
 };
 
 static int look_for_pair(struct dl_phdr_info *object, size_t size, void *wanted)
 {
-    struct pair *pair = wanted;
+    struct libc_real_pair *pair = wanted;
     int one = object_contains(object, pair->one), other = object_contains(object, pair->other);
     pair->together = one && other;
     return one || other;
@@ -125,7 +125,7 @@ static int look_for_pair(struct dl_phdr_info *object, size_t size, void *wanted)
  * program. */
 static int are_of_one_library(const void *one, const void *other)
 {
-    struct pair pair = { (uintptr_t)one, (uintptr_t)other, 0 };
+    struct libc_real_pair pair = { (uintptr_t)one, (uintptr_t)other, 0 };
     dl_iterate_phdr(look_for_pair, &pair);
     return pair.together;
 }
@@ -154,8 +154,8 @@ static int is_defined(const char *symbol)
 
 void *libc_find(enum libc_function function)
 {
-    const char *symbol = symbols[function];
-    const char *version = version_of(function);
+    const char *symbol = libc_real_symbols[function];
+    const char *version = libc_real_version_of(function);
     if (strncmp(symbol, OLD_PREFIX, sizeof OLD_PREFIX - 1) == 0)
         symbol += sizeof OLD_PREFIX - 1;
     int saved_errno = errno;

@@ -37,7 +37,7 @@ static void set_state(enum agent_state state)
     atomic_store_explicit(&agent_switch.state, state, memory_order_release);
 }
 
-static enum agent_state state(void)
+static enum agent_state lifecycle_state(void)
 {
     return atomic_load_explicit(&agent_switch.state, memory_order_acquire);
 }
@@ -50,7 +50,7 @@ static void stay_off(void)
 }
 
 /* A failure must end in AGENT_OFF, or every hook would try to connect again. */
-static void attach(enum wire_origin origin, uint64_t cpu_before_ns)
+static void lifecycle_attach(enum wire_origin origin, uint64_t cpu_before_ns)
 {
     if (attach_arena(origin) != 0) {
         stay_off();
@@ -92,7 +92,7 @@ static void leave_if_filtered(void)
         agent.left = agent.filtered = 1;
 }
 
-static void start(void)
+static void lifecycle_start(void)
 {
     loader_prepare();
     int wanted = take_session();
@@ -114,7 +114,7 @@ static void start(void)
     else if (pthread_atfork)
         pthread_atfork(NULL, NULL, agent_after_fork_in_child);
     thread_prepare();
-    attach(WIRE_ORIGIN_EXEC, cpu_before_ns);
+    lifecycle_attach(WIRE_ORIGIN_EXEC, cpu_before_ns);
 }
 
 /* Runs body in the one thread that moves `started` on from `from`; hooks of other threads pass through meanwhile. */
@@ -132,7 +132,7 @@ void agent_start(void)
 {
     /* Without environ, libc is not set up yet: a sanitizer's runtime runs that early. The constructor comes later. */
     if (environ)
-        once(NOT_STARTED, start);
+        once(NOT_STARTED, lifecycle_start);
 }
 
 __attribute__((constructor)) static void construct(void)
@@ -140,7 +140,7 @@ __attribute__((constructor)) static void construct(void)
     agent_start();
 }
 
-static void restart(void)
+static void lifecycle_restart(void)
 {
     atomic_store(&agent.own_threads, 0); /* those are threads of the parent */
     atomic_store(&agent.calling, 0);
@@ -155,7 +155,7 @@ static void restart(void)
     if (flags & WIRE_FLAG_TRACE_FORK)
         leave_if_filtered();
     if ((flags & WIRE_FLAG_TRACE_FORK) && !agent.left)
-        attach(WIRE_ORIGIN_FORK, sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+        lifecycle_attach(WIRE_ORIGIN_FORK, sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
     else
         stay_off();
 }
@@ -163,10 +163,10 @@ static void restart(void)
 /* fork() calls this. For a child that was made without libc, the first hook does the same (find_out()). */
 void agent_after_fork_in_child(void)
 {
-    if (state() == AGENT_OFF)
+    if (lifecycle_state() == AGENT_OFF)
         return;
     set_state(AGENT_UNKNOWN); /* for kernels that do not wipe the page */
-    once(STARTED, restart);
+    once(STARTED, lifecycle_restart);
 }
 
 static struct agent_note begin_note(struct agent_thread *thread, uint32_t type, uint32_t words)
@@ -231,12 +231,12 @@ void agent_come_back(struct agent_note note)
 
 static int find_out(void)
 {
-    if (state() == AGENT_UNKNOWN) {
+    if (lifecycle_state() == AGENT_UNKNOWN) {
         agent_start();
-        if (state() == AGENT_UNKNOWN)
-            once(STARTED, restart);
+        if (lifecycle_state() == AGENT_UNKNOWN)
+            once(STARTED, lifecycle_restart);
     }
-    return state() == AGENT_ATTACHED;
+    return lifecycle_state() == AGENT_ATTACHED;
 }
 
 struct agent_thread *agent_thread_slow(void)

@@ -19,12 +19,12 @@ enum {
 };
 #define CLAIMED ((uintptr_t)8) /* in place of the address, until `bytes` is set */
 
-static struct mapping {
+static struct agent_mapping {
     _Atomic uintptr_t word; /* 0: free */
     _Atomic size_t bytes;
 } table[ENTRIES];
 
-static struct mapping *probe(const void *address, uint32_t step)
+static struct agent_mapping *probe(const void *address, uint32_t step)
 {
     uint64_t hash = (uintptr_t)address / AGENT_PAGE_LEAST * UINT64_C(0x9e3779b97f4a7c15) >> (64 - ENTRY_BITS);
     return &table[(hash + step) % ENTRIES];
@@ -33,7 +33,7 @@ static struct mapping *probe(const void *address, uint32_t step)
 void mapping_add(const void *address, size_t bytes, enum mapping_kind kind)
 {
     for (uint32_t i = 0; i < PROBES; i++) {
-        struct mapping *mapping = probe(address, i);
+        struct agent_mapping *mapping = probe(address, i);
         uintptr_t word = 0;
         if (!atomic_compare_exchange_strong(&mapping->word, &word, CLAIMED))
             continue;
@@ -45,7 +45,7 @@ void mapping_add(const void *address, size_t bytes, enum mapping_kind kind)
 }
 
 /* Returns whether the owner may unmap the mapping. Otherwise the holder does. */
-static int give_up(struct mapping *mapping, uintptr_t word)
+static int mappings_give_up(struct agent_mapping *mapping, uintptr_t word)
 {
     while (!atomic_compare_exchange_weak(&mapping->word, &word, word & HELD ? word | GIVEN_UP : 0))
         ;
@@ -55,11 +55,11 @@ static int give_up(struct mapping *mapping, uintptr_t word)
 void mapping_remove(void *address, size_t bytes)
 {
     for (uint32_t i = 0; i < PROBES; i++) {
-        struct mapping *mapping = probe(address, i);
+        struct agent_mapping *mapping = probe(address, i);
         uintptr_t word = atomic_load(&mapping->word);
         if ((word & ~(uintptr_t)FLAGS) != (uintptr_t)address)
             continue;
-        if (give_up(mapping, word))
+        if (mappings_give_up(mapping, word))
             break;
         return;
     }
@@ -76,7 +76,7 @@ void mappings_after_fork_in_child(void)
     }
 }
 
-static uintptr_t start_of(struct mapping *mapping)
+static uintptr_t mappings_start_of(struct agent_mapping *mapping)
 {
     return atomic_load(&mapping->word) & ~(uintptr_t)FLAGS;
 }
@@ -85,9 +85,9 @@ int mapping_after(uintptr_t address, uintptr_t *first, uintptr_t *end)
 {
     int found = 0;
     for (uint32_t i = 0; i < ENTRIES; i++) {
-        uintptr_t start = start_of(&table[i]);
+        uintptr_t start = mappings_start_of(&table[i]);
         size_t bytes = atomic_load(&table[i].bytes);
-        if (start && start == start_of(&table[i]) && start + bytes > address && (!found || start < *first)) {
+        if (start && start == mappings_start_of(&table[i]) && start + bytes > address && (!found || start < *first)) {
             *first = start;
             *end = start + bytes;
             found = 1;
@@ -96,7 +96,7 @@ int mapping_after(uintptr_t address, uintptr_t *first, uintptr_t *end)
     return found;
 }
 
-static void unlock(struct mapping *mapping)
+static void mapping_unlock(struct agent_mapping *mapping)
 {
     uintptr_t word = atomic_load(&mapping->word);
     if (!(word & ~(uintptr_t)FLAGS) || word & HELD ||
@@ -117,6 +117,6 @@ void mappings_unlock(void)
 {
     uint64_t mask = sys_hold_signals();
     for (uint32_t i = 0; i < ENTRIES; i++)
-        unlock(&table[i]);
+        mapping_unlock(&table[i]);
     sys_release_signals(mask);
 }

@@ -72,7 +72,7 @@ static size_t find_build_id(const char *notes, size_t bytes, uint64_t alignment,
     return 0;
 }
 
-static size_t build_id(const struct dl_phdr_info *info, uint64_t id[BUILD_ID_WORDS])
+static size_t agent_modules_build_id(const struct dl_phdr_info *info, uint64_t id[BUILD_ID_WORDS])
 {
     size_t found = 0;
     for (int i = 0; i < info->dlpi_phnum && !found; i++) {
@@ -84,7 +84,7 @@ static size_t build_id(const struct dl_phdr_info *info, uint64_t id[BUILD_ID_WOR
     return found;
 }
 
-static int visit(struct dl_phdr_info *info, size_t size, void *context)
+static int agent_modules_visit(struct dl_phdr_info *info, size_t size, void *context)
 {
     static char program[PATH_BYTES]; /* static because it is large for a stack; only one thread walks */
     uint64_t head[2 + BUILD_ID_WORDS] = { 0 };
@@ -97,7 +97,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
     if (module_count == MODULES_MAX)
         return 1;
     modules[module_count++] = (struct module){ head[0], current_round };
-    size_t id_bytes = build_id(info, head + 2);
+    size_t id_bytes = agent_modules_build_id(info, head + 2);
     const char *path = info->dlpi_name;
     if (!path || !*path) { /* the program itself */
         long length = sys_readlink("/proc/self/exe", program, sizeof program - 1);
@@ -115,7 +115,7 @@ void agent_note_modules(void)
         return;
     atomic_store(&stale, 0);
     current_round++;
-    dl_iterate_phdr(visit, NULL);
+    dl_iterate_phdr(agent_modules_visit, NULL);
     size_t kept = 0;
     for (size_t i = 0; i < module_count; i++) {
         if (modules[i].round == current_round)
@@ -137,14 +137,14 @@ void modules_after_fork_in_child(void)
 
 /* ---- Symbols of libraries -------------------------------------------------------------------------------------- */
 
-struct wanted {
+struct agent_modules_wanted {
     const char *library, *symbol;
     struct agent_symbol found;
 };
 
 static int look_in_object(struct dl_phdr_info *object, size_t size, void *data)
 {
-    struct wanted *wanted = data;
+    struct agent_modules_wanted *wanted = data;
     const char *path = object->dlpi_name ? object->dlpi_name : "";
     if (object->dlpi_addr == library_own_base() ||
         (*path && strncmp(path_base_name(path), wanted->library, strlen(wanted->library)) != 0))
@@ -157,7 +157,7 @@ static int look_in_object(struct dl_phdr_info *object, size_t size, void *data)
  * finds nothing: the caller may be a hook inside the program's malloc(). */
 struct agent_symbol agent_find_symbol(const char *library, const char *symbol)
 {
-    struct wanted wanted = { .library = library, .symbol = symbol };
+    struct agent_modules_wanted wanted = { .library = library, .symbol = symbol };
     dl_iterate_phdr(look_in_object, &wanted);
     return wanted.found.address ? wanted.found : (struct agent_symbol){ 0 };
 }

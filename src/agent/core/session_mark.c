@@ -11,7 +11,7 @@
 #define PATH_BYTES 256
 
 /* "<folder>/<name>"; 0 when the session has no folder. */
-static int make_path(char path[PATH_BYTES], const char *socket_path, const char *name)
+static int session_mark_make_path(char path[PATH_BYTES], const char *socket_path, const char *name)
 {
     size_t folder = socket_path ? path_folder_length(socket_path) : 0, bytes = strlen(name) + 1;
     if (!folder || folder + bytes > PATH_BYTES)
@@ -21,22 +21,22 @@ static int make_path(char path[PATH_BYTES], const char *socket_path, const char 
     return 1;
 }
 
-static void leave(const char *socket_path, const char *name, const char *text)
+static void session_mark_leave(const char *socket_path, const char *name, const char *text)
 {
     char path[PATH_BYTES];
-    if (make_path(path, socket_path, name))
+    if (session_mark_make_path(path, socket_path, name))
         sys_symlinkat(text, AT_FDCWD, path);
 }
 
 int mark_is_silent(const char *socket_path)
 {
     char path[PATH_BYTES], text[8];
-    return make_path(path, socket_path, WIRE_MARK_SILENT) && sys_readlink(path, text, sizeof text) > 0;
+    return session_mark_make_path(path, socket_path, WIRE_MARK_SILENT) && sys_readlink(path, text, sizeof text) > 0;
 }
 
 void mark_silent(const char *socket_path)
 {
-    leave(socket_path, WIRE_MARK_SILENT, "1");
+    session_mark_leave(socket_path, WIRE_MARK_SILENT, "1");
 }
 
 static char *put_hex(char *to, uint64_t number)
@@ -57,5 +57,5 @@ void mark_unrecorded(const char *socket_path, enum wire_cause cause)
     char name[sizeof WIRE_MARK_UNRECORDED + 32] = WIRE_MARK_UNRECORDED;
     char *end = put_hex(name + sizeof WIRE_MARK_UNRECORDED - 1, sys_now_ns());
     *put_hex(end, (uint64_t)sys_getpid()) = 0;
-    leave(socket_path, name, causes[cause]);
+    session_mark_leave(socket_path, name, causes[cause]);
 }

@@ -1,19 +1,19 @@
 /* The table of sources and the loops over it: see source.h. */
 #include "source.h"
 
-static const struct agent_source *const sources[] = {
+static const struct agent_source *const agent_source_table[] = {
 #define SOURCE(id, name, ...) &agent_source_##name,
 #define UNCOUNTED_SOURCE(id, name, ...) &agent_source_##name,
 #include "wire/sources.def"
 };
-#define SOURCES COUNT_OF(sources)
+#define SOURCES COUNT_OF(agent_source_table)
 
 #define CALL(slot, parameters, arguments)                                                                            \
     void sources_##slot parameters                                                                                   \
     {                                                                                                                \
         for (size_t i = 0; i < SOURCES; i++)                                                                         \
-            if (sources[i]->slot)                                                                                    \
-                sources[i]->slot arguments;                                                                          \
+            if (agent_source_table[i]->slot)                                                                         \
+                agent_source_table[i]->slot arguments;                                                               \
     }
 CALL(start, (void), ())
 CALL(prepare, (void), ())
@@ -37,8 +37,8 @@ int sources_attach(struct wire_header *arena, int descriptor, enum wire_origin o
 {
     int result = 0;
     for (size_t i = 0; i < SOURCES && result == 0; i++)
-        if (sources[i]->attach)
-            result = sources[i]->attach(arena, descriptor, origin);
+        if (agent_source_table[i]->attach)
+            result = agent_source_table[i]->attach(arena, descriptor, origin);
     return result;
 }
 
@@ -46,7 +46,7 @@ uint64_t sources_frames(struct agent_thread *thread, enum agent_stack_use use)
 {
     uint64_t number = 0;
     for (size_t i = 0; i < SOURCES && number == 0; i++)
-        if (sources[i]->frames)
-            number = sources[i]->frames(thread, use);
+        if (agent_source_table[i]->frames)
+            number = agent_source_table[i]->frames(thread, use);
     return number;
 }

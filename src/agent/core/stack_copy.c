@@ -16,7 +16,7 @@
 
 static _Atomic uint32_t refused; /* the kernel does not copy for the agent: reported once, and not tried again */
 
-static void refuse(long error)
+static void stack_copy_refuse(long error)
 {
     if (!atomic_exchange(&refused, 1))
         emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
@@ -68,7 +68,7 @@ void stack_copy_emit_from(struct agent_thread *thread, const struct chain_of *of
     record->words = (uint16_t)(head_words + (got > 0 ? (uint32_t)got / 8 : 0));
     emit_commit(lane, record);
     if (got < 0)
-        refuse(got);
+        stack_copy_refuse(got);
 }
 
 /* To unwind, the collector needs only the registers that calls preserve. They are read here, and the copy begins with

@@ -69,7 +69,7 @@ static void note_last_name(const struct wire_thread *slot)
         agent_set_thread_name(name);
 }
 
-static void thread_end(struct agent_thread *thread)
+static void agent_thread_end(struct agent_thread *thread)
 {
     note_last_name(thread->slot);
     sources_thread_ending(thread);
@@ -95,7 +95,7 @@ static void at_thread_end(void *value)
         return;
     if (!agent_begin_calls())
         return;
-    thread_end(thread);
+    agent_thread_end(thread);
     agent_end_calls();
 }
 
@@ -134,11 +134,11 @@ void thread_returns(void)
                                       : NULL;
     if (!agent_is_thread(thread) || !agent_begin_calls())
         return;
-    thread_end(thread);
+    agent_thread_end(thread);
     agent_end_calls();
 }
 
-static void describe(struct wire_thread *slot)
+static void agent_thread_describe(struct wire_thread *slot)
 {
     slot->tid = (uint32_t)sys_gettid();
     slot->start_ticks = agent_ticks();
@@ -164,7 +164,7 @@ struct agent_thread *thread_attach(void)
     memset(thread, 0, AGENT_THREAD_BYTES);
     thread->index = index;
     thread->slot = area_unit(&agent.slots, index);
-    describe(thread->slot);
+    agent_thread_describe(thread->slot);
     atomic_store_explicit(&thread->slot->state, WIRE_THREAD_LIVE, memory_order_release);
     agent_self = thread;
     int saved_errno = errno;
@@ -194,12 +194,12 @@ static void populate(struct wire_chunk *chunk, uint32_t index)
     sys_madvise(chunk, WIRE_CHUNK_BYTES, ADVICE_POPULATE_WRITE);
 }
 
-static unsigned char *end_of(struct wire_chunk *chunk)
+static unsigned char *agent_thread_end_of(struct wire_chunk *chunk)
 {
     return chunk->data + WIRE_CHUNK_DATA;
 }
 
-static int has_room(const struct agent_lane *lane, const unsigned char *end, uint32_t words)
+static int agent_thread_has_room(const struct agent_lane *lane, const unsigned char *end, uint32_t words)
 {
     return (size_t)(end - lane->cursor) >= (size_t)words * 8;
 }
@@ -213,14 +213,14 @@ void thread_close_note(struct agent_lane *lane, const struct wire_record *record
 /* If the lane's chunk is one for notes, it may have room left. */
 static int reopen_for_note(struct agent_lane *lane, uint32_t words)
 {
-    if (!lane->in_note_chunk || !has_room(lane, end_of(lane->chunk), words))
+    if (!lane->in_note_chunk || !agent_thread_has_room(lane, agent_thread_end_of(lane->chunk), words))
         return 0;
-    lane->limit = end_of(lane->chunk);
+    lane->limit = agent_thread_end_of(lane->chunk);
     return 1;
 }
 
 /* Bytes of records in the lane. Reads the chunk alone, because a signal handler may ask at any moment. */
-static uint64_t bytes_of(const struct agent_lane *lane)
+static uint64_t agent_thread_bytes_of(const struct agent_lane *lane)
 {
     struct wire_chunk *chunk = lane->chunk;
     return chunk ? chunk->bytes_before + atomic_load_explicit(&chunk->committed, memory_order_relaxed) : 0;
@@ -234,11 +234,11 @@ static void enter_chunk(struct agent_thread *thread, struct agent_lane *lane, st
     atomic_store_explicit(&chunk->committed, 0, memory_order_relaxed);
     atomic_store_explicit(&chunk->next, WIRE_NONE, memory_order_relaxed);
     chunk->thread = thread->index;
-    chunk->bytes_before = bytes_of(lane);
+    chunk->bytes_before = agent_thread_bytes_of(lane);
     atomic_signal_fence(memory_order_seq_cst);
     lane->chunk = chunk;
     lane->cursor = chunk->data;
-    lane->limit = end_of(chunk);
+    lane->limit = agent_thread_end_of(chunk);
     lane->in_note_chunk = index < WIRE_NOTE_CHUNKS;
     atomic_store_explicit(link, index, memory_order_release);
 }
@@ -254,7 +254,7 @@ static int next_note_chunk(struct agent_thread *thread, struct agent_lane *lane,
     return 0;
 }
 
-static int next_chunk(struct agent_thread *thread, struct agent_lane *lane, uint32_t words)
+static int agent_thread_next_chunk(struct agent_thread *thread, struct agent_lane *lane, uint32_t words)
 {
     uint32_t index = area_take(&agent.chunks, &agent.arena->free_chunks, &agent.arena->chunks_taken);
     if (index == WIRE_NONE)
@@ -269,12 +269,12 @@ static int next_chunk(struct agent_thread *thread, struct agent_lane *lane, uint
 
 /* Holds signals back: a handler must not leave by longjmp() between two chunks, because the collector frees the
  * previous chunk as soon as the next one is linked to it. */
-static int find_room(struct agent_thread *thread, struct agent_lane *lane, uint32_t words)
+static int agent_thread_find_room(struct agent_thread *thread, struct agent_lane *lane, uint32_t words)
 {
     if (words > WIRE_CHUNK_DATA / 8 || agent_is_filtered_child() || !agent_begin_calls())
         return -1;
     uint64_t mask = sys_hold_signals();
-    int result = next_chunk(thread, lane, words);
+    int result = agent_thread_next_chunk(thread, lane, words);
     sys_release_signals(mask);
     agent_end_calls();
     return result;
@@ -282,7 +282,7 @@ static int find_room(struct agent_thread *thread, struct agent_lane *lane, uint3
 
 /* ---- Jumps out of handlers ------------------------------------------------------------------------------------- */
 
-static int is_left(uintptr_t word, uintptr_t here)
+static int agent_thread_is_left(uintptr_t word, uintptr_t here)
 {
     return (word & AGENT_JUMPED) && here - (word & ~(uintptr_t)AGENT_JUMPED) <= JUMP_MOST &&
            agent_is_on_this_stack(word);
@@ -290,7 +290,7 @@ static int is_left(uintptr_t word, uintptr_t here)
 
 int agent_was_left(uintptr_t *word, uintptr_t here)
 {
-    if (!is_left(*word, here))
+    if (!agent_thread_is_left(*word, here))
         return 0;
     *word = 0;
     return 1;
@@ -299,10 +299,10 @@ int agent_was_left(uintptr_t *word, uintptr_t here)
 /* ---- Records of handlers that interrupt another record --------------------------------------------------------- */
 
 /* Writes where the next records of this lane belong: 0, or -1 when the buffer is full. */
-static int tell_place(struct agent_thread *thread, struct agent_lane *lane, uint64_t place)
+static int agent_thread_tell_place(struct agent_thread *thread, struct agent_lane *lane, uint64_t place)
 {
     const uint32_t words = WIRE_HEAD_WORDS + 1;
-    if (!has_room(lane, lane->limit, words) && find_room(thread, lane, words) != 0)
+    if (!agent_thread_has_room(lane, lane->limit, words) && agent_thread_find_room(thread, lane, words) != 0)
         return -1;
     struct wire_record *record = (struct wire_record *)lane->cursor;
     *record = (struct wire_record){ .type = WIRE_PLACE, .words = (uint16_t)words };
@@ -315,16 +315,16 @@ static int tell_place(struct agent_thread *thread, struct agent_lane *lane, uint
 
 int agent_make_room(struct agent_thread *thread, struct agent_lane *lane, uint32_t words)
 {
-    uint64_t place = lane == thread->lanes ? 0 : bytes_of(thread->lanes);
+    uint64_t place = lane == thread->lanes ? 0 : agent_thread_bytes_of(thread->lanes);
     if (lane->chunk && !lane->in_note_chunk)
-        lane->limit = end_of(lane->chunk);
-    if (lane->place != place && tell_place(thread, lane, place) != 0)
+        lane->limit = agent_thread_end_of(lane->chunk);
+    if (lane->place != place && agent_thread_tell_place(thread, lane, place) != 0)
         return -1;
-    return has_room(lane, lane->limit, words) ? 0 : find_room(thread, lane, words);
+    return agent_thread_has_room(lane, lane->limit, words) ? 0 : agent_thread_find_room(thread, lane, words);
 }
 
 /* Takes the lane from an unfinished record that the program jumped out of. The next record overwrites it. */
-static struct agent_lane *take_lane(struct agent_thread *thread, struct agent_lane *lane, uintptr_t here)
+static struct agent_lane *agent_thread_take_lane(struct agent_thread *thread, struct agent_lane *lane, uintptr_t here)
 {
     lane->busy = here;
     atomic_signal_fence(memory_order_seq_cst);
@@ -341,16 +341,16 @@ static struct agent_lane *take_lane(struct agent_thread *thread, struct agent_la
 struct agent_lane *agent_free_lane(struct agent_thread *thread, uintptr_t here)
 {
     struct agent_lane *own = &thread->lanes[WIRE_LANE_THREAD], *handlers = &thread->lanes[WIRE_LANE_HANDLER];
-    int is_free = is_left(own->busy, here);
-    if (handlers->busy && (is_left(handlers->busy, here) || (is_free && (handlers->busy & AGENT_JUMPED))))
-        take_lane(thread, handlers, here)->busy = 0;
+    int is_free = agent_thread_is_left(own->busy, here);
+    if (handlers->busy && (agent_thread_is_left(handlers->busy, here) || (is_free && (handlers->busy & AGENT_JUMPED))))
+        agent_thread_take_lane(thread, handlers, here)->busy = 0;
     if (is_free)
-        return take_lane(thread, own, here);
+        return agent_thread_take_lane(thread, own, here);
     if (handlers->busy)
         return NULL;
     handlers->busy = here;
     atomic_signal_fence(memory_order_seq_cst);
-    if (handlers->place != bytes_of(own))
+    if (handlers->place != agent_thread_bytes_of(own))
         handlers->limit = handlers->cursor;
     return handlers;
 }

@@ -7,11 +7,11 @@
 #include "own_calls.h"
 #include "source.h"
 
-static const struct agent_source *const sources[] = {
+static const struct agent_source *const word_objects_sources[] = {
 #define SOURCE(id, name, ...) [WIRE_SOURCE_##id] = &agent_source_##name,
 #include "wire/sources.def"
 };
-#define SOURCES COUNT_OF(sources)
+#define SOURCES COUNT_OF(word_objects_sources)
 
 static _Atomic(const struct word_object *) objects[WIRE_SOURCE_COUNT];
 
@@ -22,7 +22,7 @@ const struct word_object *agent_word_object(enum wire_source source)
 
 EXPORT const struct word_calls *tacho_agent_word_calls(uint32_t source, const struct word_object *object)
 {
-    const struct word_calls *calls = source < SOURCES ? sources[source]->word_calls : NULL;
+    const struct word_calls *calls = source < SOURCES ? word_objects_sources[source]->word_calls : NULL;
     if (!calls || object->size != sizeof *object || !agent_thread() || !(agent.sources & 1u << source))
         return NULL;
     atomic_store_explicit(&objects[source], object, memory_order_release);
@@ -56,6 +56,6 @@ static void add_preload(const char *file)
 void agent_add_preloads(void)
 {
     for (uint32_t i = 0; i < SOURCES; i++)
-        if (sources[i] && sources[i]->preload && (agent.sources & 1u << i))
-            add_preload(sources[i]->preload);
+        if (word_objects_sources[i] && word_objects_sources[i]->preload && (agent.sources & 1u << i))
+            add_preload(word_objects_sources[i]->preload);
 }

@@ -20,7 +20,7 @@ static void pass_type(struct mangled *m);
 static void pass_name(struct mangled *m);
 static void pass_encoding(struct mangled *m);
 
-static int is_digit(char c)
+static int kernel_name_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -35,12 +35,12 @@ static int is_lower(char c)
     return c >= 'a' && c <= 'z';
 }
 
-static void fail(struct mangled *m)
+static void kernel_name_fail(struct mangled *m)
 {
     m->is_wrong = 1;
 }
 
-static int passes(struct mangled *m, char c)
+static int kernel_name_passes(struct mangled *m, char c)
 {
     if (*m->at != c)
         return 0;
@@ -50,14 +50,14 @@ static int passes(struct mangled *m, char c)
 
 static void expect(struct mangled *m, char c)
 {
-    if (!passes(m, c))
-        fail(m);
+    if (!kernel_name_passes(m, c))
+        kernel_name_fail(m);
 }
 
 /* Numbers of substitutions, parameters and the like, and the '_' behind them. */
-static void pass_number(struct mangled *m)
+static void kernel_name_pass_number(struct mangled *m)
 {
-    while (is_digit(*m->at) || is_upper(*m->at))
+    while (kernel_name_is_digit(*m->at) || is_upper(*m->at))
         m->at++;
     expect(m, '_');
 }
@@ -66,7 +66,7 @@ static void pass_number(struct mangled *m)
 static void pass_until_end(struct mangled *m, void (*pass)(struct mangled *m))
 {
     if (++m->depth > DEPTH_MOST)
-        fail(m);
+        kernel_name_fail(m);
     while (!m->is_wrong && *m->at && *m->at != 'E')
         pass(m);
     m->depth--;
@@ -77,10 +77,10 @@ static void pass_source_name(struct mangled *m)
 {
     size_t length = 0;
 
-    for (; is_digit(*m->at) && length < 1 << 20; m->at++)
+    for (; kernel_name_is_digit(*m->at) && length < 1 << 20; m->at++)
         length = length * 10 + (size_t)(*m->at - '0');
     if (!length || strnlen(m->at, length) < length) {
-        fail(m);
+        kernel_name_fail(m);
         return;
     }
     if (m->depth == 0) {
@@ -100,7 +100,7 @@ static void pass_literal(struct mangled *m)
         pass_encoding(m);
     } else {
         pass_type(m);
-        while (is_digit(*m->at) || is_lower(*m->at) || *m->at == '_')
+        while (kernel_name_is_digit(*m->at) || is_lower(*m->at) || *m->at == '_')
             m->at++;
     }
     expect(m, 'E');
@@ -110,7 +110,7 @@ static void pass_argument(struct mangled *m);
 
 static void pass_arguments_here(struct mangled *m)
 {
-    if (passes(m, 'I'))
+    if (kernel_name_passes(m, 'I'))
         pass_until_end(m, pass_argument);
 }
 
@@ -120,7 +120,7 @@ static void pass_substitution(struct mangled *m)
     if (is_lower(*m->at))
         m->at++;
     else
-        pass_number(m);
+        kernel_name_pass_number(m);
 }
 
 static void pass_operator(struct mangled *m);
@@ -134,7 +134,7 @@ static void pass_expression(struct mangled *m)
         break;
     case 'T':
         m->at++;
-        pass_number(m);
+        kernel_name_pass_number(m);
         break;
     case 'S': pass_substitution(m); break;
     case 'N':
@@ -149,7 +149,7 @@ static void pass_expression(struct mangled *m)
         pass_until_end(m, pass_expression);
         break;
     default:
-        if (is_digit(*m->at))
+        if (kernel_name_is_digit(*m->at))
             pass_source_name(m);
         else
             pass_operator(m);
@@ -166,7 +166,7 @@ static void pass_operator(struct mangled *m)
                       { "st", 1, 0 }, { "at", 1, 0 }, { "ti", 1, 0 }, { "sr", 1, 0 } };
 
     if (!is_lower(m->at[0]) || !m->at[1]) {
-        fail(m);
+        kernel_name_fail(m);
         return;
     }
     const char *letters = m->at;
@@ -182,18 +182,18 @@ static void pass_operator(struct mangled *m)
             continue;
         if (operators[i].has_type)
             pass_type(m);
-        if (operators[i].has_end || (letters[0] == 'c' && letters[1] == 'v' && passes(m, '_')))
+        if (operators[i].has_end || (letters[0] == 'c' && letters[1] == 'v' && kernel_name_passes(m, '_')))
             pass_until_end(m, pass_expression);
     }
 }
 
 static void pass_argument(struct mangled *m)
 {
-    if (passes(m, 'L'))
+    if (kernel_name_passes(m, 'L'))
         pass_literal(m);
-    else if (passes(m, 'X'))
+    else if (kernel_name_passes(m, 'X'))
         pass_until_end(m, pass_expression);
-    else if (passes(m, 'J'))
+    else if (kernel_name_passes(m, 'J'))
         pass_until_end(m, pass_argument);
     else
         pass_type(m);
@@ -210,17 +210,17 @@ static void pass_d_type(struct mangled *m)
     case 't':
     case 'T': pass_until_end(m, pass_expression); break;
     case 'v':
-        pass_number(m);
+        kernel_name_pass_number(m);
         pass_type(m);
         break;
     case 'F':
-        while (is_digit(*m->at))
+        while (kernel_name_is_digit(*m->at))
             m->at++;
         m->at += *m->at == '_' || *m->at == 'b' || *m->at == 'x';
         break;
     case 0:
         m->at--;
-        fail(m);
+        kernel_name_fail(m);
         break;
     default: break; /* decltype(nullptr), auto, char16_t and the like */
     }
@@ -228,8 +228,8 @@ static void pass_d_type(struct mangled *m)
 
 static void pass_array(struct mangled *m)
 {
-    if (is_digit(*m->at) || *m->at == '_') {
-        pass_number(m);
+    if (kernel_name_is_digit(*m->at) || *m->at == '_') {
+        kernel_name_pass_number(m);
     } else {
         while (!m->is_wrong && *m->at && *m->at != '_')
             pass_expression(m);
@@ -262,7 +262,7 @@ static void pass_type(struct mangled *m)
     while (*m->at && strchr("PROKVrGC", *m->at)) /* pointers, references, qualifiers */
         m->at++;
     if (++m->depth > DEPTH_MOST)
-        fail(m);
+        kernel_name_fail(m);
     if (m->is_wrong)
         return;
     switch (*m->at) {
@@ -277,7 +277,7 @@ static void pass_type(struct mangled *m)
         break;
     case 'F':
         m->at++;
-        passes(m, 'Y');
+        kernel_name_passes(m, 'Y');
         pass_until_end(m, pass_parameter);
         break;
     case 'D':
@@ -286,7 +286,7 @@ static void pass_type(struct mangled *m)
         break;
     case 'T':
         m->at++;
-        pass_number(m);
+        kernel_name_pass_number(m);
         pass_arguments_here(m);
         break;
     case 'u':
@@ -318,11 +318,11 @@ static void pass_type(struct mangled *m)
 /* A lambda or another type without a name, behind the 'U'. */
 static void pass_unnamed(struct mangled *m)
 {
-    if (passes(m, 'l'))
+    if (kernel_name_passes(m, 'l'))
         pass_until_end(m, pass_type);
     else
         expect(m, 't');
-    pass_number(m);
+    kernel_name_pass_number(m);
 }
 
 /* operator() and the like: of a function around, for a kernel is none. */
@@ -331,7 +331,7 @@ static void pass_function_sign(struct mangled *m)
     int is_conversion = m->at[0] == 'c' && m->at[1] == 'v';
 
     if (m->depth == 0 || !is_lower(m->at[0]) || !m->at[1]) {
-        fail(m);
+        kernel_name_fail(m);
         return;
     }
     m->at += 2;
@@ -347,7 +347,7 @@ static void pass_component(struct mangled *m)
     case 'S': pass_substitution(m); break;
     case 'T':
         m->at++;
-        pass_number(m);
+        kernel_name_pass_number(m);
         break;
     case 'U':
         m->at++;
@@ -366,13 +366,13 @@ static void pass_component(struct mangled *m)
         break;
     case 'C':
     case 'D':
-        if (is_digit(m->at[1]))
+        if (kernel_name_is_digit(m->at[1]))
             m->at += 2; /* a constructor or destructor */
         else
             pass_type(m);
         break;
     default:
-        if (is_digit(*m->at))
+        if (kernel_name_is_digit(*m->at))
             pass_source_name(m);
         else
             pass_function_sign(m);
@@ -392,33 +392,33 @@ static void pass_nested(struct mangled *m)
 static void pass_local(struct mangled *m)
 {
     if (++m->depth > DEPTH_MOST)
-        fail(m);
+        kernel_name_fail(m);
     else
         pass_encoding(m);
     m->depth--;
     expect(m, 'E');
-    if (passes(m, 'd'))
-        pass_number(m);
-    if (passes(m, 's'))
+    if (kernel_name_passes(m, 'd'))
+        kernel_name_pass_number(m);
+    if (kernel_name_passes(m, 's'))
         return;
     if (m->is_wrong || *m->at == 'Z') { /* what is local to several functions is written as ZZ…E…E */
-        fail(m);
+        kernel_name_fail(m);
         return;
     }
     pass_name(m);
-    if (m->at[0] == '_' && (m->at[1] == '_' || is_digit(m->at[1]))) { /* which of several */
+    if (m->at[0] == '_' && (m->at[1] == '_' || kernel_name_is_digit(m->at[1]))) { /* which of several */
         m->at += 1 + (m->at[1] == '_');
-        while (is_digit(*m->at))
+        while (kernel_name_is_digit(*m->at))
             m->at++;
-        passes(m, '_');
+        kernel_name_passes(m, '_');
     }
 }
 
 static void pass_name(struct mangled *m)
 {
-    if (passes(m, 'N')) {
+    if (kernel_name_passes(m, 'N')) {
         pass_nested(m);
-    } else if (passes(m, 'Z')) {
+    } else if (kernel_name_passes(m, 'Z')) {
         pass_local(m);
     } else {
         if (m->at[0] == 'S' && m->at[1] == 't')

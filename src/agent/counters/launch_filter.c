@@ -12,15 +12,15 @@
 enum { NAMES_MOST = 4096, TALLIES_MOST = 4096, PART_BYTES = 160, DEVICES_MOST = 64 };
 
 /* The answers for a name, once they are known. */
-enum answer { KNOWN = 1, IS_NAMED = 2, HAS_ID = 4, IS_COLLECTIVE = 8 };
+enum launch_filter_answer { KNOWN = 1, IS_NAMED = 2, HAS_ID = 4, IS_COLLECTIVE = 8 };
 
-enum mode { MODE_GLOBAL, MODE_PER_GPU, MODE_PER_LAUNCH_CONFIG };
+enum launch_filter_mode { MODE_GLOBAL, MODE_PER_GPU, MODE_PER_LAUNCH_CONFIG };
 static const char *const mode_names[] = {
     [MODE_GLOBAL] = "global", [MODE_PER_GPU] = "per-gpu", [MODE_PER_LAUNCH_CONFIG] = "per-launch-config"
 };
 
 /* A part of --kernel-id: a number or an expression, which must be the whole of it. */
-struct part {
+struct launch_filter_part {
     int is_given;
     char text[PART_BYTES];
     struct name_pattern pattern;
@@ -29,8 +29,8 @@ struct part {
 static struct {
     int has_kernel, has_id, has_id_name, has_devices, is_mangled, takes_collectives;
     struct name_pattern kernel, id_name;
-    struct part context, stream, invocation;
-    enum mode mode;
+    struct launch_filter_part context, stream, invocation;
+    enum launch_filter_mode mode;
     uint64_t skip, count, skip_before;
     uint64_t devices; /* bits */
 
@@ -53,7 +53,7 @@ static void read_pattern(struct name_pattern *pattern, const char *text, size_t 
         name_pattern_compile(pattern, "$.", 2);
 }
 
-static void read_part(struct part *part, const char *text, size_t length)
+static void launch_filter_read_part(struct launch_filter_part *part, const char *text, size_t length)
 {
     static const char before[] = "^(?:", behind[] = ")$";
     size_t whole = length + sizeof before - 1 + sizeof behind - 1;
@@ -69,7 +69,7 @@ static void read_part(struct part *part, const char *text, size_t length)
 }
 
 /* CONTEXT:STREAM:[regex:]NAME:INVOCATION */
-static void read_id(const char *text)
+static void launch_filter_read_id(const char *text)
 {
     const char *stream = strchr(text, ':'), *name = stream ? strchr(stream + 1, ':') : NULL;
     const char *invocation = strrchr(text, ':');
@@ -77,9 +77,9 @@ static void read_id(const char *text)
     filter.has_id = name != NULL && invocation > name;
     if (!filter.has_id)
         return;
-    read_part(&filter.context, text, (size_t)(stream - text));
-    read_part(&filter.stream, stream + 1, (size_t)(name - stream) - 1);
-    read_part(&filter.invocation, invocation + 1, strlen(invocation + 1));
+    launch_filter_read_part(&filter.context, text, (size_t)(stream - text));
+    launch_filter_read_part(&filter.stream, stream + 1, (size_t)(name - stream) - 1);
+    launch_filter_read_part(&filter.invocation, invocation + 1, strlen(invocation + 1));
     filter.has_id_name = invocation > name + 1;
     if (filter.has_id_name)
         read_pattern(&filter.id_name, name + 1, (size_t)(invocation - name) - 1);
@@ -91,7 +91,7 @@ static void take_kernel(const char *value)
     read_pattern(&filter.kernel, value, strlen(value));
 }
 
-static void take_base(const char *value)
+static void launch_filter_take_base(const char *value)
 {
     filter.is_mangled = strcmp(value, "mangled") == 0;
 }
@@ -100,7 +100,7 @@ static void take_mode(const char *value)
 {
     for (size_t i = 0; i < COUNT_OF(mode_names); i++)
         if (strcmp(mode_names[i], value) == 0)
-            filter.mode = (enum mode)i;
+            filter.mode = (enum launch_filter_mode)i;
 }
 
 static void take_skip(const char *value)
@@ -118,7 +118,7 @@ static void take_skip_before(const char *value)
     filter.skip_before = small_number(value);
 }
 
-static void take_device(const char *value)
+static void launch_filter_take_device(const char *value)
 {
     uint64_t device = small_number(value);
 
@@ -138,9 +138,15 @@ int launch_filter_add(const char *key, const char *value)
         const char *key;
         void (*take)(const char *value);
     } lines[] = {
-        { "kernel", take_kernel },    { "base", take_base },     { "kernel-id", read_id },
-        { "skip", take_skip },        { "count", take_count },   { "skip-before", take_skip_before },
-        { "filter-mode", take_mode }, { "device", take_device }, { "collective", take_collective },
+        { "kernel", take_kernel },
+        { "base", launch_filter_take_base },
+        { "kernel-id", launch_filter_read_id },
+        { "skip", take_skip },
+        { "count", take_count },
+        { "skip-before", take_skip_before },
+        { "filter-mode", take_mode },
+        { "device", launch_filter_take_device },
+        { "collective", take_collective },
     };
 
     for (size_t i = 0; i < COUNT_OF(lines); i++)
@@ -159,23 +165,23 @@ void launch_filter_reset(void)
 /* ---- Names ----------------------------------------------------------------------------------------------------- */
 
 /* Never 0. */
-static uint64_t mix(uint64_t hash, uint64_t value)
+static uint64_t launch_filter_mix(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
     return (hash ^ hash >> 29) | 1;
 }
 
-static uint64_t hash_of(const char *text, size_t length)
+static uint64_t launch_filter_hash_of(const char *text, size_t length)
 {
-    uint64_t hash = mix(1, length), word;
+    uint64_t hash = launch_filter_mix(1, length), word;
 
     for (; length >= sizeof word; text += sizeof word, length -= sizeof word) {
         memcpy(&word, text, sizeof word);
-        hash = mix(hash, word);
+        hash = launch_filter_mix(hash, word);
     }
     word = 0;
     memcpy(&word, text, length);
-    return mix(hash, word);
+    return launch_filter_mix(hash, word);
 }
 
 static int is_collective(const char *name, size_t length)
@@ -213,7 +219,7 @@ static unsigned answers_for(const char *symbol, uint64_t *hash)
 {
     size_t length = strlen(symbol), at, tries = 0;
 
-    *hash = hash_of(symbol, length);
+    *hash = launch_filter_hash_of(symbol, length);
     for (at = *hash % NAMES_MOST; filter.names[at].answers && tries < NAMES_MOST; at = (at + 1) % NAMES_MOST, tries++)
         if (filter.names[at].hash == *hash)
             return filter.names[at].answers;
@@ -228,7 +234,7 @@ static unsigned answers_for(const char *symbol, uint64_t *hash)
 /* ---- Launches -------------------------------------------------------------------------------------------------- */
 
 /* One more of this kind; returns how many these are. Once the table is full, further kinds have none: 0. */
-static uint64_t tally(uint64_t hash)
+static uint64_t launch_filter_tally(uint64_t hash)
 {
     size_t at = hash % TALLIES_MOST;
 
@@ -244,11 +250,11 @@ static uint64_t tally(uint64_t hash)
 static uint64_t hash_sizes(uint64_t hash, const struct counted_launch *launch)
 {
     for (size_t i = 0; i < 3; i++)
-        hash = mix(mix(hash, launch->grid[i]), launch->block[i]);
+        hash = launch_filter_mix(launch_filter_mix(hash, launch->grid[i]), launch->block[i]);
     return hash;
 }
 
-static int is_part(struct part *part, uint64_t number)
+static int launch_filter_is_part(struct launch_filter_part *part, uint64_t number)
 {
     struct small_digits digits;
 
@@ -259,28 +265,28 @@ static int is_part(struct part *part, uint64_t number)
 }
 
 /* Invocations are those of one kernel with one launch configuration, as ncu counts them. */
-static int has_id(const struct counted_launch *launch, unsigned answers, uint64_t name)
+static int launch_filter_has_id(const struct counted_launch *launch, unsigned answers, uint64_t name)
 {
     if (!filter.has_id)
         return 1;
-    if (!(answers & HAS_ID) || !is_part(&filter.context, launch->context_id) ||
-        !is_part(&filter.stream, launch->stream_id))
+    if (!(answers & HAS_ID) || !launch_filter_is_part(&filter.context, launch->context_id) ||
+        !launch_filter_is_part(&filter.stream, launch->stream_id))
         return 0;
     if (!filter.invocation.is_given)
         return 1;
     uint64_t kind = hash_sizes(name, launch);
-    kind = filter.context.is_given ? mix(kind, launch->context_id) : kind;
-    kind = filter.stream.is_given ? mix(kind, UINT64_C(1) << 32 | launch->stream_id) : kind;
-    return is_part(&filter.invocation, tally(kind));
+    kind = filter.context.is_given ? launch_filter_mix(kind, launch->context_id) : kind;
+    kind = filter.stream.is_given ? launch_filter_mix(kind, UINT64_C(1) << 32 | launch->stream_id) : kind;
+    return launch_filter_is_part(&filter.invocation, launch_filter_tally(kind));
 }
 
 /* The number of this launch among those that match, of its kind. */
 static uint64_t number_in_mode(const struct counted_launch *launch)
 {
     if (filter.mode == MODE_PER_GPU)
-        return tally(mix(MODE_PER_GPU, launch->device));
+        return launch_filter_tally(launch_filter_mix(MODE_PER_GPU, launch->device));
     if (filter.mode == MODE_PER_LAUNCH_CONFIG)
-        return tally(hash_sizes(MODE_PER_LAUNCH_CONFIG, launch));
+        return launch_filter_tally(hash_sizes(MODE_PER_LAUNCH_CONFIG, launch));
     return ++filter.matches;
 }
 
@@ -293,7 +299,7 @@ enum launch_answer launch_filter_ask(const struct counted_launch *launch)
     if (filter.has_devices && (launch->device >= DEVICES_MOST || !(filter.devices >> launch->device & 1)))
         return LAUNCH_UNWANTED;
     unsigned answers = answers_for(launch->symbol, &name);
-    if (!(answers & IS_NAMED) || !has_id(launch, answers, name))
+    if (!(answers & IS_NAMED) || !launch_filter_has_id(launch, answers, name))
         return LAUNCH_UNWANTED;
     if ((answers & IS_COLLECTIVE || launch->is_cooperative) && !filter.takes_collectives)
         return LAUNCH_COLLECTIVE;

@@ -25,7 +25,7 @@ struct cuda cuda;
 static const struct {
     uint32_t kind, wants, unless;
     int stays;
-} kinds[] = {
+} cuda_agent_kinds[] = {
     /* To time kernels that may overlap, CUPTI adds instructions to their code, which counters would count. */
     { CUPTI_KIND_CONCURRENT_KERNEL, 0, WIRE_CUDA_COUNTERS, 0 },
     { CUPTI_KIND_KERNEL, WIRE_CUDA_COUNTERS, 0, 0 },
@@ -93,7 +93,7 @@ const char *cuda_counters_sentence_of(int result)
                                                           : cuda_sentence_of(result);
 }
 
-static void refuse(int result, const char *detail)
+static void cuda_agent_refuse(int result, const char *detail)
 {
     static char text[1024]; /* static because it is large for a stack; the caller has the lock */
     strcpy(text, "CUDA is not recorded. ");
@@ -133,12 +133,13 @@ void cuda_unlock(void)
 
 /* ---- What is enabled ------------------------------------------------------------------------------------------- */
 
-static int is_wanted(size_t kind)
+static int cuda_agent_is_wanted(size_t kind)
 {
     uint32_t flags = cuda.settings.flags;
-    if ((flags & WIRE_CUDA_REPLAY) && !kinds[kind].stays)
+    if ((flags & WIRE_CUDA_REPLAY) && !cuda_agent_kinds[kind].stays)
         return 0;
-    return (!kinds[kind].wants || (flags & kinds[kind].wants)) && !(flags & kinds[kind].unless);
+    return (!cuda_agent_kinds[kind].wants || (flags & cuda_agent_kinds[kind].wants)) &&
+           !(flags & cuda_agent_kinds[kind].unless);
 }
 
 /* Counters must be configured before the kind is enabled, and both must be done again for the first context. */
@@ -181,8 +182,9 @@ static int enable_kinds(void)
         cuda_enable_unified_memory();
     if ((cuda.settings.flags & WIRE_CUDA_EVENTS) && cuda.cupti.cuptiActivityEnableCudaEventDeviceTimestamps)
         cuda.cupti.cuptiActivityEnableCudaEventDeviceTimestamps(1);
-    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        int result = is_wanted(i) ? cuda.cupti.cuptiActivityEnable(kinds[i].kind) : CUPTI_RESULT_SUCCESS;
+    for (size_t i = 0; i < COUNT_OF(cuda_agent_kinds); i++) {
+        int result = cuda_agent_is_wanted(i) ? cuda.cupti.cuptiActivityEnable(cuda_agent_kinds[i].kind)
+                                             : CUPTI_RESULT_SUCCESS;
         if (i < KERNEL_KINDS && result != CUPTI_RESULT_SUCCESS)
             return result;
     }
@@ -192,9 +194,9 @@ static int enable_kinds(void)
 static void disable_kinds(int pauses)
 {
     cuda_api_records(0);
-    for (size_t i = 0; i < COUNT_OF(kinds); i++)
-        if (is_wanted(i) && !(pauses && kinds[i].stays))
-            cuda.cupti.cuptiActivityDisable(kinds[i].kind);
+    for (size_t i = 0; i < COUNT_OF(cuda_agent_kinds); i++)
+        if (cuda_agent_is_wanted(i) && !(pauses && cuda_agent_kinds[i].stays))
+            cuda.cupti.cuptiActivityDisable(cuda_agent_kinds[i].kind);
 }
 
 /* All calls are recorded from the start of CUDA on. In a range that begins later, that start is long over. */
@@ -203,7 +205,7 @@ static void begin_recording(void)
     int result = enable_kinds();
     if (result != CUPTI_RESULT_SUCCESS) {
         cuda_stop_for_good();
-        refuse(result, NULL);
+        cuda_agent_refuse(result, NULL);
         return;
     }
     int goes_on = atomic_load(&cuda.stage) == CUDA_STAGE_PAUSED;
@@ -303,7 +305,7 @@ static int subscribe_or_refuse(void)
         strcat(detail, name[0] ? name : "It");
         strcat(detail, " must be turned off, or run the program without tacho.");
     }
-    refuse(result, detail);
+    cuda_agent_refuse(result, detail);
     return 0;
 }
 
@@ -385,7 +387,7 @@ static void learn_sizes(void)
  * an allocation by CUPTI kills the program. */
 extern void __tsan_init(void) __attribute__((weak));
 
-static void set_up(void)
+static void cuda_agent_set_up(void)
 {
     cuda.settings = wire_cuda(agent.arena)->settings;
     if (cuda.settings.buffer_count == 0 || cuda_names_prepare() != 0)
@@ -395,7 +397,7 @@ static void set_up(void)
                               ? "The program is built with ThreadSanitizer, which does not allow a thread of Tacho."
                               : cuda_library_load();
     if (failure) {
-        refuse(0, failure);
+        cuda_agent_refuse(0, failure);
         return;
     }
     learn_sizes();
@@ -413,7 +415,7 @@ static void set_up(void)
     change_state(wanted_state(), 0);
     if (cuda_in_use() && cuda_thread_start() != 0) {
         cuda_stop_for_good();
-        refuse(0, "Its flush thread could not be started.");
+        cuda_agent_refuse(0, "Its flush thread could not be started.");
     }
 }
 
@@ -428,7 +430,7 @@ static void set_up_alone(void)
     cuda_block_signals(&before);
     cuda.starting = 1;
     if (atomic_load(&cuda.state) == CUDA_ABSENT) /* not OVER: the program may have begun to use CUPTI meanwhile */
-        set_up();
+        cuda_agent_set_up();
     cuda.starting = 0;
     cuda_restore_signals(&before);
     cuda_show(self);
@@ -450,22 +452,22 @@ int InitializeInjection(void)
     return 1;
 }
 
-static void forked(void)
+static void cuda_agent_forked(void)
 {
     if (atomic_load(&cuda.entered)) /* also if another thread was still setting up CUPTI */
         atomic_store(&cuda.state, CUDA_OVER);
     atomic_store(&cuda.switching, 0);
 }
 
-static void switched(void)
+static void cuda_agent_switched(void)
 {
     cuda_follow(0);
 }
 
 const struct agent_source agent_source_cuda = {
     .attach = cuda_buffers_attach,
-    .forked = forked,
-    .switched = switched,
+    .forked = cuda_agent_forked,
+    .switched = cuda_agent_switched,
     .flush = cuda_flush,
     .exit = cuda_exit,
 };

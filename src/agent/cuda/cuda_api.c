@@ -33,7 +33,7 @@ static const struct {
 static const char *const unloads[] = { "cuModuleUnload", "cuLibraryUnload", "cudaLibraryUnload" };
 static const char cupti_call[] = "cuKernelGetName";
 
-static int is_call(const char *name, const char *call)
+static int cuda_api_is_call(const char *name, const char *call)
 {
     uint32_t bytes = cuda_call_name_bytes(name);
     return strlen(call) == bytes && memcmp(name, call, bytes) == 0;
@@ -42,7 +42,7 @@ static int is_call(const char *name, const char *call)
 static uint8_t range_of(const char *name)
 {
     for (size_t i = 0; i < COUNT_OF(ranges); i++)
-        if (is_call(name, ranges[i].name))
+        if (cuda_api_is_call(name, ranges[i].name))
             return ranges[i].range;
     return 0;
 }
@@ -50,7 +50,7 @@ static uint8_t range_of(const char *name)
 static uint8_t is_unload(const char *name)
 {
     for (size_t i = 0; i < COUNT_OF(unloads); i++)
-        if (is_call(name, unloads[i]))
+        if (cuda_api_is_call(name, unloads[i]))
             return 1;
     return 0;
 }
@@ -67,7 +67,7 @@ static void learn_call(enum cuda_domain domain, uint32_t id, const char *name)
         .range = range_of(name),
         .unloads = is_unload(name),
         .launch = (uint8_t)cuda_call_launch_kind(name),
-        .of_cupti = (uint8_t)is_call(name, cupti_call),
+        .of_cupti = (uint8_t)cuda_api_is_call(name, cupti_call),
     };
     cuda_name_add((enum wire_cuda_name)domains[domain].name, id, name);
 }
@@ -96,7 +96,7 @@ static int can_choose(void)
     return cuda.cupti.cuptiActivityEnableRuntimeApi && cuda.cupti.cuptiActivityEnableDriverApi;
 }
 
-static int is_recorded(const struct cuda_api *api)
+static int cuda_api_is_recorded(const struct cuda_api *api)
 {
     return api->chosen && !api->of_cupti;
 }
@@ -109,9 +109,9 @@ void cuda_api_records(int on)
         return;
     for (uint32_t id = 1; id < CUDA_API_MAX; id++) {
         struct cuda_api *runtime = &cuda_apis[CUDA_RUNTIME][id], *driver = &cuda_apis[CUDA_DRIVER][id];
-        if (is_recorded(runtime))
+        if (cuda_api_is_recorded(runtime))
             runtime->refused = cuda.cupti.cuptiActivityEnableRuntimeApi(id, (uint8_t)on) != CUPTI_RESULT_SUCCESS;
-        if (is_recorded(driver))
+        if (cuda_api_is_recorded(driver))
             driver->refused = cuda.cupti.cuptiActivityEnableDriverApi(id, (uint8_t)on) != CUPTI_RESULT_SUCCESS;
     }
     /* Records that are off while the first context is created stay off for good. */
@@ -130,7 +130,7 @@ int cuda_api_is_ours(const struct cuda_api *api)
 {
     if (api->chosen && !api->refused && atomic_load_explicit(&cuda.by_records, memory_order_relaxed))
         return 0;
-    return is_recorded(api) ||
+    return cuda_api_is_recorded(api) ||
            (!api->of_cupti && atomic_load_explicit(&cuda.stage, memory_order_relaxed) == CUDA_STAGE_ALL);
 }
 

@@ -25,7 +25,7 @@ static _Atomic(struct emergency *) emergencies; /* all emergency buffers; none i
 static uint32_t prepared;                       /* number of buffers that have their pages */
 
 /* The index of this buffer in the arena, or WIRE_NONE. */
-static uint32_t index_of(const uint8_t *buffer)
+static uint32_t cuda_buffers_index_of(const uint8_t *buffer)
 {
     struct area *area = &cuda.buffers;
     uint32_t mapped = atomic_load_explicit(&area->mapped, memory_order_acquire);
@@ -145,7 +145,7 @@ static void note_kernel(const struct cupti_layout *layout, const uint8_t *record
 }
 
 /* Copies the texts of the records. Returns the number of records, as far as they can be walked. */
-static uint64_t walk(const uint8_t *buffer, size_t valid_bytes)
+static uint64_t cuda_buffers_walk(const uint8_t *buffer, size_t valid_bytes)
 {
     uint64_t count = 0;
     for (size_t at = 0; at + 8 <= valid_bytes; count++) {
@@ -173,12 +173,12 @@ void cuda_buffers_tell_names(void)
     uint32_t taken = atomic_load_explicit(&wire_cuda(agent.arena)->buffers_taken, memory_order_relaxed);
     for (uint32_t i = 0; i < taken && i < cuda.settings.buffer_count; i++)
         if (atomic_load_explicit(&cuda.descriptors[i].state, memory_order_acquire) == WIRE_CUDA_LENT)
-            walk(area_unit(&cuda.buffers, i), WIRE_CUDA_BUFFER_BYTES);
+            cuda_buffers_walk(area_unit(&cuda.buffers, i), WIRE_CUDA_BUFFER_BYTES);
 }
 
 static void count_lost(const uint8_t *buffer, size_t valid_bytes)
 {
-    uint64_t lost = walk(buffer, valid_bytes);
+    uint64_t lost = cuda_buffers_walk(buffer, valid_bytes);
     if (agent_attached())
         atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_CUDA][WIRE_LOST_GPU_BUFFER], lost,
                                   memory_order_relaxed);
@@ -212,14 +212,14 @@ void cuda_buffer_done(void *context, uint32_t stream_id, uint8_t *buffer, size_t
     int saved_errno = errno;
     if (!agent_self) /* CUPTI's own thread is not a thread of the program */
         agent_self = AGENT_OWN_THREAD;
-    uint32_t index = index_of(buffer);
+    uint32_t index = cuda_buffers_index_of(buffer);
     if (index == WIRE_NONE) {
         take_back_emergency((struct emergency *)buffer, valid_bytes);
     } else {
         struct wire_cuda_buffer *descriptor = &cuda.descriptors[index];
         if (valid_bytes > WIRE_CUDA_BUFFER_BYTES)
             valid_bytes = WIRE_CUDA_BUFFER_BYTES;
-        walk(buffer, valid_bytes);
+        cuda_buffers_walk(buffer, valid_bytes);
         descriptor->bytes = (uint32_t)valid_bytes;
         descriptor->names_words = (uint32_t)(atomic_load_explicit(&wire_cuda(agent.arena)->names_bytes,
                                                                   memory_order_relaxed) /

@@ -7,11 +7,11 @@
 #include "agent/core/stack_copy.h"
 #include "cuda_agent.h"
 
-struct context {
+struct cuda_callbacks_context {
     _Atomic(void *) handle;
     _Atomic uint32_t id, device;
 };
-static struct context contexts[CUDA_CONTEXTS_MAX];
+static struct cuda_callbacks_context contexts[CUDA_CONTEXTS_MAX];
 
 /* ---- Contexts and streams -------------------------------------------------------------------------------------- */
 
@@ -40,7 +40,7 @@ uint32_t cuda_contexts(void *list[CUDA_CONTEXTS_MAX])
     return count;
 }
 
-static void add_context(void *handle, uint32_t id, uint32_t device)
+static void cuda_callbacks_add_context(void *handle, uint32_t id, uint32_t device)
 {
     for (uint32_t i = 0; i < CUDA_CONTEXTS_MAX; i++) {
         void *none = NULL;
@@ -62,7 +62,7 @@ static void remove_context(void *handle)
 }
 
 /* If the context is older than the subscription, asks CUPTI for its device and remembers it. */
-static uint32_t device_of(void *handle, uint32_t id)
+static uint32_t cuda_callbacks_device_of(void *handle, uint32_t id)
 {
     for (uint32_t i = 0; i < CUDA_CONTEXTS_MAX; i++)
         if (id && atomic_load_explicit(&contexts[i].id, memory_order_acquire) == id)
@@ -70,7 +70,7 @@ static uint32_t device_of(void *handle, uint32_t id)
     uint32_t device = 0;
     if (!handle || cuda.cupti.cuptiGetDeviceId(handle, &device) != CUPTI_RESULT_SUCCESS)
         return 0;
-    add_context(handle, id, device);
+    cuda_callbacks_add_context(handle, id, device);
     return device;
 }
 
@@ -88,7 +88,7 @@ static void context_created(void *handle)
     uint32_t id = 0, device = 0;
     cuda.cupti.cuptiGetContextId(handle, &id);
     cuda.cupti.cuptiGetDeviceId(handle, &device);
-    add_context(handle, id, device);
+    cuda_callbacks_add_context(handle, id, device);
     atomic_store_explicit(&cuda.new_context, id, memory_order_relaxed);
     if (atomic_fetch_add_explicit(&cuda.contexts_seen, 1, memory_order_relaxed) == 0) {
         cuda_exit_register();
@@ -98,7 +98,7 @@ static void context_created(void *handle)
     cuda_thread_wake();
 }
 
-static void resource(uint32_t id, const struct cupti_resource_data *data)
+static void cuda_callbacks_resource(uint32_t id, const struct cupti_resource_data *data)
 {
     uint32_t context_id = 0;
     switch (id) {
@@ -157,7 +157,7 @@ static void emit_wait(struct agent_thread *thread, const struct cuda_api *api, c
     uint32_t stream = CUPTI_NO_SYNC;
     if (places[api->wait].stream != NOT_THERE && call->context)
         cuda.cupti.cuptiGetStreamIdEx(call->context, handle, per_thread, &stream);
-    uint32_t device = device_of(call->context, call->context_id);
+    uint32_t device = cuda_callbacks_device_of(call->context, call->context_id);
     struct agent_lane *lane;
     struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_CUDA, WIRE_CUDA_WAIT, WIRE_HEAD_WORDS + 3);
     if (!record)
@@ -170,7 +170,7 @@ static void emit_wait(struct agent_thread *thread, const struct cuda_api *api, c
     emit_commit(lane, record);
 }
 
-static void emit_call(struct agent_thread *thread, const struct made_call *made, uint64_t ticks)
+static void cuda_callbacks_emit_call(struct agent_thread *thread, const struct made_call *made, uint64_t ticks)
 {
     struct agent_lane *lane;
     struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_CUDA, WIRE_CUDA_CALL, WIRE_HEAD_WORDS + 2);
@@ -196,14 +196,14 @@ static void leave_call(struct agent_thread *thread, const struct made_call *made
                                                         (made->domain == CUDA_DRIVER ? WIRE_CUDA_STACK_OF_DRIVER : 0),
                                                     cuda_of(thread)->start, cuda.settings.backtrace_bytes });
     if (cuda_api_is_ours(api))
-        emit_call(thread, made, ticks);
+        cuda_callbacks_emit_call(thread, made, ticks);
     /* A call without arguments passes no block. */
     int has_arguments = call->parameters || api->wait == CUDA_WAIT_FOR_CONTEXT;
     if (api->wait && has_arguments && call->result && result_of(call) == 0)
         emit_wait(thread, api, call);
 }
 
-static uint32_t key_of(const struct made_call *made)
+static uint32_t cuda_callbacks_key_of(const struct made_call *made)
 {
     return (uint32_t)made->domain << 16 | made->id; /* never 0: ids begin at 1 */
 }
@@ -211,19 +211,19 @@ static uint32_t key_of(const struct made_call *made)
 /* True if this call is made inside the call that the thread is in. A driver call may be; a runtime call is not, nor is
  * a call inside itself. If callbacks were switched during the outer call, or the program left it by longjmp(), its exit
  * never comes. */
-static int is_inside(const struct cuda_thread *state, const struct made_call *made)
+static int cuda_callbacks_is_inside(const struct cuda_thread *state, const struct made_call *made)
 {
-    return state->call && made->domain == CUDA_DRIVER && state->call != key_of(made) &&
+    return state->call && made->domain == CUDA_DRIVER && state->call != cuda_callbacks_key_of(made) &&
            state->epoch == atomic_load_explicit(&cuda.epoch, memory_order_relaxed) &&
            state->round == cuda_apis[state->call >> 16][state->call & 0xffff].round;
 }
 
 static void enter_call(struct agent_thread *thread, const struct made_call *made)
 {
-    if (is_inside(cuda_of(thread), made))
+    if (cuda_callbacks_is_inside(cuda_of(thread), made))
         return;
     *cuda_of(thread) = (struct cuda_thread){
-        .call = key_of(made),
+        .call = cuda_callbacks_key_of(made),
         .correlation = made->call->correlation_id,
         .round = cuda_apis[made->domain][made->id].round,
         .epoch = atomic_load_explicit(&cuda.epoch, memory_order_relaxed),
@@ -234,9 +234,9 @@ static void enter_call(struct agent_thread *thread, const struct made_call *made
 
 /* True if this is the exit of the call that the thread is in. It compares the call itself, because the exits of calls
  * inside may have been missed. */
-static int is_left(const struct cuda_thread *state, const struct made_call *made)
+static int cuda_callbacks_is_left(const struct cuda_thread *state, const struct made_call *made)
 {
-    return state->call == key_of(made) && state->correlation == made->call->correlation_id &&
+    return state->call == cuda_callbacks_key_of(made) && state->correlation == made->call->correlation_id &&
            state->epoch == atomic_load_explicit(&cuda.epoch, memory_order_relaxed);
 }
 
@@ -281,7 +281,7 @@ static void call_made(const struct made_call *made)
         return;
     if (call->site == CUPTI_ENTER) {
         enter_call(thread, made);
-    } else if (is_left(cuda_of(thread), made)) {
+    } else if (cuda_callbacks_is_left(cuda_of(thread), made)) {
         cuda_of(thread)->call = 0;
         leave_call(thread, made);
     }
@@ -297,6 +297,6 @@ void cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data)
     else if (domain == CUPTI_DOMAIN_DRIVER)
         call_made(&(struct made_call){ CUDA_DRIVER, id, data });
     else if (domain == CUPTI_DOMAIN_RESOURCE)
-        resource(id, data);
+        cuda_callbacks_resource(id, data);
     errno = saved_errno;
 }

@@ -41,7 +41,7 @@ static int may_pass(void)
     return 0;
 }
 
-static void *real(const char *name)
+static void *cuda_client_real(const char *name)
 {
     int saved_errno = errno;
     void *function = cuda_library_function(name);
@@ -56,7 +56,7 @@ static void *real(const char *name)
     {                                                                                                                \
         if (!may_pass())                                                                                             \
             return answer;                                                                                           \
-        int(*function) parameters = (int(*) parameters)real(#name);                                                  \
+        int(*function) parameters = (int(*) parameters)cuda_client_real(#name);                                      \
         return function ? function arguments : CUPTI_RESULT_ERROR_NOT_INITIALIZED;                                   \
     }
 

@@ -85,7 +85,7 @@ static int may_count(void)
     return counters_are_wanted() && agent_attached() && agent_recording(WIRE_BIT(CUDA));
 }
 
-static int read_once(void)
+static int cuda_counters_read_once(void)
 {
     struct cupti_profiler_initialize initialize = { 0 };
 
@@ -175,7 +175,7 @@ static int try_lock(void)
 
 /* Takes the lock and blocks the program's signals: their handlers may launch. To count a launch, it waits as long as
  * others take their turns, and then so long for one of them. */
-static int take_lock(int patience_ms, sigset_t *before)
+static int cuda_counters_take_lock(int patience_ms, sigset_t *before)
 {
     uint32_t turns = atomic_load(&counters.turns);
     for (int waited = 0;; waited++) {
@@ -215,9 +215,9 @@ static void end_turn(const sigset_t *before)
 }
 
 /* Once somebody has waited for a turn in vain, nobody waits for the same turn again. */
-static int take_turn(sigset_t *before)
+static int cuda_counters_take_turn(sigset_t *before)
 {
-    if (take_lock(atomic_load(&counters.in_vain) ? 0 : LAUNCH_MS, before))
+    if (cuda_counters_take_lock(atomic_load(&counters.in_vain) ? 0 : LAUNCH_MS, before))
         return 1;
     atomic_store(&counters.in_vain, 1);
     if (counters_are_wanted())
@@ -257,7 +257,7 @@ static int is_inside_launch(uintptr_t frame)
 /* ---- Which launches -------------------------------------------------------------------------------------------- */
 
 /* What the call launches. */
-struct launched {
+struct cuda_counters_launched {
     void *function, *stream;
     const uint32_t *sizes;
     uint32_t shared_bytes;
@@ -274,7 +274,7 @@ static uint8_t is_cooperative(const struct cuda_launch_config *config)
     return 0;
 }
 
-static int read_launch(enum cuda_launch_kind kind, const void *parameters, struct launched *launched)
+static int read_launch(enum cuda_launch_kind kind, const void *parameters, struct cuda_counters_launched *launched)
 {
     const struct cuda_launch_parameters *plain = parameters;
     const struct cuda_launch_ex_parameters *extended = parameters;
@@ -282,17 +282,17 @@ static int read_launch(enum cuda_launch_kind kind, const void *parameters, struc
     if (!parameters || (kind == CUDA_LAUNCH_EX && !extended->config))
         return -1;
     if (kind == CUDA_LAUNCH_EX)
-        *launched = (struct launched){ .function = extended->function,
-                                       .stream = extended->config->stream,
-                                       .sizes = extended->config->sizes,
-                                       .shared_bytes = extended->config->shared_bytes,
-                                       .is_cooperative = is_cooperative(extended->config) };
+        *launched = (struct cuda_counters_launched){ .function = extended->function,
+                                                     .stream = extended->config->stream,
+                                                     .sizes = extended->config->sizes,
+                                                     .shared_bytes = extended->config->shared_bytes,
+                                                     .is_cooperative = is_cooperative(extended->config) };
     else
-        *launched = (struct launched){ .function = plain->function,
-                                       .stream = plain->stream,
-                                       .sizes = plain->sizes,
-                                       .shared_bytes = plain->shared_bytes,
-                                       .is_cooperative = kind == CUDA_LAUNCH_COOPERATIVE };
+        *launched = (struct cuda_counters_launched){ .function = plain->function,
+                                                     .stream = plain->stream,
+                                                     .sizes = plain->sizes,
+                                                     .shared_bytes = plain->shared_bytes,
+                                                     .is_cooperative = kind == CUDA_LAUNCH_COOPERATIVE };
     return 0;
 }
 
@@ -315,8 +315,8 @@ static uint8_t has_other_chip(uint32_t device)
 }
 
 /* Why this launch is not counted; WIRE_UNCOUNTED_CAUSES: it is. */
-static enum wire_uncounted cause_of(enum cuda_launch_kind kind, const struct cupti_call *call,
-                                    struct launched *launched)
+static enum wire_uncounted cuda_counters_cause_of(enum cuda_launch_kind kind, const struct cupti_call *call,
+                                                  struct cuda_counters_launched *launched)
 {
     static const enum wire_uncounted causes[] = { [LAUNCH_UNWANTED] = WIRE_UNCOUNTED_FILTER,
                                                   [LAUNCH_WANTED] = WIRE_UNCOUNTED_CAUSES,
@@ -345,15 +345,16 @@ static enum wire_uncounted cause_of(enum cuda_launch_kind kind, const struct cup
     return causes[launch_filter_ask(launch)];
 }
 
-static enum wire_uncounted choose(enum cuda_launch_kind kind, const struct cupti_call *call, struct launched *launched)
+static enum wire_uncounted cuda_counters_choose(enum cuda_launch_kind kind, const struct cupti_call *call,
+                                                struct cuda_counters_launched *launched)
 {
     enum wire_uncounted cause = WIRE_UNCOUNTED_FILTER;
     sigset_t before;
 
     cuda_block_signals(&before);
     if (cuda_lock_within(&counters.choosing, LAUNCH_MS)) {
-        if (read_once() == 0) {
-            cause = is_late() ? WIRE_UNCOUNTED_LATE : cause_of(kind, call, launched);
+        if (cuda_counters_read_once() == 0) {
+            cause = is_late() ? WIRE_UNCOUNTED_LATE : cuda_counters_cause_of(kind, call, launched);
             if (cause == WIRE_UNCOUNTED_CAUSES)
                 atomic_fetch_add(&counters.chosen, 1);
             else
@@ -378,7 +379,7 @@ static int is_filter_over(void)
 /* ---- A launch that is counted ---------------------------------------------------------------------------------- */
 
 /* What a launch names is a function, or, from a runtime since 12.0 on, a kernel: each call takes only one of them. */
-static uint32_t attribute_of(const struct launched *launched, enum cuda_function_attribute attribute)
+static uint32_t attribute_of(const struct cuda_counters_launched *launched, enum cuda_function_attribute attribute)
 {
     int value = 0;
     int is_known = cuda.driver.cuFuncGetAttribute &&
@@ -389,7 +390,7 @@ static uint32_t attribute_of(const struct launched *launched, enum cuda_function
     return is_known && value > 0 ? (uint32_t)value : 0;
 }
 
-static void note_launch(const struct launched *launched, const struct cupti_call *call)
+static void note_launch(const struct cuda_counters_launched *launched, const struct cupti_call *call)
 {
     counters.launch = (struct wire_counted){ .correlation = call->correlation_id,
                                              .device = launched->filtered.device,
@@ -449,7 +450,7 @@ static void tell_launch(void)
 }
 
 /* 1: the launch that follows will be counted. */
-static int prepare(const struct launched *launched, const struct cupti_call *call)
+static int cuda_counters_prepare(const struct cuda_counters_launched *launched, const struct cupti_call *call)
 {
     int has_room = has_room_for_copy();
     if (!has_room)
@@ -495,7 +496,7 @@ static void step_aside(enum cuda_launch_kind kind, const void *context, enum wir
         counters_give_up();
     if (atomic_load(&counters.captures) ||
         !(is_all ? may_be_enabled() : context && atomic_load(&counters.counted_context) == context) ||
-        !take_turn(&before))
+        !cuda_counters_take_turn(&before))
         return;
     if (is_all)
         counters_disable_all();
@@ -510,7 +511,7 @@ static void begin_capture(void)
     sigset_t before;
 
     atomic_fetch_add(&counters.captures, 1); /* from here on, nothing is started */
-    if (!may_be_enabled() || !take_turn(&before))
+    if (!may_be_enabled() || !cuda_counters_take_turn(&before))
         return;
     counters_disable_all();
     end_turn(&before);
@@ -523,7 +524,7 @@ static int has_ended_capture(const struct cupti_call *call)
     return result == 0 || result == CUDA_ERROR_CAPTURE_INVALIDATED || result == CUDA_ERROR_CAPTURE_UNJOINED;
 }
 
-static void end_capture(void)
+static void cuda_counters_end_capture(void)
 {
     uint32_t captures = atomic_load(&counters.captures);
     while (captures && !atomic_compare_exchange_weak(&counters.captures, &captures, captures - 1))
@@ -532,17 +533,17 @@ static void end_capture(void)
 
 /* ---- Callbacks ------------------------------------------------------------------------------------------------- */
 
-static void count(struct agent_thread *thread, const struct launched *launched, const struct cupti_call *call,
-                  uintptr_t frame)
+static void cuda_counters_count(struct agent_thread *thread, const struct cuda_counters_launched *launched,
+                                const struct cupti_call *call, uintptr_t frame)
 {
     sigset_t before;
 
-    if (!take_turn(&before)) {
+    if (!cuda_counters_take_turn(&before)) {
         atomic_fetch_sub(&counters.chosen, 1);
         return;
     }
     atomic_store(&counters.is_launching, 1); /* first: whoever forbids it afterwards sees this */
-    if (may_count() && !atomic_load(&counters.captures) && prepare(launched, call)) {
+    if (may_count() && !atomic_load(&counters.captures) && cuda_counters_prepare(launched, call)) {
         counters.frame = frame;
         cuda_of(thread)->counted = call->correlation_id;
         cuda_restore_signals(&before);
@@ -555,7 +556,7 @@ static void count(struct agent_thread *thread, const struct launched *launched, 
 void counters_enter(enum cuda_launch_kind kind, const struct cupti_call *call)
 {
     struct agent_thread *thread = agent_self == AGENT_HIDDEN_THREAD ? NULL : agent_enter(WIRE_BIT(CUDA));
-    struct launched launched;
+    struct cuda_counters_launched launched;
 
     if (kind == CUDA_LAUNCH_CAPTURE_END || agent_self == AGENT_HIDDEN_THREAD || !counters_are_in_use() ||
         (thread ? cuda_of(thread)->counted && is_inside_launch(FRAME()) : is_owner()))
@@ -565,9 +566,9 @@ void counters_enter(enum cuda_launch_kind kind, const struct cupti_call *call)
         return;
     }
     int is_counting = thread && counters_are_wanted();
-    enum wire_uncounted cause = is_counting ? choose(kind, call, &launched) : WIRE_UNCOUNTED_FILTER;
+    enum wire_uncounted cause = is_counting ? cuda_counters_choose(kind, call, &launched) : WIRE_UNCOUNTED_FILTER;
     if (cause == WIRE_UNCOUNTED_CAUSES)
-        count(thread, &launched, call, FRAME());
+        cuda_counters_count(thread, &launched, call, FRAME());
     else
         step_aside(kind, call->context, cause);
 }
@@ -578,7 +579,7 @@ void counters_leave(enum cuda_launch_kind kind, const struct cupti_call *call)
 
     if ((kind == CUDA_LAUNCH_CAPTURE_BEGIN && !is_success) ||
         (kind == CUDA_LAUNCH_CAPTURE_END && has_ended_capture(call)))
-        end_capture();
+        cuda_counters_end_capture();
     struct agent_thread *thread = agent_self;
     if (!agent_is_thread(thread) || !cuda_of(thread)->counted || cuda_of(thread)->counted != call->correlation_id)
         return;
@@ -592,7 +593,7 @@ enum counters_hold counters_hold(int patience_ms)
 
     if (!(cuda.settings.flags & WIRE_CUDA_COUNTERS))
         return COUNTERS_IDLE;
-    if (!take_lock(patience_ms, &before))
+    if (!cuda_counters_take_lock(patience_ms, &before))
         return COUNTERS_BUSY;
     cuda_restore_signals(&before); /* the agent's own thread runs no handlers */
     return COUNTERS_HELD;
@@ -611,7 +612,7 @@ void counters_context_ends(void *handle)
 
     if (!(cuda.settings.flags & WIRE_CUDA_COUNTERS) || is_inside_launch(FRAME()) || !counters_has_context(handle))
         return;
-    if (!take_lock(END_MS, &before)) {
+    if (!cuda_counters_take_lock(END_MS, &before)) {
         atomic_store(&counters.is_lost, 1);
         counters_give_up();
         return;
@@ -621,7 +622,7 @@ void counters_context_ends(void *handle)
 }
 
 /* Other threads may launch meanwhile. */
-static void tell_uncounted(void)
+static void cuda_counters_tell_uncounted(void)
 {
     uint64_t uncounted[WIRE_UNCOUNTED_CAUSES], all = 0;
 
@@ -641,9 +642,10 @@ void counters_finish(void)
 {
     sigset_t before;
 
-    if (!(cuda.settings.flags & WIRE_CUDA_COUNTERS) || is_inside_launch(FRAME()) || !take_lock(END_MS, &before))
+    if (!(cuda.settings.flags & WIRE_CUDA_COUNTERS) || is_inside_launch(FRAME()) ||
+        !cuda_counters_take_lock(END_MS, &before))
         return;
     counters_disable_all();
-    tell_uncounted();
+    cuda_counters_tell_uncounted();
     end_turn(&before);
 }

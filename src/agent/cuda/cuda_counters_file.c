@@ -10,7 +10,7 @@
 
 #define CONFIG (&counters.config)
 
-static int find_folder(void)
+static int counters_file_find_folder(void)
 {
     const char *path = strchr(agent.session, '/');
     const char *end = path ? strrchr(path, '/') : NULL;
@@ -32,7 +32,7 @@ static char *map_file(const char *path, size_t *bytes)
     return memory && !sys_failed(memory) ? memory : NULL;
 }
 
-static void take_line(const char *key, const char *value)
+static void counters_file_take_line(const char *key, const char *value)
 {
     if (strcmp(key, "chip") == 0)
         CONFIG->chip = value;
@@ -55,7 +55,7 @@ static void take_line(const char *key, const char *value)
 }
 
 /* How many lines there are up to an empty one: no more metrics than that. */
-static size_t count_lines(const char *at, const char *end)
+static size_t counters_file_count_lines(const char *at, const char *end)
 {
     size_t count = 0;
 
@@ -70,7 +70,7 @@ int counters_read_config(void)
     char path[COUNTERS_PATH_BYTES + 16] = "";
     size_t bytes = 0;
 
-    if (find_folder() != 0)
+    if (counters_file_find_folder() != 0)
         return -1;
     small_text_add(path, sizeof path, CONFIG->folder);
     small_text_add(path, sizeof path, "/" WIRE_COUNTERS_FILE);
@@ -78,7 +78,7 @@ int counters_read_config(void)
     if (!at)
         return -1;
     const char *end = at + bytes;
-    CONFIG->metrics = window_map(-1, 0, (count_lines(at, end) + 1) * sizeof *CONFIG->metrics);
+    CONFIG->metrics = window_map(-1, 0, (counters_file_count_lines(at, end) + 1) * sizeof *CONFIG->metrics);
     if (!CONFIG->metrics)
         return -1;
     for (char *stop; at < end && *at != '\n'; at = stop + 1) {
@@ -87,7 +87,7 @@ int counters_read_config(void)
         if (!stop || !sign || sign > stop)
             return -1;
         *sign = *stop = 0;
-        take_line(at, sign + 1);
+        counters_file_take_line(at, sign + 1);
     }
     if (launch_filter_most() && launch_filter_most() < CONFIG->ranges)
         CONFIG->ranges = (uint32_t)launch_filter_most();

@@ -3,7 +3,7 @@
 #include "cuda_counters.h"
 
 /* Waits for all work of the context, which has no captures. The program did not make this call. */
-static void wait_for(void *context)
+static void cupti_counters_wait_for(void *context)
 {
     struct agent_thread *self = agent_self;
     void *popped;
@@ -19,11 +19,11 @@ static void wait_for(void *context)
     agent_self = self;
 }
 
-static int start(void)
+static int cupti_counters_start(void)
 {
     struct cupti_range_start begin = { .profiler = counters.now->profiler };
     if (!counters.is_on)
-        wait_for(counters.now->handle);
+        cupti_counters_wait_for(counters.now->handle);
     int result = counters.is_on ? CUPTI_RESULT_SUCCESS : COUNTERS_CALL(range_start, begin);
     counters.is_on |= result == CUPTI_RESULT_SUCCESS;
     return result;
@@ -33,7 +33,7 @@ int counters_stop(void)
 {
     struct cupti_range_stop end = { .profiler = counters.now ? counters.now->profiler : NULL };
     if (counters.is_on)
-        wait_for(counters.now->handle);
+        cupti_counters_wait_for(counters.now->handle);
     int result = counters.is_on ? COUNTERS_CALL(range_stop, end) : CUPTI_RESULT_SUCCESS;
     counters.is_on = 0;
     atomic_store(&counters.counted_context, NULL);
@@ -117,7 +117,7 @@ int counters_start(void *handle)
     }
     int result = counters.now ? CUPTI_RESULT_SUCCESS : counters_begin_image(context);
     if (result == CUPTI_RESULT_SUCCESS)
-        result = start();
+        result = cupti_counters_start();
     if (result != CUPTI_RESULT_SUCCESS && result != COUNTERS_REFUSED)
         counters_refuse("", result);
     return result == CUPTI_RESULT_SUCCESS ? 0 : -1;

@@ -38,7 +38,7 @@ void cuda_exit(void)
     cuda_exit_flushed();
 }
 
-static void at_exit(int status, void *unused)
+static void cuda_exit_at_exit(int status, void *unused)
 {
     int saved_errno = errno;
     cuda_exit();
@@ -48,5 +48,5 @@ static void at_exit(int status, void *unused)
 void cuda_exit_register(void)
 {
     if (on_exit)
-        on_exit(at_exit, NULL);
+        on_exit(cuda_exit_at_exit, NULL);
 }

@@ -11,7 +11,7 @@ void cuda_modules_enable(void)
     cuda.cupti.cuptiEnableCallback(1, cuda.subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_MODULE_LOADED);
 }
 
-static void emit(unsigned sm, const uint64_t *words, uint16_t count)
+static void cuda_modules_emit(unsigned sm, const uint64_t *words, uint16_t count)
 {
     if (count)
         cuda_emit(
@@ -32,10 +32,10 @@ void cuda_module_loaded(const struct cupti_module_data *module)
             continue;
         words[count++] = wire_cuda_code(kernel.name, kernel.types);
         if (count == BATCH) {
-            emit(code.sm, words, count);
+            cuda_modules_emit(code.sm, words, count);
             count = 0;
         }
     }
-    emit(code.sm, words, count);
+    cuda_modules_emit(code.sm, words, count);
     cuda_cubin_loaded(module, &code);
 }

@@ -29,7 +29,7 @@
 #define GPUS_MAX 32u
 #define FUNCTIONS 4096u         /* slots that remember which functions the collector knows */
 
-struct buffer {
+struct pc_sampling_buffer {
     struct cupti_pc_data data;
     struct cupti_pc pcs[PCS];
     struct cupti_stall_samples stalls[PCS][REASONS_MAX];
@@ -42,7 +42,7 @@ struct sampled {
     _Atomic uint32_t end;    /* of that context: enum context_end */
     uint32_t id, device;
     int is_running;
-    struct buffer *configured, *read;
+    struct pc_sampling_buffer *configured, *read;
 };
 
 static struct {
@@ -77,24 +77,24 @@ static void *live(const struct sampled *sampled)
     return atomic_load(&sampled->end) == CONTEXT_STAYS ? sampled->context : NULL;
 }
 
-static void forget(struct sampled *sampled)
+static void pc_sampling_forget(struct sampled *sampled)
 {
     sampled->context = NULL;
     sampled->is_running = 0;
     atomic_store(&sampled->end, CONTEXT_STAYS);
 }
 
-static int enter(void)
+static int pc_sampling_enter(void)
 {
     if (!cuda_lock_within(&pc.busy, PATIENCE_MS))
         return 0;
     for (uint32_t i = 0; i < GPUS_MAX; i++)
         if (atomic_load(&pc.gpus[i].end) == CONTEXT_DESTROYED)
-            forget(&pc.gpus[i]);
+            pc_sampling_forget(&pc.gpus[i]);
     return 1;
 }
 
-static void leave(void)
+static void pc_sampling_leave(void)
 {
     atomic_store_explicit(&pc.busy, 0, memory_order_release);
 }
@@ -110,7 +110,7 @@ static struct sampled *sampled_of(const void *context)
 /* ---- Refusals -------------------------------------------------------------------------------------------------- */
 
 /* Once in a process, for all GPUs: what one refuses, the others would too. */
-static void refuse(const struct sampled *sampled, int result, const char *why)
+static void pc_sampling_refuse(const struct sampled *sampled, int result, const char *why)
 {
     char text[512] = "Warps are not sampled (--pc-sampling). ";
     if (atomic_exchange(&pc.refused, 1))
@@ -142,9 +142,9 @@ static int find_functions(void)
     return pc.is_ready;
 }
 
-static struct buffer *buffer_new(void)
+static struct pc_sampling_buffer *pc_sampling_buffer_new(void)
 {
-    struct buffer *buffer = window_map(-1, 0, sizeof *buffer);
+    struct pc_sampling_buffer *buffer = window_map(-1, 0, sizeof *buffer);
     if (!buffer)
         return NULL;
     buffer->data = (struct cupti_pc_data){ .bytes = sizeof buffer->data, .room = PCS, .pcs = buffer->pcs };
@@ -182,7 +182,7 @@ static int read_reasons(void *context)
     return CUPTI_RESULT_SUCCESS;
 }
 
-static int configure(const struct sampled *sampled)
+static int pc_sampling_configure(const struct sampled *sampled)
 {
     int result = read_reasons(sampled->context);
     if (result != CUPTI_RESULT_SUCCESS)
@@ -207,7 +207,7 @@ static void tell_sampled(const struct sampled *sampled)
         .type = WIRE_CUDA_PC_SAMPLING, .b = cuda.settings.pc_mode, .words = words, .word_count = 2, .text = "" });
 }
 
-static void run(struct sampled *sampled, int on)
+static void pc_sampling_run(struct sampled *sampled, int on)
 {
     void *context = live(sampled);
     if (!context || sampled->is_running == on)
@@ -217,32 +217,32 @@ static void run(struct sampled *sampled, int on)
     if (result == CUPTI_RESULT_SUCCESS)
         sampled->is_running = on;
     else
-        refuse(sampled, result, NULL);
+        pc_sampling_refuse(sampled, result, NULL);
 }
 
 static void enable(struct sampled *sampled, void *context)
 {
     if (!find_functions()) {
-        refuse(sampled, 0, "CUPTI 12.6 or later is needed.");
+        pc_sampling_refuse(sampled, 0, "CUPTI 12.6 or later is needed.");
         return;
     }
-    sampled->configured = sampled->configured ? sampled->configured : buffer_new();
-    sampled->read = sampled->read ? sampled->read : buffer_new();
+    sampled->configured = sampled->configured ? sampled->configured : pc_sampling_buffer_new();
+    sampled->read = sampled->read ? sampled->read : pc_sampling_buffer_new();
     if (!sampled->configured || !sampled->read) {
-        refuse(sampled, 0, "There is no memory for its buffers.");
+        pc_sampling_refuse(sampled, 0, "There is no memory for its buffers.");
         return;
     }
     int result = CALL(PCSamplingEnable, OF(cupti_pc_context, context));
     if (result != CUPTI_RESULT_SUCCESS) {
-        refuse(sampled, result, NULL);
+        pc_sampling_refuse(sampled, result, NULL);
         return;
     }
     sampled->context = context;
-    result = configure(sampled);
+    result = pc_sampling_configure(sampled);
     if (result != CUPTI_RESULT_SUCCESS) {
         CALL(PCSamplingDisable, OF(cupti_pc_context, context));
         sampled->context = NULL;
-        refuse(sampled, result, NULL);
+        pc_sampling_refuse(sampled, result, NULL);
         return;
     }
     tell_sampled(sampled);
@@ -250,7 +250,7 @@ static void enable(struct sampled *sampled, void *context)
 
 void cuda_pc_context_created(void *context, uint32_t id, uint32_t device)
 {
-    if (!cuda_pc_wanted() || device >= GPUS_MAX || !enter())
+    if (!cuda_pc_wanted() || device >= GPUS_MAX || !pc_sampling_enter())
         return;
     sigset_t before;
     struct sampled *sampled = &pc.gpus[device];
@@ -260,10 +260,10 @@ void cuda_pc_context_created(void *context, uint32_t id, uint32_t device)
         sampled->device = device;
         enable(sampled, context);
         if (agent_recording(WIRE_BIT(CUDA)))
-            run(sampled, 1);
+            pc_sampling_run(sampled, 1);
         cuda_restore_signals(&before);
     }
-    leave();
+    pc_sampling_leave();
 }
 
 /* ---- Samples --------------------------------------------------------------------------------------------------- */
@@ -297,7 +297,7 @@ static void tell_pc(const struct sampled *sampled, const struct cupti_pc *at)
 }
 
 /* Sends what a buffer holds, and prepares it for the next call. */
-static void tell_buffer(const struct sampled *sampled, struct buffer *buffer, int is_full)
+static void tell_buffer(const struct sampled *sampled, struct pc_sampling_buffer *buffer, int is_full)
 {
     struct cupti_pc_data *data = &buffer->data;
     uint64_t totals[] = { sampled->id, data->total_samples, data->dropped_samples, data->foreign_samples,
@@ -329,41 +329,42 @@ static void fetch(struct sampled *sampled)
 
 void cuda_pc_record(int on)
 {
-    if (!cuda_pc_wanted() || !enter())
+    if (!cuda_pc_wanted() || !pc_sampling_enter())
         return;
     for (uint32_t i = 0; i < GPUS_MAX; i++) {
-        run(&pc.gpus[i], on);
+        pc_sampling_run(&pc.gpus[i], on);
         if (!on)
             fetch(&pc.gpus[i]); /* the capture may end here, before the agent's thread comes to it */
     }
-    leave();
+    pc_sampling_leave();
 }
 
 void cuda_pc_fetch(void)
 {
-    if (!pc.is_ready || !enter())
+    if (!pc.is_ready || !pc_sampling_enter())
         return;
     for (uint32_t i = 0; i < GPUS_MAX; i++) {
         if (cuda_pc_wanted())
-            run(&pc.gpus[i], agent_recording(WIRE_BIT(CUDA))); /* where cuda_pc_record() did not come to it */
+            pc_sampling_run(&pc.gpus[i],
+                            agent_recording(WIRE_BIT(CUDA))); /* where cuda_pc_record() did not come to it */
         fetch(&pc.gpus[i]);
     }
-    leave();
+    pc_sampling_leave();
 }
 
 /* Stopping makes CUPTI hand over what the GPU's buffer still has. */
 void cuda_pc_finish(void)
 {
-    if (!pc.is_ready || !enter())
+    if (!pc.is_ready || !pc_sampling_enter())
         return;
     for (uint32_t i = 0; i < GPUS_MAX; i++) {
         int was_running = pc.gpus[i].is_running;
-        run(&pc.gpus[i], 0);
+        pc_sampling_run(&pc.gpus[i], 0);
         fetch(&pc.gpus[i]);
         if (was_running)
-            run(&pc.gpus[i], 1);
+            pc_sampling_run(&pc.gpus[i], 1);
     }
-    leave();
+    pc_sampling_leave();
 }
 
 void cuda_pc_context_destroyed(void *context)
@@ -377,12 +378,12 @@ void cuda_pc_context_destroyed(void *context)
         return;
     }
     atomic_store(&sampled->end, CONTEXT_STAYS); /* until the end of this function */
-    run(sampled, 0);
+    pc_sampling_run(sampled, 0);
     fetch(sampled);
     if (CALL(PCSamplingDisable, OF(cupti_pc_context, context)) == CUPTI_RESULT_SUCCESS)
         tell_buffer(sampled, sampled->configured, 0);
-    forget(sampled);
-    leave();
+    pc_sampling_forget(sampled);
+    pc_sampling_leave();
 }
 
 /* ---- Modules --------------------------------------------------------------------------------------------------- */

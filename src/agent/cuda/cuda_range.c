@@ -13,7 +13,7 @@
 static _Atomic uint32_t is_open;
 
 /* The result of the real function; 0 (success) in a program that has no such library. */
-static int pass_on(const char *symbol)
+static int cuda_range_pass_on(const char *symbol)
 {
     int saved_errno = errno;
     int (*real)(void) = (int (*)(void))loader.dlsym(RTLD_NEXT, symbol);
@@ -37,15 +37,15 @@ void cuda_range_end(void)
         agent_capture_end(WIRE_CAPTURE_PROFILER);
 }
 
-static int begin(const char *symbol)
+static int cuda_range_push(const char *symbol)
 {
     cuda_range_begin();
-    return pass_on(symbol);
+    return cuda_range_pass_on(symbol);
 }
 
-static int end(const char *symbol)
+static int cuda_range_pop(const char *symbol)
 {
-    int result = pass_on(symbol);
+    int result = cuda_range_pass_on(symbol);
     cuda_range_end();
     return result;
 }
@@ -57,7 +57,7 @@ static int end(const char *symbol)
         return does(#symbol);                                                                                        \
     }
 
-CALL(cudaProfilerStart, begin)
-CALL(cudaProfilerStop, end)
-CALL(cuProfilerStart, begin)
-CALL(cuProfilerStop, end)
+CALL(cudaProfilerStart, cuda_range_push)
+CALL(cudaProfilerStop, cuda_range_pop)
+CALL(cuProfilerStart, cuda_range_push)
+CALL(cuProfilerStop, cuda_range_pop)

@@ -22,7 +22,7 @@ static _Atomic uint32_t current_round = 1;
 static _Atomic uint32_t busy;
 
 /* Extends the mapping to so many bytes. The caller holds the lock, so nobody else has a pointer into it. */
-static int reach(uint64_t bytes)
+static int cuda_texts_reach(uint64_t bytes)
 {
     size_t wanted = cuda.names_bytes;
     while (wanted < bytes)
@@ -44,13 +44,13 @@ int cuda_names_prepare(void)
     return table ? 0 : -1;
 }
 
-static void enter(void)
+static void cuda_texts_enter(void)
 {
     while (atomic_exchange_explicit(&busy, 1, memory_order_acquire))
         sys_sched_yield();
 }
 
-static void leave(void)
+static void cuda_texts_leave(void)
 {
     atomic_store_explicit(&busy, 0, memory_order_release);
 }
@@ -62,7 +62,7 @@ static uint32_t publish(enum wire_cuda_name what, uint64_t key, const char *text
     uint32_t words = (uint32_t)(sizeof(struct wire_cuda_text) / 8) + emit_text_words(length);
     uint64_t at = atomic_load_explicit(&wire_cuda(agent.arena)->names_bytes, memory_order_relaxed);
     if (at > WIRE_CUDA_NAMES_BYTES || (uint64_t)words * 8 > WIRE_CUDA_NAMES_BYTES - at ||
-        reach(at + (uint64_t)words * 8) != 0)
+        cuda_texts_reach(at + (uint64_t)words * 8) != 0)
         return UINT32_MAX;
     atomic_store_explicit(&wire_cuda(agent.arena)->names_bytes, at + (uint64_t)words * 8, memory_order_relaxed);
     struct wire_cuda_text *entry = (struct wire_cuda_text *)(cuda.names + at);
@@ -76,9 +76,9 @@ static uint32_t publish(enum wire_cuda_name what, uint64_t key, const char *text
 
 void cuda_name_add(enum wire_cuda_name what, uint64_t key, const char *text)
 {
-    enter();
+    cuda_texts_enter();
     publish(what, key, text);
-    leave();
+    cuda_texts_leave();
 }
 
 static int still_says(const struct known *known, const char *text)
@@ -87,7 +87,7 @@ static int still_says(const struct known *known, const char *text)
     return strncmp(entry->text, text, WIRE_TEXT_MAX) == 0;
 }
 
-static void check(struct known *known, const char *text, uint32_t now)
+static void cuda_texts_check(struct known *known, const char *text, uint32_t now)
 {
     if (!known->pointer || !still_says(known, text)) {
         uint32_t offset = publish(WIRE_CUDA_NAME_POINTER, (uintptr_t)text, text);
@@ -109,13 +109,13 @@ void cuda_name_text(const char *text)
             return;
         if (known->pointer && known->pointer != text)
             continue;
-        enter();
+        cuda_texts_enter();
         if (!known->pointer || known->pointer == text) {
-            check(known, text, now);
-            leave();
+            cuda_texts_check(known, text, now);
+            cuda_texts_leave();
             return;
         }
-        leave();
+        cuda_texts_leave();
     }
 }
 

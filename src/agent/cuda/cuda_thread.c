@@ -114,7 +114,7 @@ static int tell_devices(void)
 
 /* ---- Regular work ---------------------------------------------------------------------------------------------- */
 
-struct rounds {
+struct cuda_thread_rounds {
     uint64_t flushed_ms, counted_ms, context_ms, samples_ms;
     uint32_t contexts;
     int devices_told;
@@ -129,7 +129,7 @@ static void count_dropped(void)
 }
 
 /* While CUPTI counts a kernel it is not asked for records. */
-static int flush(uint32_t flags, int patience_ms)
+static int cuda_thread_flush(uint32_t flags, int patience_ms)
 {
     enum counters_hold hold = counters_hold(patience_ms);
     if (hold == COUNTERS_BUSY)
@@ -141,13 +141,13 @@ static int flush(uint32_t flags, int patience_ms)
     return 0;
 }
 
-static void flush_if_due(struct rounds *rounds, uint64_t now)
+static void flush_if_due(struct cuda_thread_rounds *rounds, uint64_t now)
 {
     uint32_t interval = cuda.settings.flush_interval_ms ? cuda.settings.flush_interval_ms : FLUSH_MS;
     if (atomic_load_explicit(&cuda.new_context, memory_order_relaxed) && interval > TICK_MS)
         interval = TICK_MS; /* to notice its first kernel soon */
     if (now - rounds->flushed_ms >= interval && cuda_buffers_older_than((uint64_t)interval * 1000000)) {
-        if (flush(0, 0) == 0)
+        if (cuda_thread_flush(0, 0) == 0)
             rounds->flushed_ms = now;
     }
     if (now - rounds->counted_ms >= FLUSH_MS) {
@@ -161,7 +161,7 @@ static void flush_if_due(struct rounds *rounds, uint64_t now)
 }
 
 /* Records all calls while a context is new, then the chosen ones. */
-static void choose_stage(struct rounds *rounds, uint64_t now)
+static void choose_stage(struct cuda_thread_rounds *rounds, uint64_t now)
 {
     uint32_t contexts = atomic_load(&cuda.contexts_seen);
     if (contexts != rounds->contexts) {
@@ -185,12 +185,12 @@ static void choose_stage(struct rounds *rounds, uint64_t now)
 
 /* Waits for the kernels that still run. The caller of cuda_thread_finish() waits only until its deadline; if that
  * passes first, the collector reads the buffers as CUPTI left them. */
-static void finish_now(struct rounds *rounds)
+static void finish_now(struct cuda_thread_rounds *rounds)
 {
     void *contexts[CUDA_CONTEXTS_MAX], *popped;
     if (!rounds->devices_told) /* a short program may have started and ended since the last look */
         rounds->devices_told = tell_devices();
-    flush(0, FINISH_HOLD_MS);
+    cuda_thread_flush(0, FINISH_HOLD_MS);
     cuda_pc_fetch();           /* a kernel may never end */
     uint32_t count = cuda_contexts(contexts);
     if (cuda.driver.cuCtxPushCurrent_v2 && cuda.driver.cuCtxPopCurrent_v2 && cuda.driver.cuCtxSynchronize)
@@ -200,12 +200,12 @@ static void finish_now(struct rounds *rounds)
                 cuda.driver.cuCtxPopCurrent_v2(&popped);
             }
     cuda_pc_finish();
-    flush(CUPTI_FLUSH_FORCED, FINISH_HOLD_MS);
+    cuda_thread_flush(CUPTI_FLUSH_FORCED, FINISH_HOLD_MS);
     atomic_store_explicit(&finish, FINISH_DONE, memory_order_release);
     sys_futex_wake(&finish, INT32_MAX);
 }
 
-static void go_round(struct rounds *rounds)
+static void go_round(struct cuda_thread_rounds *rounds)
 {
     uint64_t now = now_ms();
     cuda_follow(1);
@@ -251,7 +251,7 @@ static int is_program_gone(void)
 }
 
 /* libc ends a process with its last thread, but it takes this thread and CUPTI's for the program's. */
-static void end_process(struct rounds *rounds)
+static void cuda_thread_end_process(struct cuda_thread_rounds *rounds)
 {
     if (cuda_in_use()) {
         finish_now(rounds);
@@ -260,9 +260,9 @@ static void end_process(struct rounds *rounds)
     exit(0);
 }
 
-static void *run(void *unused)
+static void *cuda_thread_run(void *unused)
 {
-    struct rounds rounds = { 0 };
+    struct cuda_thread_rounds rounds = { 0 };
     atomic_fetch_add(&agent.own_threads, 1);
     sys_prctl(PR_SET_NAME, (long)"tacho", 0, 0, 0);
     /* Before the thread has a slot, so that the collector knows whose it is. */
@@ -276,7 +276,7 @@ static void *run(void *unused)
         if (atomic_load(&finish) == FINISH_ASKED)
             finish_now(&rounds);
         if (is_program_gone())
-            end_process(&rounds);
+            cuda_thread_end_process(&rounds);
         sys_futex_wait(&cuda.wake, seen, TICK_MS * 1000000ull);
     }
     atomic_fetch_sub(&agent.own_threads, 1);
@@ -288,7 +288,7 @@ static void *run(void *unused)
 int cuda_thread_start(void)
 {
     pthread_t thread;
-    return LIBC_REAL(pthread_create)(&thread, NULL, run, NULL) == 0 ? 0 : -1;
+    return LIBC_REAL(pthread_create)(&thread, NULL, cuda_thread_run, NULL) == 0 ? 0 : -1;
 }
 
 /* libc's own signals must stay unblocked, which is why its sigfillset() makes the mask: setuid() and similar functions

@@ -20,7 +20,7 @@
 #define MAJOR_OLDEST CUPTI_OLDEST_MAJOR
 #define MAJOR_NEWEST 15
 
-struct search {
+struct cupti_library_search {
     int majors[MAJOR_NEWEST - MAJOR_OLDEST + 2]; /* in the order to try, ended by 0 */
     char loaded[MAJOR_NEWEST + 1][PATH_BYTES];   /* loaded libcupti.so.N, by N; 0: without a number */
     char runtime[PATH_BYTES];                    /* the loaded libcudart */
@@ -29,16 +29,16 @@ struct search {
 
 /* ---- Helpers --------------------------------------------------------------------------------------------------- */
 
-static void add_text(char *to, const char *text)
+static void cupti_library_add_text(char *to, const char *text)
 {
     if (small_text_add(to, PATH_BYTES, text) != 0)
         to[0] = 0; /* too long for a path: nothing will be found there */
 }
 
-static void add_number(char *to, int number)
+static void cupti_library_add_number(char *to, int number)
 {
     struct small_digits digits;
-    add_text(to, small_digits(&digits, (uint64_t)number));
+    cupti_library_add_text(to, small_digits(&digits, (uint64_t)number));
 }
 
 /* The number after ".so." in a path, or 0. */
@@ -55,7 +55,7 @@ static int starts_with(const char *text, const char *start)
 
 /* ---- Libraries that the process has loaded --------------------------------------------------------------------- */
 
-static void keep(char *to, const char *path, size_t length)
+static void cupti_library_keep(char *to, const char *path, size_t length)
 {
     if (!to[0] && length < PATH_BYTES) {
         memcpy(to, path, length);
@@ -63,17 +63,17 @@ static void keep(char *to, const char *path, size_t length)
     }
 }
 
-static int look_at_object(struct dl_phdr_info *object, size_t size, void *data)
+static int cupti_library_look_at_object(struct dl_phdr_info *object, size_t size, void *data)
 {
-    struct search *search = data;
+    struct cupti_library_search *search = data;
     const char *path = object->dlpi_name ? object->dlpi_name : "", *file = path_base_name(path);
     if (starts_with(file, "libcupti.so"))
-        keep(search->loaded[major_of(file) <= MAJOR_NEWEST ? major_of(file) : 0], path, strlen(path));
+        cupti_library_keep(search->loaded[major_of(file) <= MAJOR_NEWEST ? major_of(file) : 0], path, strlen(path));
     else if (starts_with(file, "libcudart.so"))
-        keep(search->runtime, path, strlen(path));
+        cupti_library_keep(search->runtime, path, strlen(path));
     const char *package = strstr(path, "/nvidia/");
     if (package && strstr(package, "/lib/"))
-        keep(search->package, path, (size_t)(package - path) + strlen("/nvidia/"));
+        cupti_library_keep(search->package, path, (size_t)(package - path) + strlen("/nvidia/"));
     return 0;
 }
 
@@ -87,7 +87,7 @@ static void load_driver(void)
 #undef FIND
 }
 
-static void choose_majors(struct search *search)
+static void choose_majors(struct cupti_library_search *search)
 {
     int version = 0, count = 0, newest = MAJOR_NEWEST;
     if (cuda.driver.cuDriverGetVersion && cuda.driver.cuDriverGetVersion(&version) == 0 && version >= 1000)
@@ -105,7 +105,7 @@ static void choose_majors(struct search *search)
 
 static const char *missing; /* a function that the last file lacks */
 
-static int take_functions(void *library)
+static int cupti_library_take_functions(void *library)
 {
     struct cupti_functions found;
     missing = NULL;
@@ -127,7 +127,7 @@ static int take_functions(void *library)
     return 0;
 }
 
-static int try_file(const char *path)
+static int cupti_library_try_file(const char *path)
 {
     if (!path[0])
         return -1;
@@ -135,7 +135,7 @@ static int try_file(const char *path)
     if (!library)
         return -1;
     struct link_map *map = NULL;
-    if (take_functions(library) != 0) {
+    if (cupti_library_take_functions(library) != 0) {
         LIBC_REAL(dlclose)(library);
         return -1;
     }
@@ -148,46 +148,46 @@ static int try_file(const char *path)
     return 0;
 }
 
-static int try_loaded(const struct search *search)
+static int try_loaded(const struct cupti_library_search *search)
 {
     for (const int *major = search->majors; *major; major++)
-        if (try_file(search->loaded[*major]) == 0)
+        if (cupti_library_try_file(search->loaded[*major]) == 0)
             return 0;
-    return try_file(search->loaded[0]);
+    return cupti_library_try_file(search->loaded[0]);
 }
 
 /* Tries file names in a folder, or along the loader's search path if the folder is "". */
-static int try_folder(const struct search *search, const char *folder, const char *below)
+static int cupti_library_try_folder(const struct cupti_library_search *search, const char *folder, const char *below)
 {
     char path[PATH_BYTES];
     for (const int *major = search->majors; *major; major++) {
         path[0] = 0;
-        add_text(path, folder);
-        add_text(path, below);
-        add_text(path, CUPTI_FILE);
-        add_number(path, *major);
-        add_text(path, *major == MAJOR_OLDEST ? CUPTI_OLDEST_MINOR : "");
-        if (try_file(path) == 0)
+        cupti_library_add_text(path, folder);
+        cupti_library_add_text(path, below);
+        cupti_library_add_text(path, CUPTI_FILE);
+        cupti_library_add_number(path, *major);
+        cupti_library_add_text(path, *major == MAJOR_OLDEST ? CUPTI_OLDEST_MINOR : "");
+        if (cupti_library_try_file(path) == 0)
             return 0;
     }
     return -1;
 }
 
-static int try_toolkit(const struct search *search, const char *root)
+static int try_toolkit(const struct cupti_library_search *search, const char *root)
 {
     static const char *const below[] = { CUPTI_TOOLKIT_FOLDERS };
     for (size_t i = 0; root && root[0] && i < COUNT_OF(below); i++) {
         char folder[PATH_BYTES] = "";
-        add_text(folder, root);
-        add_text(folder, below[i]);
-        if (folder[0] && try_folder(search, folder, "/") == 0)
+        cupti_library_add_text(folder, root);
+        cupti_library_add_text(folder, below[i]);
+        if (folder[0] && cupti_library_try_folder(search, folder, "/") == 0)
             return 0;
     }
     return -1;
 }
 
 /* Python packages: …/nvidia/cuda_cupti/lib for CUDA 11 and 12, …/nvidia/cu13/lib from then on. */
-static int try_packages(const struct search *search)
+static int try_packages(const struct cupti_library_search *search)
 {
     if (!search->package[0])
         return -1;
@@ -195,13 +195,13 @@ static int try_packages(const struct search *search)
         char below[32] = "cu";
         small_text_add_number(below, sizeof below, (uint64_t)*major);
         small_text_add(below, sizeof below, "/lib/");
-        if (try_folder(search, search->package, below) == 0)
+        if (cupti_library_try_folder(search, search->package, below) == 0)
             return 0;
     }
-    return try_folder(search, search->package, "cuda_cupti/lib/");
+    return cupti_library_try_folder(search, search->package, "cuda_cupti/lib/");
 }
 
-static int try_beside_runtime(const struct search *search)
+static int try_beside_runtime(const struct cupti_library_search *search)
 {
     char folder[PATH_BYTES];
     strcpy(folder, search->runtime);
@@ -209,13 +209,14 @@ static int try_beside_runtime(const struct search *search)
     if (!slash)
         return -1;
     slash[1] = 0;
-    if (try_folder(search, folder, "") == 0 || try_folder(search, folder, "../extras/CUPTI/lib64/") == 0)
+    if (cupti_library_try_folder(search, folder, "") == 0 ||
+        cupti_library_try_folder(search, folder, "../extras/CUPTI/lib64/") == 0)
         return 0;
-    return try_folder(search, folder, "../../../extras/CUPTI/lib64/"); /* the runtime in targets/…/lib */
+    return cupti_library_try_folder(search, folder, "../../../extras/CUPTI/lib64/"); /* the runtime in targets/…/lib */
 }
 
 /* /usr/local/cuda, then /usr/local/cuda-13, /usr/local/cuda-13.0 and so on. */
-static int try_installed(const struct search *search)
+static int cupti_library_try_installed(const struct cupti_library_search *search)
 {
     char root[PATH_BYTES] = "/usr/local/cuda";
     if (try_toolkit(search, root) == 0)
@@ -223,10 +224,10 @@ static int try_installed(const struct search *search)
     for (const int *major = search->majors; *major; major++)
         for (int minor = -1; minor <= 9; minor++) {
             strcpy(root, "/usr/local/cuda-");
-            add_number(root, *major);
+            cupti_library_add_number(root, *major);
             if (minor >= 0) {
-                add_text(root, ".");
-                add_number(root, minor);
+                cupti_library_add_text(root, ".");
+                cupti_library_add_number(root, minor);
             }
             if (try_toolkit(search, root) == 0)
                 return 0;
@@ -249,21 +250,22 @@ void *cuda_library_function(const char *name)
 static const char *load_asked(const char *asked)
 {
     static char sentence[PATH_BYTES];
-    if (try_file(asked) == 0)
+    if (cupti_library_try_file(asked) == 0)
         return NULL;
-    add_text(sentence, "TACHO_CUPTI names ");
-    add_text(sentence, asked);
-    add_text(sentence, missing ? ", which has no " : ", which cannot be loaded or is older than CUPTI 11.8");
-    add_text(sentence, missing ? missing : "");
-    add_text(sentence, ".");
+    cupti_library_add_text(sentence, "TACHO_CUPTI names ");
+    cupti_library_add_text(sentence, asked);
+    cupti_library_add_text(sentence,
+                           missing ? ", which has no " : ", which cannot be loaded or is older than CUPTI 11.8");
+    cupti_library_add_text(sentence, missing ? missing : "");
+    cupti_library_add_text(sentence, ".");
     return sentence;
 }
 
 const char *cuda_library_load(void)
 {
-    static struct search search;
+    static struct cupti_library_search search;
     const char *asked = getenv("TACHO_CUPTI");
-    dl_iterate_phdr(look_at_object, &search);
+    dl_iterate_phdr(cupti_library_look_at_object, &search);
     load_driver();
     choose_majors(&search);
     const char *failure = NULL;
@@ -271,7 +273,7 @@ const char *cuda_library_load(void)
         failure = load_asked(asked);
     else if (try_loaded(&search) && try_beside_runtime(&search) && try_packages(&search) &&
              try_toolkit(&search, getenv("CUDA_HOME")) && try_toolkit(&search, getenv("CUDA_PATH")) &&
-             try_folder(&search, "", "") && try_installed(&search))
+             cupti_library_try_folder(&search, "", "") && cupti_library_try_installed(&search))
         failure = "No CUPTI for this driver was found: install one (pip install nvidia-cuda-cupti-cu12, for CUDA 13 "
                   "nvidia-cuda-cupti, or the CUDA toolkit), or name its file in TACHO_CUPTI.";
     loader.dlerror(); /* the program must not see this error */

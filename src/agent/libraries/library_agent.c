@@ -19,7 +19,7 @@ _Static_assert(WIRE_LIBRARY_COUNT <= 16, "the low bits of a frame's address say 
 static _Atomic uint32_t domains_told[WIRE_LIBRARY_COUNT];
 
 /* Reserves the domain numbers of the libraries. */
-static void prepare(void)
+static void library_agent_prepare(void)
 {
     if (!(agent.sources & WIRE_BIT(LIBRARY)) || atomic_load(&nvtx.domain_count) != 0)
         return;
@@ -60,16 +60,16 @@ static void pop_last(struct agent_thread *thread)
     nvtx_pop(&(struct nvtx_event){ .domain = library_domain(last & 15) });
 }
 
-static int is_wanted(const struct agent_library_call *call)
+static int library_agent_is_wanted(const struct agent_library_call *call)
 {
     uint32_t bit = call->is_small ? WIRE_LIBRARY_VERBOSE(call->library) : WIRE_LIBRARY_BIT(call->library);
     return call->library < WIRE_LIBRARY_COUNT && (wire_library(agent.arena)->wanted & bit);
 }
 
-static int begin(const struct agent_library_call *call)
+static int library_agent_begin(const struct agent_library_call *call)
 {
     struct agent_thread *thread = agent_enter(WIRE_BIT(LIBRARY));
-    if (!thread || !is_wanted(call))
+    if (!thread || !library_agent_is_wanted(call))
         return 0;
     struct library_thread *state = library_of(thread);
     while (state->depth && agent_frame_was_left(state->frames[state->depth - 1] & ~(uintptr_t)15, call->frame))
@@ -87,7 +87,7 @@ static int begin(const struct agent_library_call *call)
     return 1;
 }
 
-static void end(const struct agent_library_call *call)
+static void library_agent_end(const struct agent_library_call *call)
 {
     struct agent_thread *thread = agent_thread();
     struct library_thread *state = thread ? library_of(thread) : NULL;
@@ -100,20 +100,20 @@ static void end(const struct agent_library_call *call)
         pop_last(thread);
 }
 
-static const struct agent_library_calls calls = {
-    .size = sizeof calls,
+static const struct agent_library_calls library_agent_calls = {
+    .size = sizeof library_agent_calls,
     .state = &agent_switch.state,
     .arena = &agent.arena,
-    .begin = begin,
-    .end = end,
+    .begin = library_agent_begin,
+    .end = library_agent_end,
 };
 
 const struct agent_source agent_source_library = {
     .preload = WIRE_LIBRARIES_FILE,
-    .prepare = prepare,
+    .prepare = library_agent_prepare,
 };
 
 EXPORT const struct agent_library_calls *tacho_agent_library_calls(void)
 {
-    return agent_thread() && (agent.sources & WIRE_BIT(LIBRARY)) ? &calls : NULL;
+    return agent_thread() && (agent.sources & WIRE_BIT(LIBRARY)) ? &library_agent_calls : NULL;
 }

@@ -1,4 +1,4 @@
-/* Records calls to MPI. The stubs of libtacho-mpi.so call begin() and end() here.
+/* Records calls to MPI. The stubs of libtacho-mpi.so call mpi_agent_begin() and mpi_agent_end() here.
  *
  * The outermost call of a thread counts: MPI calls itself, and Fortran's bindings call C's. Sizes are found before the
  * call, because a program may free a datatype or a communicator as soon as a request is started. A call that finds
@@ -33,7 +33,8 @@ static void write_words(struct agent_thread *thread, struct word_call *call, uin
 }
 
 /* The report has the call even if the process dies inside. group: its communicator; peer: rank or root there. */
-static void set_open(struct agent_thread *thread, uint32_t function, uint64_t ticks, const struct wire_open_call *about)
+static void mpi_agent_set_open(struct agent_thread *thread, uint32_t function, uint64_t ticks,
+                               const struct wire_open_call *about)
 {
     struct wire_open_call *open = &thread->slot->open_calls[WIRE_SOURCE_MPI];
     atomic_store_explicit(&open->function, function, memory_order_relaxed);
@@ -190,12 +191,12 @@ static __attribute__((noinline)) int begin_other(struct agent_thread *thread, st
         const struct wire_open_call about = { .peer = peer ? mpi_int(call, peer) : WIRE_MPI_NO_RANK,
                                               .group = own->comm_handle,
                                               .bytes = own->sent };
-        set_open(thread, function, ticks, &about);
+        mpi_agent_set_open(thread, function, ticks, &about);
     }
     return 1;
 }
 
-static int begin(struct word_call *call)
+static int mpi_agent_begin(struct word_call *call)
 {
     uint32_t function = mpi_function_of(call);
     const struct mpi_shape *shape = &mpi_shapes[function];
@@ -213,8 +214,8 @@ static int begin(struct word_call *call)
         return begin_other(thread, call, function);
     mpi_wait_begin(state, call, shape); /* must_see() is false for all of these, so the thread records */
     set_begin(state, call, agent_ticks());
-    set_open(thread, function, state->mark,
-             &(struct wire_open_call){ .peer = WIRE_MPI_NO_RANK, .bytes = WIRE_MPI_NO_SIZE });
+    mpi_agent_set_open(thread, function, state->mark,
+                       &(struct wire_open_call){ .peer = WIRE_MPI_NO_RANK, .bytes = WIRE_MPI_NO_SIZE });
     return 1;
 }
 
@@ -266,8 +267,8 @@ static uint32_t pending_flags(const struct mpi_shape *shape)
                                                   : 0;
 }
 
-static void write_message(struct agent_thread *thread, struct word_call *call, uint32_t flags, uint64_t bytes,
-                          uint64_t peer_and_tag)
+static void mpi_agent_write_message(struct agent_thread *thread, struct word_call *call, uint32_t flags, uint64_t bytes,
+                                    uint64_t peer_and_tag)
 {
     const struct mpi_call *own = mpi_call_of(call);
     const uint64_t words[] = {
@@ -296,10 +297,10 @@ static void end_receive(struct agent_thread *thread, struct word_call *call, con
     }
     int is_there = is_peer(call, source) && (int32_t)call->result == 0;
     if (!is_there)
-        write_message(thread, call, flags, 0, wire_mpi_pair(WIRE_MPI_NO_RANK, WIRE_MPI_NO_RANK));
+        mpi_agent_write_message(thread, call, flags, 0, wire_mpi_pair(WIRE_MPI_NO_RANK, WIRE_MPI_NO_RANK));
     else
-        write_message(thread, call, flags | (shape->action == MPI_DOES_PROBE ? 0 : WIRE_MPI_RECEIVES), bytes,
-                      wire_mpi_pair(source, tag));
+        mpi_agent_write_message(thread, call, flags | (shape->action == MPI_DOES_PROBE ? 0 : WIRE_MPI_RECEIVES), bytes,
+                                wire_mpi_pair(source, tag));
 }
 
 static void end_p2p(struct agent_thread *thread, struct word_call *call, const struct mpi_shape *shape)
@@ -311,8 +312,9 @@ static void end_p2p(struct agent_thread *thread, struct word_call *call, const s
     if (shape->peer) {
         int32_t peer = mpi_int(call, shape->peer);
         int moves = is_peer(call, peer) && (int32_t)call->result == 0;
-        write_message(thread, call, flags | (moves ? WIRE_MPI_SENDS : 0), mpi_call_of(call)->sent,
-                      wire_mpi_pair(is_peer(call, peer) ? peer : WIRE_MPI_NO_RANK, mpi_int(call, shape->tag)));
+        mpi_agent_write_message(thread, call, flags | (moves ? WIRE_MPI_SENDS : 0), mpi_call_of(call)->sent,
+                                wire_mpi_pair(is_peer(call, peer) ? peer : WIRE_MPI_NO_RANK,
+                                              mpi_int(call, shape->tag)));
         flags &= ~(uint32_t)WIRE_MPI_IS_EVENT;
     }
     if (shape->source || shape->message)
@@ -380,8 +382,8 @@ static void end_always(struct word_call *call, const struct mpi_shape *shape)
     }
 }
 
-static void record_end(struct agent_thread *thread, struct mpi_thread *state, struct word_call *call,
-                       const struct mpi_shape *shape)
+static void mpi_agent_record_end(struct agent_thread *thread, struct mpi_thread *state, struct word_call *call,
+                                 const struct mpi_shape *shape)
 {
     if (shape->table == MPI_TABLE_START_WAIT)
         mpi_wait_end(thread, state, call, shape);
@@ -400,10 +402,10 @@ static __attribute__((noinline)) void end_found(struct agent_thread *thread, str
     if (must_see(shape))
         end_always(call, shape);
     if (agent_recording(WIRE_BIT(MPI)))
-        record_end(thread, mpi_of(thread), call, shape);
+        mpi_agent_record_end(thread, mpi_of(thread), call, shape);
 }
 
-static void end(struct word_call *call)
+static void mpi_agent_end(struct word_call *call)
 {
     const struct mpi_shape *shape = &mpi_shapes[mpi_function_of(call)];
     struct agent_thread *thread = agent_thread();
@@ -420,7 +422,7 @@ static void end(struct word_call *call)
 /* ---- The source ------------------------------------------------------------------------------------------------ */
 
 /* MPI does not work in a forked child of a process that has initialised it. */
-static void forked(void)
+static void mpi_agent_forked(void)
 {
     if (atomic_exchange(&mpi.is_ready, 0))
         atomic_store(&is_over, 1);
@@ -430,23 +432,23 @@ static void forked(void)
 }
 
 /* Requests may have been completed unseen. */
-static void switched(void)
+static void mpi_agent_switched(void)
 {
     if (agent_recording(WIRE_BIT(MPI)))
         mpi_requests_forget();
 }
 
-static void thread_end(struct agent_thread *thread)
+static void mpi_agent_thread_end(struct agent_thread *thread)
 {
     mpi_wait_free(mpi_of(thread));
 }
 
-static const struct word_calls calls = { .begin = begin, .end = end };
+static const struct word_calls mpi_agent_calls = { .begin = mpi_agent_begin, .end = mpi_agent_end };
 
 const struct agent_source agent_source_mpi = {
     .preload = WIRE_MPI_FILE,
-    .word_calls = &calls,
-    .forked = forked,
-    .switched = switched,
-    .thread_end = thread_end,
+    .word_calls = &mpi_agent_calls,
+    .forked = mpi_agent_forked,
+    .switched = mpi_agent_switched,
+    .thread_end = mpi_agent_thread_end,
 };

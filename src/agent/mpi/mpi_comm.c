@@ -12,21 +12,21 @@
 #define SETS 256u
 #define WAYS 8u
 
-struct entry {
+struct mpi_comm_entry {
     _Atomic uint64_t handle; /* 0: free */
     _Atomic uint32_t number; /* 0: being described */
     int32_t size, rank;
     uint32_t is_inter;
 };
-static struct entry entries[SETS * WAYS];
+static struct mpi_comm_entry entries[SETS * WAYS];
 static _Atomic uint32_t last_number;
 
-static struct entry *set_of(uint64_t handle)
+static struct mpi_comm_entry *mpi_comm_set_of(uint64_t handle)
 {
     return &entries[(handle * 0x9e3779b97f4a7c15u >> 56) % SETS * WAYS];
 }
 
-static struct mpi_comm ask(uint64_t handle)
+static struct mpi_comm mpi_comm_ask(uint64_t handle)
 {
     struct mpi_comm comm = { .rank = -1 };
     int inter = 0;
@@ -76,7 +76,7 @@ static void tell_group(uint64_t head[HEAD + RANKS / 2], uint64_t handle, int whi
         MPI_LOCAL(Group_free, &group);
 }
 
-static void describe(uint64_t handle, uint32_t parent, const struct mpi_comm *comm)
+static void mpi_comm_describe(uint64_t handle, uint32_t parent, const struct mpi_comm *comm)
 {
     uint64_t head[HEAD + RANKS / 2] = { comm->number, handle, parent };
     int32_t local_size = comm->size;
@@ -89,7 +89,7 @@ static void describe(uint64_t handle, uint32_t parent, const struct mpi_comm *co
 
 /* ---- The table ------------------------------------------------------------------------------------------------- */
 
-static struct entry *take(struct entry *set, uint64_t handle)
+static struct mpi_comm_entry *mpi_comm_take(struct mpi_comm_entry *set, uint64_t handle)
 {
     for (uint32_t i = 0; i < WAYS; i++) {
         uint64_t none = 0;
@@ -99,11 +99,12 @@ static struct entry *take(struct entry *set, uint64_t handle)
     return NULL;
 }
 
-static __attribute__((noinline)) struct mpi_comm add(struct entry *set, uint64_t handle, uint32_t parent)
+static __attribute__((noinline)) struct mpi_comm mpi_comm_add(struct mpi_comm_entry *set, uint64_t handle,
+                                                              uint32_t parent)
 {
     int saved = errno;
-    struct mpi_comm comm = ask(handle);
-    struct entry *entry = take(set, handle);
+    struct mpi_comm comm = mpi_comm_ask(handle);
+    struct mpi_comm_entry *entry = mpi_comm_take(set, handle);
     if (!entry) {
         errno = saved;
         return comm;
@@ -112,7 +113,7 @@ static __attribute__((noinline)) struct mpi_comm add(struct entry *set, uint64_t
     entry->size = comm.size;
     entry->rank = comm.rank;
     entry->is_inter = comm.is_inter;
-    describe(handle, parent, &comm);
+    mpi_comm_describe(handle, parent, &comm);
     atomic_store_explicit(&entry->number, comm.number, memory_order_release);
     errno = saved;
     return comm;
@@ -120,7 +121,7 @@ static __attribute__((noinline)) struct mpi_comm add(struct entry *set, uint64_t
 
 struct mpi_comm mpi_comm_of(uint64_t handle, uint32_t parent)
 {
-    struct entry *set = set_of(handle);
+    struct mpi_comm_entry *set = mpi_comm_set_of(handle);
     if (!handle || handle == mpi.flavour.null_comm)
         return (struct mpi_comm){ .rank = -1 };
     for (uint32_t i = 0; i < WAYS; i++) {
@@ -128,15 +129,15 @@ struct mpi_comm mpi_comm_of(uint64_t handle, uint32_t parent)
             continue;
         uint32_t number = atomic_load_explicit(&set[i].number, memory_order_acquire);
         if (!number)
-            return ask(handle);
+            return mpi_comm_ask(handle);
         return (struct mpi_comm){ number, set[i].size, set[i].rank, set[i].is_inter };
     }
-    return add(set, handle, parent);
+    return mpi_comm_add(set, handle, parent);
 }
 
 void mpi_comm_forget(uint64_t handle)
 {
-    struct entry *set = set_of(handle);
+    struct mpi_comm_entry *set = mpi_comm_set_of(handle);
     for (uint32_t i = 0; handle && i < WAYS; i++) {
         uint64_t number = atomic_load(&set[i].number);
         if (atomic_load(&set[i].handle) != handle || !number)

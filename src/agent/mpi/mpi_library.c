@@ -101,14 +101,14 @@ int mpi_local(enum mpi_local local, uint64_t a, uint64_t b, uint64_t c, uint64_t
 }
 
 /* A variable of the library, as a reference binds: the program, which is the first object, may have a copy of it. */
-static uint64_t find_variable(const struct link_map *library, const char *name)
+static uint64_t mpi_library_find_variable(const struct link_map *library, const char *name)
 {
     const struct link_map *program = library_objects();
     void *found = program ? library_symbol_of(program, name) : NULL;
     return (uint64_t)(uintptr_t)(found || !library ? found : library_symbol_of(library, name));
 }
 
-static uint32_t find_kind(const struct link_map *object)
+static uint32_t mpi_library_find_kind(const struct link_map *object)
 {
     if (object && library_defines(object, "ompi_mpi_comm_world"))
         return WIRE_MPI_OPEN_MPI;
@@ -127,11 +127,11 @@ static uint32_t find_kind(const struct link_map *object)
 /* The user's choice counts only if nothing is found: handles of another width would crash the program. */
 static uint32_t choose_kind(const struct link_map *object)
 {
-    uint32_t found = find_kind(object), chosen = wire_mpi(agent.arena)->chosen;
+    uint32_t found = mpi_library_find_kind(object), chosen = wire_mpi(agent.arena)->chosen;
     return found == WIRE_MPI_UNKNOWN && chosen < WIRE_MPI_FLAVOUR_COUNT ? chosen : found;
 }
 
-static void find_calls(uint32_t library)
+static void mpi_library_find_calls(uint32_t library)
 {
     const struct word_object *object = agent_word_object(WIRE_SOURCE_MPI);
     for (uint32_t i = 0; i < MPI_LOCAL_COUNT; i++)
@@ -140,10 +140,10 @@ static void find_calls(uint32_t library)
     mpi.kind = choose_kind(file);
     mpi.flavour = flavours[mpi.kind];
     if (mpi.kind == WIRE_MPI_OPEN_MPI) {
-        mpi.flavour.world = find_variable(file, "ompi_mpi_comm_world");
-        mpi.flavour.null_comm = find_variable(file, "ompi_mpi_comm_null");
-        mpi.flavour.null_type = find_variable(file, "ompi_mpi_datatype_null");
-        mpi.flavour.byte = find_variable(file, "ompi_mpi_byte");
+        mpi.flavour.world = mpi_library_find_variable(file, "ompi_mpi_comm_world");
+        mpi.flavour.null_comm = mpi_library_find_variable(file, "ompi_mpi_comm_null");
+        mpi.flavour.null_type = mpi_library_find_variable(file, "ompi_mpi_datatype_null");
+        mpi.flavour.byte = mpi_library_find_variable(file, "ompi_mpi_byte");
     }
     mpi.known = mpi.kind == WIRE_MPI_UNKNOWN ? MPI_KNOWS_NONE : library;
 }
@@ -156,9 +156,9 @@ static int has_world(void)
            !finalized && mpi.flavour.world;
 }
 
-static void find(uint64_t session, uint32_t library)
+static void mpi_library_find_in(uint64_t session, uint32_t library)
 {
-    find_calls(library);
+    mpi_library_find_calls(library);
     if (mpi.kind == WIRE_MPI_UNKNOWN)
         return;
     uint64_t group = 0;
@@ -176,7 +176,7 @@ void mpi_library_find(uint64_t session, uint32_t library)
 {
     int saved = errno;
     if (!atomic_load_explicit(&mpi.is_ready, memory_order_acquire))
-        find(session, library);
+        mpi_library_find_in(session, library);
     errno = saved;
 }
 

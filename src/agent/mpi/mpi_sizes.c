@@ -4,7 +4,7 @@
 #include "mpi_library.h"
 
 /* One side of a call. */
-struct side {
+struct mpi_sizes_side {
     uint8_t buffer, count, counts, type, types, times;
 };
 
@@ -14,7 +14,7 @@ static int64_t count_at(const struct word_call *call, const struct mpi_shape *sh
     return shape->is_large ? (int64_t)word : (int32_t)word;
 }
 
-static uint64_t product(int64_t count, uint64_t bytes)
+static uint64_t mpi_sizes_product(int64_t count, uint64_t bytes)
 {
     uint64_t result;
     return count > 0 && !__builtin_mul_overflow((uint64_t)count, bytes, &result) ? result : 0;
@@ -25,8 +25,8 @@ static uint64_t message_bytes(const struct word_call *call, const struct mpi_sha
     if (!count || !type)
         return WIRE_MPI_NO_SIZE;
     int64_t items = count_at(call, shape, count);
-    uint64_t bytes = items > 0 ? product(items, mpi_type_bytes(mpi_handle(mpi_word(call, type)))) : 0;
-    return shape->partitions ? product(mpi_int(call, shape->partitions), bytes) : bytes;
+    uint64_t bytes = items > 0 ? mpi_sizes_product(items, mpi_type_bytes(mpi_handle(mpi_word(call, type)))) : 0;
+    return shape->partitions ? mpi_sizes_product(mpi_int(call, shape->partitions), bytes) : bytes;
 }
 
 uint64_t mpi_bytes_sent(const struct word_call *call, const struct mpi_shape *shape)
@@ -47,7 +47,7 @@ struct scene {
     const struct mpi_comm *comm;
 };
 
-static int64_t entry_of(const struct scene *scene, uint64_t counts, int64_t index)
+static int64_t mpi_sizes_entry_of(const struct scene *scene, uint64_t counts, int64_t index)
 {
     if (!counts)
         return 0;
@@ -68,46 +68,48 @@ static int64_t times_of(const struct scene *scene, uint8_t times)
 }
 
 /* The bytes of one entry of an array of counts. */
-static uint64_t part(const struct scene *scene, const struct side *side, int64_t index)
+static uint64_t mpi_sizes_part(const struct scene *scene, const struct mpi_sizes_side *side, int64_t index)
 {
-    int64_t count = entry_of(scene, mpi_word(scene->call, side->counts), index);
+    int64_t count = mpi_sizes_entry_of(scene, mpi_word(scene->call, side->counts), index);
     if (count <= 0)
         return 0;
     uint64_t type = side->types ? mpi_load_handle(mpi_word(scene->call, side->types), (uint64_t)index)
                                 : mpi_handle(mpi_word(scene->call, side->type));
-    return product(count, mpi_type_bytes(type));
+    return mpi_sizes_product(count, mpi_type_bytes(type));
 }
 
 /* One type serves all entries: adds up the counts first. */
-static uint64_t sum_of_counts(const struct scene *scene, const struct side *side, int64_t entries)
+static uint64_t sum_of_counts(const struct scene *scene, const struct mpi_sizes_side *side, int64_t entries)
 {
     int64_t items = 0;
     for (int64_t i = 0; i < entries; i++) {
-        int64_t count = entry_of(scene, mpi_word(scene->call, side->counts), i);
+        int64_t count = mpi_sizes_entry_of(scene, mpi_word(scene->call, side->counts), i);
         items += count > 0 ? count : 0;
     }
-    return items ? product(items, mpi_type_bytes(mpi_handle(mpi_word(scene->call, side->type)))) : 0;
+    return items ? mpi_sizes_product(items, mpi_type_bytes(mpi_handle(mpi_word(scene->call, side->type)))) : 0;
 }
 
-static uint64_t side_bytes(const struct scene *scene, const struct side *side)
+static uint64_t side_bytes(const struct scene *scene, const struct mpi_sizes_side *side)
 {
     if (!side->count && !side->counts)
         return WIRE_MPI_NO_SIZE;
     if (side->count)
-        return product(times_of(scene, side->times), message_bytes(scene->call, scene->shape, side->count, side->type));
+        return mpi_sizes_product(times_of(scene, side->times),
+                                 message_bytes(scene->call, scene->shape, side->count, side->type));
     if (side->times == MPI_OWN_PART)
-        return scene->comm->rank >= 0 ? part(scene, side, scene->comm->rank) : 0;
+        return scene->comm->rank >= 0 ? mpi_sizes_part(scene, side, scene->comm->rank) : 0;
     int64_t entries = side->times == MPI_ONCE ? scene->comm->size : times_of(scene, side->times);
     if (!side->types)
         return sum_of_counts(scene, side, entries);
     uint64_t sum = 0;
     for (int64_t i = 0; i < entries; i++)
-        sum += part(scene, side, i);
+        sum += mpi_sizes_part(scene, side, i);
     return sum;
 }
 
 /* With MPI_IN_PLACE the receiving side says what is sent. Reductions have one count for both sides. */
-static uint64_t bytes_sent(const struct scene *scene, const struct side *send, const struct side *receive)
+static uint64_t bytes_sent(const struct scene *scene, const struct mpi_sizes_side *send,
+                           const struct mpi_sizes_side *receive)
 {
     const struct mpi_shape *shape = scene->shape;
     int is_same = send->count == receive->count && send->counts == receive->counts;
@@ -115,14 +117,14 @@ static uint64_t bytes_sent(const struct scene *scene, const struct side *send, c
         return side_bytes(scene, send);
     if (shape->receives == MPI_ROOT_ONLY)
         return 0;
-    struct side own = *receive;
+    struct mpi_sizes_side own = *receive;
     own.times = receive->counts && !send->counts ? MPI_OWN_PART : send->times;
     return side_bytes(scene, &own);
 }
 
 enum part_of_root { IS_ROOT, IS_OTHER, IS_NEITHER };
 
-static enum part_of_root place_of(const struct scene *scene)
+static enum part_of_root mpi_sizes_place_of(const struct scene *scene)
 {
     if (!scene->shape->root)
         return IS_ROOT;
@@ -145,11 +147,11 @@ struct mpi_amounts mpi_collective_bytes(const struct word_call *call, const stru
                                         const struct mpi_comm *comm)
 {
     const struct scene scene = { call, shape, comm };
-    const struct side send = { shape->send_buffer, shape->send_count, shape->send_counts,
-                               shape->send_type,   shape->send_types, shape->send_times };
-    const struct side receive = { shape->receive_buffer, shape->receive_count, shape->receive_counts,
-                                  shape->receive_type,   shape->receive_types, shape->receive_times };
-    enum part_of_root place = place_of(&scene);
+    const struct mpi_sizes_side send = { shape->send_buffer, shape->send_count, shape->send_counts,
+                                         shape->send_type,   shape->send_types, shape->send_times };
+    const struct mpi_sizes_side receive = { shape->receive_buffer, shape->receive_count, shape->receive_counts,
+                                            shape->receive_type,   shape->receive_types, shape->receive_times };
+    enum part_of_root place = mpi_sizes_place_of(&scene);
     int rooted_inter = comm->is_inter && shape->root;
     struct mpi_amounts amounts = { 0, 0 };
     if (takes_part(shape->sends, place, rooted_inter))

@@ -20,7 +20,7 @@ void mpi_wait_free(struct mpi_thread *state)
 }
 
 /* Room for so many requests, in memory of the thread's own. */
-static int make_room(struct mpi_thread *state, uint64_t count)
+static int mpi_wait_make_room(struct mpi_thread *state, uint64_t count)
 {
     uint64_t bytes = (count * ENTRY_BYTES + 65535) / 65536 * 65536;
     if (bytes <= state->waited_bytes)
@@ -60,7 +60,7 @@ void mpi_want_status(struct word_call *call, const struct mpi_shape *shape)
 }
 
 /* Returns whether a request of the array receives. */
-static int look_up(struct mpi_waited *waited, uint32_t count, uint64_t handles)
+static int mpi_wait_look_up(struct mpi_waited *waited, uint32_t count, uint64_t handles)
 {
     uint32_t bits = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -77,10 +77,10 @@ static __attribute__((noinline)) void begin_array(struct mpi_thread *state, stru
     struct mpi_call *own = mpi_call_of(call);
     int32_t count = mpi_int(call, shape->request_count);
     uint64_t handles = mpi_word(call, shape->requests);
-    if (count <= 0 || !handles || !make_room(state, (uint64_t)count))
+    if (count <= 0 || !handles || !mpi_wait_make_room(state, (uint64_t)count))
         return;
     own->count = (uint32_t)count;
-    int receives = look_up(state->waited, own->count, handles);
+    int receives = mpi_wait_look_up(state->waited, own->count, handles);
     if (receives)
         want_status(call, shape);
     if (!receives || !shape->statuses)
@@ -113,7 +113,7 @@ void mpi_wait_begin(struct mpi_thread *state, struct word_call *call, const stru
 
 /* ---- The end --------------------------------------------------------------------------------------------------- */
 
-struct writer {
+struct mpi_wait_writer {
     struct agent_thread *thread;
     struct word_call *call;
     uint32_t flags;
@@ -121,7 +121,7 @@ struct writer {
     uint64_t triples[3 * TRIPLES];
 };
 
-static void write_triples(struct writer *writer)
+static void write_triples(struct mpi_wait_writer *writer)
 {
     struct agent_lane *lane;
     struct wire_record *record = emit_begin(writer->thread, &lane, WIRE_SOURCE_MPI, WIRE_MPI_DONE,
@@ -146,7 +146,7 @@ static struct mpi_request completed(uint64_t handle, struct mpi_request before)
     return !oldest.number || oldest.bits & MPI_REQUEST_SHARES ? oldest : before;
 }
 
-static void put_triple(struct writer *writer, struct mpi_request request, const char *status)
+static void mpi_wait_put_triple(struct mpi_wait_writer *writer, struct mpi_request request, const char *status)
 {
     uint64_t *triple = writer->triples + 3 * writer->count;
     int receives = (request.bits & MPI_REQUEST_RECEIVES) && status && writer->flags == WIRE_MPI_COMPLETED;
@@ -162,21 +162,22 @@ static void put_triple(struct writer *writer, struct mpi_request request, const 
         write_triples(writer);
 }
 
-static void add_triple(struct writer *writer, uint64_t handle, struct mpi_request request, const char *status)
+static void mpi_wait_add_triple(struct mpi_wait_writer *writer, uint64_t handle, struct mpi_request request,
+                                const char *status)
 {
     if (writer->flags == WIRE_MPI_COMPLETED)
         request = completed(handle, request);
     if (!request.number)
         return;
     if (!(request.bits & MPI_REQUEST_UNTOLD))
-        put_triple(writer, request, status);
+        mpi_wait_put_triple(writer, request, status);
     if (writer->flags == WIRE_MPI_COMPLETED && !(request.bits & MPI_REQUEST_PERSISTS))
         mpi_request_remove(handle, request.number);
 }
 
-static void add_waited(struct writer *writer, const struct mpi_waited *waited, const char *status)
+static void add_waited(struct mpi_wait_writer *writer, const struct mpi_waited *waited, const char *status)
 {
-    add_triple(writer, waited->handle, waited->request, status);
+    mpi_wait_add_triple(writer, waited->handle, waited->request, status);
 }
 
 static const char *status_at(const struct mpi_call *own, uint64_t index)
@@ -184,7 +185,7 @@ static const char *status_at(const struct mpi_call *own, uint64_t index)
     return own->status ? own->status + index * mpi.flavour.status_bytes : NULL;
 }
 
-static void add_some(struct writer *writer, const struct mpi_waited *waited, const struct mpi_shape *shape)
+static void add_some(struct mpi_wait_writer *writer, const struct mpi_waited *waited, const struct mpi_shape *shape)
 {
     const struct mpi_call *own = mpi_call_of(writer->call);
     const int32_t *indices = (const int32_t *)mpi_word(writer->call, shape->indices);
@@ -194,11 +195,12 @@ static void add_some(struct writer *writer, const struct mpi_waited *waited, con
             add_waited(writer, &waited[indices[i]], status_at(own, (uint64_t)i));
 }
 
-static void add_all(struct writer *writer, const struct mpi_waited *waited, const struct mpi_shape *shape)
+static void mpi_wait_add_all(struct mpi_wait_writer *writer, const struct mpi_waited *waited,
+                             const struct mpi_shape *shape)
 {
     const struct mpi_call *own = mpi_call_of(writer->call);
     if (!shape->requests) {
-        add_triple(writer, own->handle, own->request, own->status);
+        mpi_wait_add_triple(writer, own->handle, own->request, own->status);
     } else if (shape->indices && own->count) {
         add_some(writer, waited, shape);
     } else if (shape->index && own->count) {
@@ -212,7 +214,7 @@ static void add_all(struct writer *writer, const struct mpi_waited *waited, cons
 }
 
 /* The record of the call, with the triples that are left. */
-static void write_call(struct writer *writer)
+static void write_call(struct mpi_wait_writer *writer)
 {
     const struct mpi_call *own = mpi_call_of(writer->call);
     struct agent_lane *lane;
@@ -242,7 +244,7 @@ void mpi_wait_end(struct agent_thread *thread, struct mpi_thread *state, struct 
                   const struct mpi_shape *shape)
 {
     const struct mpi_call *own = mpi_call_of(call);
-    struct writer writer;
+    struct mpi_wait_writer writer;
     writer.thread = thread;
     writer.call = call;
     writer.flags = is_start(shape) ? WIRE_MPI_STARTED : WIRE_MPI_COMPLETED;
@@ -250,6 +252,6 @@ void mpi_wait_end(struct agent_thread *thread, struct mpi_thread *state, struct 
     if ((int32_t)call->result == 0 && shape->action == MPI_DOES_REQUEST_FREED && own->request.number)
         mpi_request_remove(own->handle, own->request.number);
     else if ((int32_t)call->result == 0 && shape->action != MPI_DOES_NOTHING)
-        add_all(&writer, state->waited, shape);
+        mpi_wait_add_all(&writer, state->waited, shape);
     write_call(&writer);
 }

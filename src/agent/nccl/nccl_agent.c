@@ -39,7 +39,7 @@ static size_t join_texts(char *to, const char *const texts[WIRE_NCCL_TEXTS])
     return length;
 }
 
-static uint64_t start(const struct agent_nccl_start *start)
+static uint64_t nccl_agent_start(const struct agent_nccl_start *start)
 {
     struct agent_thread *thread = agent_enter(WIRE_BIT(NCCL));
     if (!thread)
@@ -63,29 +63,29 @@ static uint64_t start(const struct agent_nccl_start *start)
 }
 
 /* An event that was recorded gets its end, even if recording is off by now. */
-static void stop(uint64_t id)
+static void nccl_agent_stop(uint64_t id)
 {
     emit_note(WIRE_NCCL_STOP, 0, &id, 1, NULL);
 }
 
-static void state(uint64_t id, uint32_t state, uint64_t value)
+static void nccl_agent_state(uint64_t id, uint32_t state, uint64_t value)
 {
     if (agent_enter(WIRE_BIT(NCCL)))
         emit_note(WIRE_NCCL_STATE, (uint16_t)state, (uint64_t[]){ id, value }, 2, NULL);
 }
 
-static const struct agent_nccl_calls calls = {
-    .size = sizeof calls,
+static const struct agent_nccl_calls nccl_agent_calls = {
+    .size = sizeof nccl_agent_calls,
     .level = level,
     .comm = comm,
-    .start = start,
-    .stop = stop,
-    .state = state,
+    .start = nccl_agent_start,
+    .stop = nccl_agent_stop,
+    .state = nccl_agent_state,
 };
 
 const struct agent_source agent_source_nccl = { 0 };
 
 EXPORT const struct agent_nccl_calls *tacho_agent_nccl_calls(void)
 {
-    return agent_thread() && (agent.sources & WIRE_BIT(NCCL)) ? &calls : NULL;
+    return agent_thread() && (agent.sources & WIRE_BIT(NCCL)) ? &nccl_agent_calls : NULL;
 }

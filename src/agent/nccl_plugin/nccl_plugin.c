@@ -73,7 +73,7 @@ static int init_v4(void **context, int *mask, const char *name, uint64_t hash, i
 INIT_NEW(5)
 INIT_NEW(6)
 
-static int finalize(void *context)
+static int nccl_plugin_finalize(void *context)
 {
     (void)context; /* events may still be stopped behind this */
     return 0;
@@ -81,8 +81,8 @@ static int finalize(void *context)
 
 /* ---- Events ---------------------------------------------------------------------------------------------------- */
 
-static const char *text_of(uint32_t version, const void *descriptor, const struct nccl_place *places,
-                           enum nccl_field field)
+static const char *nccl_plugin_text_of(uint32_t version, const void *descriptor, const struct nccl_place *places,
+                                       enum nccl_field field)
 {
     uint64_t value = nccl_field(descriptor, places[field]);
     if (places[field].bytes == sizeof(char *))
@@ -97,7 +97,7 @@ static void read_operation(struct agent_nccl_start *start, const void *descripto
                                                             NCCL_NAME };
     struct wire_nccl_event *event = &start->event;
     for (size_t i = 0; i < WIRE_NCCL_TEXTS; i++)
-        start->texts[i] = text_of(start->version, descriptor, places, texts[i]);
+        start->texts[i] = nccl_plugin_text_of(start->version, descriptor, places, texts[i]);
     event->sequence = nccl_field(descriptor, places[NCCL_SEQUENCE]);
     event->count = nccl_field(descriptor, places[NCCL_COUNT]);
     event->peer = (int32_t)nccl_field(descriptor, places[NCCL_ROOT]);
@@ -167,7 +167,7 @@ static const struct {
     uint64_t type;
     enum wire_nccl_kind kind;
     void (*read)(struct agent_nccl_start *start, const void *descriptor);
-} types[] = {
+} nccl_plugin_types[] = {
     { NCCL_EVENT_GROUP, WIRE_NCCL_GROUP, NULL },
     { NCCL_EVENT_COLL, WIRE_NCCL_COLLECTIVE, read_coll },
     { NCCL_EVENT_P2P, WIRE_NCCL_P2P, read_p2p },
@@ -183,17 +183,17 @@ static uint64_t start_event(uint32_t version, void *context, const void *descrip
     const struct agent_nccl_calls *calls = agent_calls();
     const struct nccl_event_head *head = descriptor;
     uint64_t type = nccl_layouts[version - 1].type_bytes == 1 ? head->type.byte : head->type.word;
-    for (size_t i = 0; calls && i < COUNT_OF(types); i++) {
-        if (types[i].type != type || (type == NCCL_EVENT_CE_COLL && version < 6))
+    for (size_t i = 0; calls && i < COUNT_OF(nccl_plugin_types); i++) {
+        if (nccl_plugin_types[i].type != type || (type == NCCL_EVENT_CE_COLL && version < 6))
             continue;
         struct agent_nccl_start start = {
             .version = version,
-            .kind = types[i].kind,
+            .kind = nccl_plugin_types[i].kind,
             .event = { .parent = (uintptr_t)head->parent, .rank = head->rank, .peer = -1 },
         };
         start.event.comm = context ? (uint32_t)(uintptr_t)context - 1 : 0;
-        if (types[i].read)
-            types[i].read(&start, descriptor);
+        if (nccl_plugin_types[i].read)
+            nccl_plugin_types[i].read(&start, descriptor);
         return calls->start(&start);
     }
     return 0;
@@ -221,7 +221,7 @@ static int stop_event(void *handle)
 }
 
 /* The states whose argument has a number; that of others is an address, or undefined. */
-static uint64_t value_of(int state, const union nccl_state_arguments *arguments, int is_old)
+static uint64_t nccl_plugin_value_of(int state, const union nccl_state_arguments *arguments, int is_old)
 {
     int is_ctrl = state >= 13 && state <= 18, is_step = (state >= 8 && state <= 12) || state == 20;
     int is_old_op = is_old && state >= 0 && state <= 7;
@@ -234,7 +234,7 @@ static int record_state(void *handle, int state, const union nccl_state_argument
 {
     const struct agent_nccl_calls *calls = handle ? agent_calls() : NULL;
     if (calls && state >= 0)
-        calls->state((uintptr_t)handle, (uint32_t)state, value_of(state, arguments, is_old));
+        calls->state((uintptr_t)handle, (uint32_t)state, nccl_plugin_value_of(state, arguments, is_old));
     return 0;
 }
 
@@ -253,7 +253,7 @@ static int state_new(void *handle, int state, union nccl_state_arguments *argume
 #define TABLE(number, states)                                                                                          \
     extern const struct nccl_profiler ncclProfiler_v##number;                                                          \
     EXPORT const struct nccl_profiler ncclProfiler_v##number = {                                                       \
-        "Tacho", (void (*)(void))init_v##number, start_v##number, stop_event, states, finalize,                        \
+        "Tacho", (void (*)(void))init_v##number, start_v##number, stop_event, states, nccl_plugin_finalize,            \
     };
 TABLE(1, state_old)
 TABLE(2, state_old)

@@ -83,7 +83,7 @@ static inline uint32_t text_flag(const struct nvtx_text *text)
 }
 
 /* Where a record goes. ticks 0: read the clock as late as possible, which is right for events that begin. */
-struct place {
+struct nvtx_agent_place {
     uint32_t type;
     uint32_t level;
     uint64_t range; /* for START and END, else 0 */
@@ -92,7 +92,8 @@ struct place {
 };
 
 /* 0, or -1 when the record could not be written. */
-static inline __attribute__((always_inline)) int write_record(struct agent_thread *thread, const struct place *place,
+static inline __attribute__((always_inline)) int write_record(struct agent_thread *thread,
+                                                              const struct nvtx_agent_place *place,
                                                               const struct nvtx_event *event,
                                                               const struct nvtx_binary *binary)
 {
@@ -125,7 +126,8 @@ static inline __attribute__((always_inline)) int write_record(struct agent_threa
     return 0;
 }
 
-static __attribute__((noinline)) int write_with_binary(struct agent_thread *thread, const struct place *place,
+static __attribute__((noinline)) int write_with_binary(struct agent_thread *thread,
+                                                       const struct nvtx_agent_place *place,
                                                        const struct nvtx_event *event)
 {
     struct nvtx_binary binary;
@@ -133,8 +135,9 @@ static __attribute__((noinline)) int write_with_binary(struct agent_thread *thre
     return write_record(thread, place, event, &binary);
 }
 
-static inline __attribute__((always_inline)) int write_event(struct agent_thread *thread, const struct place *place,
-                                                             const struct nvtx_event *event)
+static inline __attribute__((always_inline)) int nvtx_agent_write_event(struct agent_thread *thread,
+                                                                        const struct nvtx_agent_place *place,
+                                                                        const struct nvtx_event *event)
 {
     if (unlikely(atomic_load_explicit(&nvtx.unsent, memory_order_relaxed) != NULL) && !nvtx_send_unsent(thread) &&
         (event->text.kind == NVTX_TEXT_REGISTERED || event->binary_count)) {
@@ -199,7 +202,7 @@ static __attribute__((noinline)) void maybe_end(uint64_t key)
 }
 
 /* True if the agent is attached, the thread has a slot, and the event needs nothing but its own record. */
-static inline int is_plain(const struct agent_thread *thread)
+static inline int nvtx_agent_is_plain(const struct agent_thread *thread)
 {
     return likely(atomic_load_explicit(&agent_switch.state, memory_order_relaxed) == AGENT_ATTACHED &&
                   agent_is_thread(thread) && !triggers() && !atomic_load_explicit(&nvtx.unsent, memory_order_relaxed));
@@ -207,14 +210,14 @@ static inline int is_plain(const struct agent_thread *thread)
 
 /* ---- Marks and ranges ------------------------------------------------------------------------------------------ */
 
-static inline __attribute__((always_inline)) void mark(const struct nvtx_event *event)
+static inline __attribute__((always_inline)) void nvtx_agent_mark(const struct nvtx_event *event)
 {
     struct agent_thread *thread = agent_enter(WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY));
     if (thread && nvtx_records(event->domain))
-        write_event(thread, &(struct place){ .type = WIRE_NVTX_MARK, .counts = 1 }, event);
+        nvtx_agent_write_event(thread, &(struct nvtx_agent_place){ .type = WIRE_NVTX_MARK, .counts = 1 }, event);
 }
 
-static inline __attribute__((always_inline)) int push(const struct nvtx_event *event)
+static inline __attribute__((always_inline)) int nvtx_agent_push(const struct nvtx_event *event)
 {
     struct agent_thread *thread = agent_thread();
     struct nvtx_level *level = likely(thread != NULL) ? level_of(thread, event->domain) : NULL;
@@ -238,13 +241,15 @@ static inline __attribute__((always_inline)) int push(const struct nvtx_event *e
         return (int)depth;
     }
     *word |= bit;
-    if (unlikely(write_event(thread, &(struct place){ .type = WIRE_NVTX_PUSH, .level = depth, .counts = 1 }, event) !=
-                 0))
+    if (unlikely(
+            nvtx_agent_write_event(thread,
+                                   &(struct nvtx_agent_place){ .type = WIRE_NVTX_PUSH, .level = depth, .counts = 1 },
+                                   event) != 0))
         *word &= ~bit;
     return (int)depth;
 }
 
-static inline __attribute__((always_inline)) int pop(const struct nvtx_event *event)
+static inline __attribute__((always_inline)) int nvtx_agent_pop(const struct nvtx_event *event)
 {
     struct agent_thread *thread = agent_thread();
     struct nvtx_level *level = likely(thread != NULL) ? level_of(thread, event->domain) : NULL;
@@ -255,7 +260,10 @@ static inline __attribute__((always_inline)) int pop(const struct nvtx_event *ev
     uint32_t depth = level->depth - 1;
     uint64_t *word = word_of(level, depth);
     if (likely(word && *word >> depth % 64 & 1))
-        write_event(thread, &(struct place){ .type = WIRE_NVTX_POP, .level = depth, .ticks = agent_ticks() }, event);
+        nvtx_agent_write_event(thread,
+                               &(struct nvtx_agent_place){
+                                   .type = WIRE_NVTX_POP, .level = depth, .ticks = agent_ticks() },
+                               event);
     atomic_signal_fence(memory_order_seq_cst);
     level->depth = depth;
     if (unlikely(triggers()))
@@ -273,7 +281,7 @@ static inline uint64_t next_range(struct agent_thread *thread)
     return (uint64_t)nvtx_of(thread)->range_block << 33 | (uint64_t)agent_next(&nvtx_of(thread)->range_serial) << 1;
 }
 
-static inline __attribute__((always_inline)) uint64_t start(const struct nvtx_event *event)
+static inline __attribute__((always_inline)) uint64_t nvtx_agent_start(const struct nvtx_event *event)
 {
     struct agent_thread *thread = agent_thread();
     if (unlikely(!thread)) {
@@ -284,41 +292,44 @@ static inline __attribute__((always_inline)) uint64_t start(const struct nvtx_ev
     if (unlikely(triggers()))
         maybe_begin(event, id >> 1);
     if (!nvtx_records(event->domain) ||
-        write_event(thread, &(struct place){ .type = WIRE_NVTX_START, .range = id, .counts = 1 }, event) != 0)
+        nvtx_agent_write_event(thread, &(struct nvtx_agent_place){ .type = WIRE_NVTX_START, .range = id, .counts = 1 },
+                               event) != 0)
         id &= ~UINT64_C(1);
     return id;
 }
 
-static inline __attribute__((always_inline)) void end(uint64_t id, const struct nvtx_event *event)
+static inline __attribute__((always_inline)) void nvtx_agent_end(uint64_t id, const struct nvtx_event *event)
 {
     struct agent_thread *thread = agent_thread();
     if (unlikely(!thread))
         return;
     if (id & 1)
-        write_event(thread, &(struct place){ .type = WIRE_NVTX_END, .range = id, .ticks = agent_ticks() }, event);
+        nvtx_agent_write_event(thread,
+                               &(struct nvtx_agent_place){ .type = WIRE_NVTX_END, .range = id, .ticks = agent_ticks() },
+                               event);
     if (unlikely(triggers()) && id >> 1)
         maybe_end(id >> 1);
 }
 
 void nvtx_mark(const struct nvtx_event *event)
 {
-    mark(event);
+    nvtx_agent_mark(event);
 }
 int nvtx_push(const struct nvtx_event *event)
 {
-    return push(event);
+    return nvtx_agent_push(event);
 }
 int nvtx_pop(const struct nvtx_event *event)
 {
-    return pop(event);
+    return nvtx_agent_pop(event);
 }
 uint64_t nvtx_start(const struct nvtx_event *event)
 {
-    return start(event);
+    return nvtx_agent_start(event);
 }
 void nvtx_end(uint64_t id, const struct nvtx_event *event)
 {
-    end(id, event);
+    nvtx_agent_end(id, event);
 }
 
 /* ---- Functions that programs call ------------------------------------------------------------------------------ */
@@ -362,21 +373,21 @@ static inline struct nvtx_event from_attributes(const void *domain, const struct
 static void domain_mark_ex(const void *domain, const struct abi_event *attributes)
 {
     struct nvtx_event event = from_attributes(domain, attributes);
-    mark(&event);
+    nvtx_agent_mark(&event);
 }
 static uint64_t domain_start_ex(const void *domain, const struct abi_event *attributes)
 {
     struct nvtx_event event = from_attributes(domain, attributes);
-    return start(&event);
+    return nvtx_agent_start(&event);
 }
 static void domain_end(const void *domain, uint64_t id)
 {
-    end(id, &(struct nvtx_event){ .domain = nvtx_domain_of(domain) });
+    nvtx_agent_end(id, &(struct nvtx_event){ .domain = nvtx_domain_of(domain) });
 }
 static int domain_push_ex(const void *domain, const struct abi_event *attributes)
 {
     struct nvtx_event event = from_attributes(domain, attributes);
-    return push(&event);
+    return nvtx_agent_push(&event);
 }
 
 static void mark_ex(const struct abi_event *attributes)
@@ -385,11 +396,11 @@ static void mark_ex(const struct abi_event *attributes)
 }
 static void mark_a(const char *message)
 {
-    mark(&(struct nvtx_event){ .text = nvtx_ascii(message) });
+    nvtx_agent_mark(&(struct nvtx_event){ .text = nvtx_ascii(message) });
 }
 static void mark_w(const wchar_t *message)
 {
-    mark(&(struct nvtx_event){ .text = nvtx_wide(message) });
+    nvtx_agent_mark(&(struct nvtx_event){ .text = nvtx_wide(message) });
 }
 static uint64_t start_ex(const struct abi_event *attributes)
 {
@@ -397,29 +408,30 @@ static uint64_t start_ex(const struct abi_event *attributes)
 }
 static uint64_t start_a(const char *message)
 {
-    return start(&(struct nvtx_event){ .text = nvtx_ascii(message) });
+    return nvtx_agent_start(&(struct nvtx_event){ .text = nvtx_ascii(message) });
 }
 static uint64_t start_w(const wchar_t *message)
 {
-    return start(&(struct nvtx_event){ .text = nvtx_wide(message) });
+    return nvtx_agent_start(&(struct nvtx_event){ .text = nvtx_wide(message) });
 }
 static void range_end(uint64_t id)
 {
-    end(id, &(struct nvtx_event){ 0 });
+    nvtx_agent_end(id, &(struct nvtx_event){ 0 });
 }
 static int push_ex(const struct abi_event *attributes)
 {
     return domain_push_ex(NULL, attributes);
 }
-/* The two most frequent calls repeat the plain case of push() and pop(), without an event in memory. */
+/* The two most frequent calls repeat the plain case of nvtx_agent_push() and nvtx_agent_pop(), without an event in
+ * memory. */
 static __attribute__((noinline)) int push_text(const char *message)
 {
-    return push(&(struct nvtx_event){ .text = nvtx_ascii(message) });
+    return nvtx_agent_push(&(struct nvtx_event){ .text = nvtx_ascii(message) });
 }
 static int push_a(const char *message)
 {
     struct agent_thread *thread = agent_self;
-    if (unlikely(!message || !is_plain(thread)))
+    if (unlikely(!message || !nvtx_agent_is_plain(thread)))
         return push_text(message);
     struct nvtx_level *level = &nvtx_of(thread)->levels[0];
     uint32_t depth = level->depth;
@@ -443,16 +455,16 @@ static int push_a(const char *message)
 }
 static int push_w(const wchar_t *message)
 {
-    return push(&(struct nvtx_event){ .text = nvtx_wide(message) });
+    return nvtx_agent_push(&(struct nvtx_event){ .text = nvtx_wide(message) });
 }
 static __attribute__((noinline)) int pop_anywhere(uint32_t domain)
 {
-    return pop(&(struct nvtx_event){ .domain = domain });
+    return nvtx_agent_pop(&(struct nvtx_event){ .domain = domain });
 }
 static inline int pop_plain(uint32_t domain)
 {
     struct agent_thread *thread = agent_self;
-    if (unlikely(!is_plain(thread) || domain >= NVTX_THREAD_DOMAINS))
+    if (unlikely(!nvtx_agent_is_plain(thread) || domain >= NVTX_THREAD_DOMAINS))
         return pop_anywhere(domain);
     struct nvtx_level *level = &nvtx_of(thread)->levels[domain];
     uint32_t depth = level->depth - 1;

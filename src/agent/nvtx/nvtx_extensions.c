@@ -27,7 +27,7 @@ struct pointer {
     uint32_t length_at, length_bytes;
 };
 
-struct shape {
+struct nvtx_extensions_shape {
     _Atomic uint64_t key;
     _Atomic uint32_t ready;
     uint32_t size; /* 0: unknown */
@@ -35,13 +35,13 @@ struct shape {
     uint32_t pointer_count;
     struct pointer pointers[POINTERS_MAX];
 };
-static struct shape shapes[SHAPES];
+static struct nvtx_extensions_shape shapes[SHAPES];
 
-static struct shape *shape_slot(uint64_t key, int insert)
+static struct nvtx_extensions_shape *shape_slot(uint64_t key, int insert)
 {
     uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15) >> 32;
     for (uint32_t i = 0; i < SHAPES; i++) {
-        struct shape *shape = &shapes[(hash + i) % SHAPES];
+        struct nvtx_extensions_shape *shape = &shapes[(hash + i) % SHAPES];
         uint64_t found = atomic_load_explicit(&shape->key, memory_order_acquire);
         if (found == key)
             return insert ? NULL : shape;
@@ -57,16 +57,16 @@ static struct shape *shape_slot(uint64_t key, int insert)
     return NULL;
 }
 
-static const struct shape *find_shape(uint32_t domain, uint64_t id)
+static const struct nvtx_extensions_shape *find_shape(uint32_t domain, uint64_t id)
 {
-    const struct shape *shape = shape_slot(abi_schema_key(domain, id), 0);
+    const struct nvtx_extensions_shape *shape = shape_slot(abi_schema_key(domain, id), 0);
     return shape && atomic_load_explicit(&shape->ready, memory_order_acquire) ? shape : NULL;
 }
 
 /* The extent of a schema or an enum that was registered before. */
 static struct abi_extent shape_extent(uint32_t domain, uint64_t id)
 {
-    const struct shape *shape = find_shape(domain, id);
+    const struct nvtx_extensions_shape *shape = find_shape(domain, id);
     return shape ? (struct abi_extent){ shape->size, shape->align } : ABI_UNKNOWN_EXTENT;
 }
 
@@ -98,7 +98,7 @@ static struct pointer describe_pointer(const struct abi_schema *schema, const ui
 
 static void keep_shape(uint32_t domain, const struct abi_schema *schema, uint64_t id)
 {
-    struct shape *shape = shape_slot(abi_schema_key(domain, id), 1);
+    struct nvtx_extensions_shape *shape = shape_slot(abi_schema_key(domain, id), 1);
     if (!shape)
         return;
     uint64_t type = schema->fields & ABI_SCHEMA_TYPE ? schema->type : 0;
@@ -132,8 +132,8 @@ static void keep_shape(uint32_t domain, const struct abi_schema *schema, uint64_
 
 /* ---- Descriptions ---------------------------------------------------------------------------------------------- */
 
-static void tell(uint32_t type, const void *domain, const uint64_t *head, uint32_t words, const char *text,
-                 const char *more)
+static void nvtx_extensions_tell(uint32_t type, const void *domain, const uint64_t *head, uint32_t words,
+                                 const char *text, const char *more)
 {
     nvtx_tell(&(struct nvtx_note){
         .type = type,
@@ -167,7 +167,8 @@ static uint64_t schema_register(const void *domain, const struct abi_schema *giv
         [WIRE_SCHEMA_ALIGN] = schema.fields & ABI_SCHEMA_ALIGNMENT ? schema.alignment : 0,
     };
     keep_shape(nvtx_domain_of(domain), &schema, id);
-    tell(WIRE_NVTX_SCHEMA, domain, head, WIRE_SCHEMA_WORDS, schema.fields & ABI_SCHEMA_NAME ? schema.name : NULL, NULL);
+    nvtx_extensions_tell(WIRE_NVTX_SCHEMA, domain, head, WIRE_SCHEMA_WORDS,
+                         schema.fields & ABI_SCHEMA_NAME ? schema.name : NULL, NULL);
     for (size_t i = 0; i < schema.entry_count; i++) {
         const struct abi_schema_entry *entry = &schema.entries[i];
         uint64_t words[WIRE_ENTRY_WORDS] = {
@@ -178,8 +179,8 @@ static uint64_t schema_register(const void *domain, const struct abi_schema *giv
             [WIRE_ENTRY_DETAIL] = entry->detail,
             [WIRE_ENTRY_OFFSET] = entry->offset,
         };
-        tell(WIRE_NVTX_SCHEMA_ENTRY, domain, words, WIRE_ENTRY_WORDS, entry->name ? entry->name : "",
-             entry->description);
+        nvtx_extensions_tell(WIRE_NVTX_SCHEMA_ENTRY, domain, words, WIRE_ENTRY_WORDS, entry->name ? entry->name : "",
+                             entry->description);
     }
     return id;
 }
@@ -194,14 +195,15 @@ static uint64_t enum_register(const void *domain, const struct abi_enum *given)
     uint64_t id = new_id(given->fields & ABI_ENUM_ID ? given->id : 0);
     uint64_t size = given->fields & ABI_ENUM_SIZE && given->size ? given->size : sizeof(int);
     uint64_t head[WIRE_ENUM_WORDS] = { [WIRE_ENUM_ID] = id, [WIRE_ENUM_ENTRIES] = count, [WIRE_ENUM_SIZE] = size };
-    struct shape *shape = shape_slot(abi_schema_key(nvtx_domain_of(domain), id), 1);
+    struct nvtx_extensions_shape *shape = shape_slot(abi_schema_key(nvtx_domain_of(domain), id), 1);
     if (shape) {
         struct abi_extent extent = abi_enum_extent(size);
         shape->size = (uint32_t)extent.size;
         shape->align = (uint32_t)extent.align;
         atomic_store_explicit(&shape->ready, 1, memory_order_release);
     }
-    tell(WIRE_NVTX_ENUM, domain, head, WIRE_ENUM_WORDS, given->fields & ABI_ENUM_NAME ? given->name : NULL, NULL);
+    nvtx_extensions_tell(WIRE_NVTX_ENUM, domain, head, WIRE_ENUM_WORDS,
+                         given->fields & ABI_ENUM_NAME ? given->name : NULL, NULL);
     for (size_t i = 0; i < count; i++) {
         uint64_t words[WIRE_ENUM_ENTRY_WORDS] = {
             [WIRE_ENUM_ENTRY_ENUM] = id,
@@ -209,7 +211,7 @@ static uint64_t enum_register(const void *domain, const struct abi_enum *given)
             [WIRE_ENUM_ENTRY_VALUE] = given->entries[i].value,
             [WIRE_ENUM_ENTRY_FLAG] = given->entries[i].is_flag != 0,
         };
-        tell(WIRE_NVTX_ENUM_ENTRY, domain, words, WIRE_ENUM_ENTRY_WORDS, given->entries[i].name, NULL);
+        nvtx_extensions_tell(WIRE_NVTX_ENUM_ENTRY, domain, words, WIRE_ENUM_ENTRY_WORDS, given->entries[i].name, NULL);
     }
     return id;
 }
@@ -219,7 +221,7 @@ static uint64_t scope_register(const void *domain, const struct abi_scope *given
     if (!given || given->size < sizeof *given || !agent_attached())
         return 0;
     uint64_t head[WIRE_SCOPE_WORDS] = { [WIRE_SCOPE_ID] = new_id(given->id), [WIRE_SCOPE_PARENT] = given->parent };
-    tell(WIRE_NVTX_SCOPE, domain, head, WIRE_SCOPE_WORDS, given->path ? given->path : "", NULL);
+    nvtx_extensions_tell(WIRE_NVTX_SCOPE, domain, head, WIRE_SCOPE_WORDS, given->path ? given->path : "", NULL);
     return head[WIRE_SCOPE_ID];
 }
 
@@ -230,7 +232,8 @@ static uint64_t counter_register(const void *domain, const struct abi_counter *g
     uint64_t head[WIRE_COUNTER_WORDS] = { [WIRE_COUNTER_ID] = new_id(given->id),
                                           [WIRE_COUNTER_SCHEMA] = given->schema,
                                           [WIRE_COUNTER_SCOPE] = given->scope };
-    tell(WIRE_NVTX_COUNTER, domain, head, WIRE_COUNTER_WORDS, given->name ? given->name : "", given->description);
+    nvtx_extensions_tell(WIRE_NVTX_COUNTER, domain, head, WIRE_COUNTER_WORDS, given->name ? given->name : "",
+                         given->description);
     return head[WIRE_COUNTER_ID];
 }
 
@@ -257,7 +260,7 @@ static void plan_part(struct nvtx_binary *plan, uint64_t id, const void *from, s
     plan->words += head + (kept + 7) / 8;
 }
 
-static uint64_t read_number(const void *from, uint32_t bytes)
+static uint64_t nvtx_extensions_read_number(const void *from, uint32_t bytes)
 {
     uint64_t number = 0;
     memcpy(&number, from, bytes <= 8 ? bytes : 0); /* both architectures are little-endian */
@@ -279,7 +282,8 @@ static size_t terminated_bytes(const char *from, uint32_t unit)
     return bytes;
 }
 
-static void plan_pointed(struct nvtx_binary *plan, const struct shape *shape, const char *payload, size_t size)
+static void plan_pointed(struct nvtx_binary *plan, const struct nvtx_extensions_shape *shape, const char *payload,
+                         size_t size)
 {
     for (uint32_t i = 0; i < shape->pointer_count; i++) {
         const struct pointer *pointer = &shape->pointers[i];
@@ -292,7 +296,7 @@ static void plan_pointed(struct nvtx_binary *plan, const struct shape *shape, co
         uint64_t count = pointer->count;
         if (pointer->length_bytes)
             count = pointer->length_at + (uint64_t)pointer->length_bytes <= size
-                        ? read_number(payload + pointer->length_at, pointer->length_bytes)
+                        ? nvtx_extensions_read_number(payload + pointer->length_at, pointer->length_bytes)
                         : 0;
         size_t bytes = pointer->count == 0                          ? terminated_bytes(to, pointer->unit)
                        : count <= POINTED_BYTES_MAX / pointer->unit ? (size_t)count * pointer->unit
@@ -306,7 +310,7 @@ void nvtx_plan_binary(const struct nvtx_event *event, struct nvtx_binary *plan)
     plan->count = plan->words = 0;
     for (size_t i = 0; i < event->binary_count && i < COUNT_OF(plan->parts); i++) {
         const struct abi_payload_data *data = &event->binary[i];
-        const struct shape *shape = find_shape(event->domain, data->schema);
+        const struct nvtx_extensions_shape *shape = find_shape(event->domain, data->schema);
         size_t size = data->bytes ? data->size : 0;
         if (size == SIZE_MAX && abi_is_string(data->schema))
             size = terminated_bytes(data->bytes, abi_character_size(data->schema));
@@ -370,7 +374,8 @@ static void end_payload(const void *domain, uint64_t id, const struct abi_payloa
 
 /* ---- Samples of counters --------------------------------------------------------------------------------------- */
 
-static void sample(const void *handle, uint64_t counter, enum wire_sample kind, uint64_t word, const void *bytes)
+static void nvtx_extensions_sample(const void *handle, uint64_t counter, enum wire_sample kind, uint64_t word,
+                                   const void *bytes)
 {
     uint32_t domain = nvtx_domain_of(handle);
     struct agent_thread *thread = agent_enter(WIRE_BIT(NVTX));
@@ -395,22 +400,23 @@ static void sample(const void *handle, uint64_t counter, enum wire_sample kind, 
 }
 static void sample_int64(const void *domain, uint64_t counter, int64_t value)
 {
-    sample(domain, counter, WIRE_SAMPLE_INT64, (uint64_t)value, NULL);
+    nvtx_extensions_sample(domain, counter, WIRE_SAMPLE_INT64, (uint64_t)value, NULL);
 }
 static void sample_float64(const void *domain, uint64_t counter, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    sample(domain, counter, WIRE_SAMPLE_DOUBLE, bits, NULL);
+    nvtx_extensions_sample(domain, counter, WIRE_SAMPLE_DOUBLE, bits, NULL);
 }
 static void sample_bytes(const void *domain, uint64_t counter, const void *value, size_t size)
 {
     if (value)
-        sample(domain, counter, WIRE_SAMPLE_BYTES, size < BINARY_WORDS_MAX * 8 ? size : BINARY_WORDS_MAX * 8, value);
+        nvtx_extensions_sample(domain, counter, WIRE_SAMPLE_BYTES,
+                               size < BINARY_WORDS_MAX * 8 ? size : BINARY_WORDS_MAX * 8, value);
 }
 static void sample_no_value(const void *domain, uint64_t counter, uint8_t reason)
 {
-    sample(domain, counter, WIRE_SAMPLE_NO_VALUE, reason, NULL);
+    nvtx_extensions_sample(domain, counter, WIRE_SAMPLE_NO_VALUE, reason, NULL);
 }
 
 /* ---- Attaching ------------------------------------------------------------------------------------------------- */

@@ -62,7 +62,7 @@ void nvtx_put_wide(char *to, const struct nvtx_text *text)
     }
 }
 
-static int is_string(uint64_t handle)
+static int nvtx_journal_is_string(uint64_t handle)
 {
     return handle >> 48 == (uint64_t)NVTX_TAG_STRING << 8 && (uint32_t)handle != 0 &&
            (uint32_t)handle <= atomic_load_explicit(&nvtx.string_count, memory_order_relaxed);
@@ -75,7 +75,7 @@ struct nvtx_text nvtx_message(int32_t type, union abi_message message)
         return nvtx_ascii(message.ascii);
     if (type == ABI_MESSAGE_WIDE)
         return nvtx_wide(message.wide);
-    if (type == ABI_MESSAGE_REGISTERED && is_string(handle))
+    if (type == ABI_MESSAGE_REGISTERED && nvtx_journal_is_string(handle))
         return (struct nvtx_text){ .kind = NVTX_TEXT_REGISTERED, .id = (uint32_t)handle };
     return (struct nvtx_text){ .kind = NVTX_TEXT_NONE };
 }
@@ -86,32 +86,32 @@ struct nvtx_text nvtx_message(int32_t type, union abi_message message)
 #define BLOCKS_MAX 1024u
 #define LAST_WAIT_MS 2000 /* a program waits no longer than this for the agent at its exit */
 
-struct entry {
+struct nvtx_journal_entry {
     _Atomic uint32_t words; /* length of the record; 0: claimed, but the length is not written yet */
     _Atomic uint32_t ready;
-    struct entry *next_unsent;
+    struct nvtx_journal_entry *next_unsent;
     struct wire_record record;
 };
-#define ENTRY_WORDS ((uint32_t)(offsetof(struct entry, record) / 8))
+#define ENTRY_WORDS ((uint32_t)(offsetof(struct nvtx_journal_entry, record) / 8))
 
-struct block {
-    _Atomic(struct block *) next;
+struct nvtx_journal_block {
+    _Atomic(struct nvtx_journal_block *) next;
     _Atomic uint32_t used; /* words */
     uint32_t number;
     uint64_t words[];
 };
-#define BLOCK_ROOM (BLOCK_WORDS - (uint32_t)(sizeof(struct block) / 8))
+#define BLOCK_ROOM (BLOCK_WORDS - (uint32_t)(sizeof(struct nvtx_journal_block) / 8))
 
-static _Atomic(struct block *) first_block, last_block;
+static _Atomic(struct nvtx_journal_block *) first_block, last_block;
 
 /* The block after this one (NULL: the first), created if needed; NULL when there is no memory. */
-static struct block *next_block(struct block *block)
+static struct nvtx_journal_block *nvtx_journal_next_block(struct nvtx_journal_block *block)
 {
-    _Atomic(struct block *) *link = block ? &block->next : &first_block;
-    struct block *next = atomic_load_explicit(link, memory_order_acquire);
+    _Atomic(struct nvtx_journal_block *) *link = block ? &block->next : &first_block;
+    struct nvtx_journal_block *next = atomic_load_explicit(link, memory_order_acquire);
     if (next || (block && block->number + 1 >= BLOCKS_MAX))
         return next;
-    struct block *fresh = window_map_inherited(BLOCK_WORDS * 8);
+    struct nvtx_journal_block *fresh = window_map_inherited(BLOCK_WORDS * 8);
     if (!fresh)
         return NULL;
     fresh->number = block ? block->number + 1 : 0;
@@ -121,31 +121,31 @@ static struct block *next_block(struct block *block)
     return next;
 }
 
-static struct entry *take_entry(uint32_t record_words)
+static struct nvtx_journal_entry *take_entry(uint32_t record_words)
 {
     uint32_t words = ENTRY_WORDS + record_words;
     if (words > BLOCK_ROOM)
         return NULL;
-    struct block *block = atomic_load_explicit(&last_block, memory_order_acquire);
+    struct nvtx_journal_block *block = atomic_load_explicit(&last_block, memory_order_acquire);
     if (!block)
-        block = next_block(NULL);
+        block = nvtx_journal_next_block(NULL);
     while (block) {
         uint32_t used = atomic_load_explicit(&block->used, memory_order_relaxed);
         while (used + words <= BLOCK_ROOM) {
             if (!atomic_compare_exchange_weak(&block->used, &used, used + words))
                 continue;
-            struct entry *entry = (struct entry *)&block->words[used];
+            struct nvtx_journal_entry *entry = (struct nvtx_journal_entry *)&block->words[used];
             atomic_store_explicit(&entry->words, record_words, memory_order_release);
             atomic_store_explicit(&last_block, block, memory_order_release);
             return entry;
         }
-        block = next_block(block);
+        block = nvtx_journal_next_block(block);
     }
     return NULL;
 }
 
 /* 0, or -1 when there is no room now. */
-static int send_entry(struct agent_thread *thread, const struct entry *entry)
+static int send_entry(struct agent_thread *thread, const struct nvtx_journal_entry *entry)
 {
     enum wire_fate fate;
     uint32_t words = atomic_load_explicit(&entry->words, memory_order_relaxed);
@@ -159,7 +159,7 @@ static int send_entry(struct agent_thread *thread, const struct entry *entry)
     return 0;
 }
 
-static void send_later(struct entry *first, struct entry *last)
+static void send_later(struct nvtx_journal_entry *first, struct nvtx_journal_entry *last)
 {
     void *head = atomic_load_explicit(&nvtx.unsent, memory_order_relaxed);
     do
@@ -177,13 +177,13 @@ int nvtx_send_unsent(struct agent_thread *thread)
     uint64_t now = agent_ticks();
     if (thread->lanes[WIRE_LANE_THREAD].busy || now < atomic_load_explicit(&not_before, memory_order_relaxed))
         return 0;
-    struct entry *entry = atomic_exchange_explicit(&nvtx.unsent, NULL, memory_order_acquire);
+    struct nvtx_journal_entry *entry = atomic_exchange_explicit(&nvtx.unsent, NULL, memory_order_acquire);
     while (entry && send_entry(thread, entry) == 0)
         entry = entry->next_unsent;
     if (!entry)
         return 1;
     atomic_store_explicit(&not_before, now + pause, memory_order_relaxed);
-    struct entry *last = entry;
+    struct nvtx_journal_entry *last = entry;
     while (last->next_unsent)
         last = last->next_unsent;
     send_later(entry, last);
@@ -240,7 +240,7 @@ void nvtx_tell(const struct nvtx_note *note)
     if (!(agent.sources & WIRE_BIT(NVTX)) && !nvtx_domain_on(note->domain))
         return;   /* only libraries' own annotations are recorded, and this is not one */
     uint32_t words = note_words(note);
-    struct entry *entry = take_entry(words);
+    struct nvtx_journal_entry *entry = take_entry(words);
     if (!entry) { /* no memory, or the journal has its maximum size. A name is not an event */
         if (agent_attached())
             atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_NOTES][WIRE_LOST_BUFFER_FULL], 1,
@@ -254,11 +254,11 @@ void nvtx_tell(const struct nvtx_note *note)
         send_later(entry, entry);
 }
 
-static void tell_again(struct agent_thread *thread, struct block *block)
+static void tell_again(struct agent_thread *thread, struct nvtx_journal_block *block)
 {
     uint32_t used = atomic_load_explicit(&block->used, memory_order_relaxed), words;
     for (uint32_t at = 0; at < used; at += ENTRY_WORDS + words) {
-        struct entry *entry = (struct entry *)&block->words[at];
+        struct nvtx_journal_entry *entry = (struct nvtx_journal_entry *)&block->words[at];
         words = atomic_load_explicit(&entry->words, memory_order_relaxed);
         if (words == 0) /* another thread was about to write here during the fork */
             return;
@@ -275,7 +275,7 @@ void nvtx_after_attach(enum wire_origin origin)
     atomic_store(&nvtx.trigger_range, 0);
     nvtx_steps_forget();
     struct agent_thread *thread = agent_thread();
-    for (struct block *block = atomic_load(&first_block); block; block = atomic_load(&block->next))
+    for (struct nvtx_journal_block *block = atomic_load(&first_block); block; block = atomic_load(&block->next))
         tell_again(thread, block);
 }
 
@@ -498,7 +498,7 @@ static void category_w(uint32_t category, const wchar_t *name)
 }
 
 /* The first call of the headers. Nothing is left to do. */
-static void initialize(const void *reserved)
+static void nvtx_journal_initialize(const void *reserved)
 {
     (void)reserved;
 }
@@ -655,7 +655,7 @@ const struct nvtx_callback nvtx_names_core2[] = {
     CALL(12, domain_create_a),
     CALL(13, domain_create_w),
     CALL(14, domain_destroy),
-    CALL(15, initialize),
+    CALL(15, nvtx_journal_initialize),
     { 0, NULL },
 };
 const struct nvtx_callback nvtx_names_cuda[] = {

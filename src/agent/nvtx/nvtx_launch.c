@@ -44,7 +44,7 @@ static struct {
     _Atomic uint32_t open_count;
 } launch;
 
-static uint64_t take_lock(void)
+static uint64_t nvtx_launch_take_lock(void)
 {
     uint64_t signals = sys_hold_signals();
     while (atomic_exchange_explicit(&launch.lock, 1, memory_order_acquire))
@@ -60,7 +60,7 @@ static void release_lock(uint64_t signals)
 
 /* ---- Rules ----------------------------------------------------------------------------------------------------- */
 
-static void read_spans(struct spans *spans, const char *text)
+static void nvtx_launch_read_spans(struct spans *spans, const char *text)
 {
     while (*text && spans->count < SPANS_MOST) {
         uint32_t from = (uint32_t)small_number(text);
@@ -77,9 +77,9 @@ static void read_rule(const char *text)
 {
     const char *tab = strchr(text, '\t');
     if (*text == 'n')
-        read_spans(&launch.instances, text + 1);
+        nvtx_launch_read_spans(&launch.instances, text + 1);
     if (*text == 'c')
-        read_spans(&launch.profiler, text + 1);
+        nvtx_launch_read_spans(&launch.profiler, text + 1);
     if (!tab || (*text != 'i' && *text != 'e') || launch.rule_count == RULES_MOST ||
         (size_t)(tab - text) - 2 >= NAME_BYTES)
         return;
@@ -131,7 +131,7 @@ void nvtx_launch_string(const struct nvtx_text *text, uint32_t id)
     uint16_t rules = launch.rule_count ? rules_of(text, UINT16_MAX) : 0;
     if (!rules)
         return;
-    uint64_t signals = take_lock();
+    uint64_t signals = nvtx_launch_take_lock();
     if (launch.string_count < STRINGS_MOST) {
         launch.strings[launch.string_count].id = id;
         launch.strings[launch.string_count++].rules = rules;
@@ -141,7 +141,7 @@ void nvtx_launch_string(const struct nvtx_text *text, uint32_t id)
 
 /* ---- Ranges ---------------------------------------------------------------------------------------------------- */
 
-static int is_in(const struct spans *spans, uint32_t number)
+static int nvtx_launch_is_in(const struct spans *spans, uint32_t number)
 {
     for (uint32_t i = 0; i < spans->count; i++)
         if (number >= spans->list[i].from && number <= spans->list[i].to)
@@ -154,7 +154,7 @@ void nvtx_launch_profiler_starts(void)
     atomic_fetch_add(&launch.profiler_ranges, 1);
 }
 
-static void forget(uint64_t key)
+static void nvtx_launch_forget(uint64_t key)
 {
     for (uint32_t i = launch.open_count; i-- > 0;)
         if (launch.open[i].key == key) {
@@ -171,14 +171,14 @@ void nvtx_launch_range_begins(const struct nvtx_event *event, uint64_t key)
 
     if (!found)
         return;
-    uint64_t signals = take_lock();
+    uint64_t signals = nvtx_launch_take_lock();
     for (uint32_t i = 0; i < launch.rule_count; i++) {
         struct rule *rule = &launch.rules[i];
         if (found >> i & 1 && rule->is_push == key >> 63 &&
-            (is_in(&launch.instances, ++rule->seen) || rule->is_exclude))
+            (nvtx_launch_is_in(&launch.instances, ++rule->seen) || rule->is_exclude))
             rules |= 1u << i;
     }
-    forget(key);
+    nvtx_launch_forget(key);
     if (rules && launch.open_count < OPEN_MOST) {
         launch.open[launch.open_count].key = key;
         launch.open[launch.open_count++].rules = rules;
@@ -190,8 +190,8 @@ void nvtx_launch_range_ends(uint64_t key)
 {
     if (!atomic_load_explicit(&launch.open_count, memory_order_relaxed))
         return;
-    uint64_t signals = take_lock();
-    forget(key);
+    uint64_t signals = nvtx_launch_take_lock();
+    nvtx_launch_forget(key);
     release_lock(signals);
 }
 
@@ -199,11 +199,11 @@ int nvtx_launch_is_wanted(const struct agent_thread *thread)
 {
     int is_included = 0, is_excluded = 0;
 
-    if (!is_in(&launch.profiler, atomic_load(&launch.profiler_ranges)))
+    if (!nvtx_launch_is_in(&launch.profiler, atomic_load(&launch.profiler_ranges)))
         return 0;
     if (!launch.rule_count)
         return 1;
-    uint64_t signals = take_lock();
+    uint64_t signals = nvtx_launch_take_lock();
     for (uint32_t i = 0; i < launch.open_count; i++) {
         uint64_t key = launch.open[i].key;
         if (key >> 63 && nvtx_key_thread(key) != nvtx_key_thread(nvtx_push_key(thread, 0, 0)))

@@ -15,7 +15,7 @@ static _Atomic uint8_t marks_of_strings[STRINGS_MAX]; /* enum step_mark, by the 
 static const char registered_name[] = "step";
 
 /* Copies the begin of a text that is not registered, as UTF-8, and returns its length. */
-static uint32_t copy_name(char *to, const struct nvtx_text *text)
+static uint32_t nvtx_steps_copy_name(char *to, const struct nvtx_text *text)
 {
     struct nvtx_text start = *text;
     start.length = text->length < NAME_BYTES ? text->length : NAME_BYTES - 1;
@@ -23,12 +23,12 @@ static uint32_t copy_name(char *to, const struct nvtx_text *text)
     return start.length;
 }
 
-static enum step_mark mark_of(const struct nvtx_text *text, char *name, uint32_t *length)
+static enum step_mark nvtx_steps_mark_of(const struct nvtx_text *text, char *name, uint32_t *length)
 {
     if (text->kind == NVTX_TEXT_NONE)
         return STEP_MARK_NONE;
     if (text->kind != NVTX_TEXT_REGISTERED) {
-        *length = copy_name(name, text);
+        *length = nvtx_steps_copy_name(name, text);
         return step_mark_of(name, *length);
     }
     *length = sizeof registered_name - 1;
@@ -42,7 +42,7 @@ void nvtx_step_begins(const struct nvtx_event *event, uint64_t key)
 {
     _Alignas(8) char name[NAME_BYTES];
     uint32_t length;
-    enum step_mark mark = mark_of(&event->text, name, &length);
+    enum step_mark mark = nvtx_steps_mark_of(&event->text, name, &length);
     uint64_t before = 0;
     if (!mark || (!atomic_compare_exchange_strong(&open.key, &before, key) && before != key))
         return;
@@ -65,7 +65,7 @@ void nvtx_step_string(const struct nvtx_text *text, uint32_t id)
     _Alignas(8) char name[NAME_BYTES];
     if (!steps_are_timed() || id >= STRINGS_MAX || text->kind == NVTX_TEXT_REGISTERED)
         return;
-    uint32_t length = copy_name(name, text);
+    uint32_t length = nvtx_steps_copy_name(name, text);
     atomic_store_explicit(&marks_of_strings[id], (uint8_t)step_mark_of(name, length), memory_order_relaxed);
 }
 

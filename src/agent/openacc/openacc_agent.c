@@ -11,14 +11,14 @@
 
 #define STACK_BYTES 4096u /* a few frames of the runtime lie between the callback and the directive */
 
-struct openacc_thread {
+struct openacc_agent_thread {
     uint64_t starts[WIRE_OPENACC_DEPTH]; /* ticks; 0: nothing was recorded then */
     uint8_t events[WIRE_OPENACC_DEPTH];
     uint32_t depth;                      /* may exceed WIRE_OPENACC_DEPTH */
     uint32_t unused;
     uint64_t place;                      /* ticks of the WIRE_STACK of the outermost event; 0: it has none */
 };
-AGENT_THREAD_STATE(OPENACC, struct openacc_thread, openacc_of)
+AGENT_THREAD_STATE(OPENACC, struct openacc_agent_thread, openacc_of)
 
 /* True if the struct has the field. */
 #define HAS(info, field)                                                                                               \
@@ -51,7 +51,7 @@ static const char *object_name(const struct reported *reported)
     return is_data && HAS(event, of.data.variable_name) ? event->of.data.variable_name : NULL;
 }
 
-static void add_sizes(struct wire_record *record, const struct reported *reported)
+static void openacc_agent_add_sizes(struct wire_record *record, const struct reported *reported)
 {
     const struct openacc_event_info *event = reported->event;
     record->body[4] = record->body[5] = record->body[6] = 0;
@@ -96,7 +96,7 @@ static void emit_event(struct agent_thread *thread, const struct reported *repor
     record->body[1] = reported->place;
     record->body[2] = (uint64_t)(uint32_t)info->device_type << 32 | (uint32_t)info->device_number;
     record->body[3] = has_line(info) ? (uint64_t)info->line : 0;
-    add_sizes(record, reported);
+    openacc_agent_add_sizes(record, reported);
     uint64_t *to = record->body + WIRE_OPENACC_BODY_WORDS;
     for (int i = 0; i < TEXTS; i++) {
         emit_text(to, texts[i] ? texts[i] : "", lengths[i]);
@@ -107,7 +107,7 @@ static void emit_event(struct agent_thread *thread, const struct reported *repor
 
 static void emit_start(struct agent_thread *thread, uint32_t number, uint32_t depth)
 {
-    const struct openacc_thread *own = openacc_of(thread);
+    const struct openacc_agent_thread *own = openacc_of(thread);
     struct agent_lane *lane;
     enum wire_fate fate; /* the event itself is counted at its end */
     struct wire_record *record = emit_reserve(thread, &lane, WIRE_OPENACC_BEGIN, WIRE_HEAD_WORDS + 1, &fate);
@@ -132,9 +132,9 @@ static uint64_t emit_place(struct agent_thread *thread, const struct openacc_inf
 
 /* ---- The events of a thread ------------------------------------------------------------------------------------ */
 
-static void begin(struct agent_thread *thread, const struct openacc_info *info)
+static void openacc_agent_begin(struct agent_thread *thread, const struct openacc_info *info)
 {
-    struct openacc_thread *own = openacc_of(thread);
+    struct openacc_agent_thread *own = openacc_of(thread);
     uint32_t depth = own->depth++;
     if (depth >= WIRE_OPENACC_DEPTH)
         return;
@@ -148,9 +148,9 @@ static void begin(struct agent_thread *thread, const struct openacc_info *info)
     emit_start(thread, (uint32_t)info->event, depth);
 }
 
-static void end(struct agent_thread *thread, struct reported *reported)
+static void openacc_agent_end(struct agent_thread *thread, struct reported *reported)
 {
-    struct openacc_thread *own = openacc_of(thread);
+    struct openacc_agent_thread *own = openacc_of(thread);
     uint32_t depth = own->depth;
     reported->end = agent_ticks();
     if (depth > WIRE_OPENACC_DEPTH) {
@@ -175,7 +175,7 @@ static void end(struct agent_thread *thread, struct reported *reported)
 
 static void point(struct agent_thread *thread, struct reported *reported)
 {
-    struct openacc_thread *own = openacc_of(thread);
+    struct openacc_agent_thread *own = openacc_of(thread);
     if (!agent_recording(WIRE_BIT(OPENACC)))
         return;
     reported->depth = own->depth;
@@ -186,7 +186,7 @@ static void point(struct agent_thread *thread, struct reported *reported)
 
 /* ---- The callback ---------------------------------------------------------------------------------------------- */
 
-enum role { NO_EVENT, BEGIN, END, POINT };
+enum openacc_agent_role { NO_EVENT, BEGIN, END, POINT };
 static const uint8_t roles[OPENACC_EVENT_COUNT] = {
 #define SPAN_ROLES(number, name) [number] = BEGIN, [(number) + 1] = END,
 #define POINT_ROLE(number, name) [number] = POINT,
@@ -201,15 +201,15 @@ static void happened(const struct openacc_info *info, const struct openacc_event
     int saved_errno = errno;
     struct agent_thread *thread = agent_thread();
     uint32_t number = info && event && api && HAS(info, async_queue) ? (uint32_t)info->event : 0;
-    enum role role = number < OPENACC_EVENT_COUNT ? roles[number] : NO_EVENT;
+    enum openacc_agent_role role = number < OPENACC_EVENT_COUNT ? roles[number] : NO_EVENT;
     if (!thread || role == NO_EVENT) {
         errno = saved_errno;
         return;
     }
     struct reported reported = { .info = info, .event = event, .api = api, .number = number - (role == END) };
     switch (role) {
-    case BEGIN: begin(thread, info); break;
-    case END: end(thread, &reported); break;
+    case BEGIN: openacc_agent_begin(thread, info); break;
+    case END: openacc_agent_end(thread, &reported); break;
     default: point(thread, &reported); break;
     }
     errno = saved_errno;

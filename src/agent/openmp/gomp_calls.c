@@ -27,18 +27,18 @@ enum gomp_action {
     GOMP_ACTIONS
 };
 
-static const struct function {
+static const struct gomp_calls_function {
     uint8_t action, words, kind;
-} functions[] = {
+} gomp_calls_functions[] = {
 #define GOMP_CALL(name, words, action, kind) { GOMP_##action, words, kind },
 #include "wire/gomp_functions.def"
 #undef GOMP_CALL
 };
-#define FUNCTIONS COUNT_OF(functions)
+#define FUNCTIONS COUNT_OF(gomp_calls_functions)
 
-static const struct function *function_of(const struct word_call *call)
+static const struct gomp_calls_function *gomp_calls_function_of(const struct word_call *call)
 {
-    return &functions[call->function];
+    return &gomp_calls_functions[call->function];
 }
 
 static void begin_event(const struct word_call *call, enum wire_openmp_event event, uint32_t kind, uint64_t value)
@@ -49,13 +49,13 @@ static void begin_event(const struct word_call *call, enum wire_openmp_event eve
 static void point_event(const struct word_call *call, enum wire_openmp_event event, uint64_t value)
 {
     openmp_point(&(struct agent_openmp_event){
-        .event = event, .kind = function_of(call)->kind, .value = value, .address = call->caller });
+        .event = event, .kind = gomp_calls_function_of(call)->kind, .value = value, .address = call->caller });
 }
 
 /* ---- Regions --------------------------------------------------------------------------------------------------- */
 
 /* In call->own, so on the stack of the thread that begins the region; it is there until the region has ended. */
-struct region {
+struct gomp_calls_region {
     const struct gomp_library *library; /* at GOMP_OWN_LIBRARY */
     gomp_task_function *function;
     void *data;
@@ -63,17 +63,17 @@ struct region {
     const void *caller;
     uint64_t work; /* a kind of OMPT, if the region is a loop or sections */
 };
-_Static_assert(sizeof(struct region) <= sizeof(((struct word_call *)0)->own), "it lies there");
+_Static_assert(sizeof(struct gomp_calls_region) <= sizeof(((struct word_call *)0)->own), "it lies there");
 
-static struct region *region_of(struct word_call *call)
+static struct gomp_calls_region *region_of(struct word_call *call)
 {
-    return (struct region *)(void *)call->own;
+    return (struct gomp_calls_region *)(void *)call->own;
 }
 
 /* One thread's part of a region. */
 static void run_part(void *context)
 {
-    const struct region region = *(const struct region *)context;
+    const struct gomp_calls_region region = *(const struct gomp_calls_region *)context;
     uint32_t index = (uint32_t)region.library->thread_number();
     uint64_t task = wire_openmp_implicit_task(region.number, index);
     openmp_begin(&(struct agent_openmp_event){ .event = WIRE_OPENMP_TASK,
@@ -93,7 +93,7 @@ static void run_part(void *context)
 
 static int begin_region(struct word_call *call)
 {
-    struct region *region = region_of(call);
+    struct gomp_calls_region *region = region_of(call);
     uint64_t number = openmp_new_region();
     if (!number)
         return 0;
@@ -101,7 +101,7 @@ static int begin_region(struct word_call *call)
     region->data = (void *)word_call_word(call, 1);
     region->number = number;
     region->caller = call->caller;
-    region->work = function_of(call)->kind;
+    region->work = gomp_calls_function_of(call)->kind;
     *word_call_at(call, 0) = (uintptr_t)run_part;
     *word_call_at(call, 1) = (uintptr_t)region;
     openmp_begin(
@@ -116,13 +116,13 @@ static void end_region(struct word_call *call)
 
 /* ---- Work and waiting ------------------------------------------------------------------------------------------ */
 
-static int begin_work(struct word_call *call)
+static int gomp_calls_begin_work(struct word_call *call)
 {
-    begin_event(call, WIRE_OPENMP_WORKSHARE, function_of(call)->kind, 0);
+    begin_event(call, WIRE_OPENMP_WORKSHARE, gomp_calls_function_of(call)->kind, 0);
     return 0;
 }
 
-static int end_work(struct word_call *call)
+static int gomp_calls_end_work(struct word_call *call)
 {
     openmp_end(WIRE_OPENMP_WORKSHARE, 0);
     return 0;
@@ -130,7 +130,7 @@ static int end_work(struct word_call *call)
 
 static int begin_wait(struct word_call *call)
 {
-    begin_event(call, WIRE_OPENMP_SYNC_REGION, function_of(call)->kind, 0);
+    begin_event(call, WIRE_OPENMP_SYNC_REGION, gomp_calls_function_of(call)->kind, 0);
     return 1;
 }
 
@@ -141,7 +141,7 @@ static void end_wait(struct word_call *call)
 
 static int end_work_and_wait(struct word_call *call)
 {
-    end_work(call);
+    gomp_calls_end_work(call);
     return begin_wait(call);
 }
 
@@ -157,7 +157,7 @@ static void end_nothing(struct word_call *call)
 /* The end of a single region is not a call: it has the time of its begin. A bool is a byte of the result. */
 static void end_single(struct word_call *call)
 {
-    int is_executor = function_of(call)->kind ? (call->result & 0xff) != 0 : call->result == 0;
+    int is_executor = gomp_calls_function_of(call)->kind ? (call->result & 0xff) != 0 : call->result == 0;
     begin_event(call, WIRE_OPENMP_WORKSHARE, is_executor ? OMPT_WORK_SINGLE_EXECUTOR : OMPT_WORK_SINGLE_OTHER, 1);
     openmp_end(WIRE_OPENMP_WORKSHARE, 0);
 }
@@ -167,18 +167,18 @@ static void end_single(struct word_call *call)
 /* One that has no address is the only one of its kind. */
 static uint64_t lock_of(const struct word_call *call)
 {
-    return function_of(call)->words ? word_call_word(call, 0) : function_of(call)->kind;
+    return gomp_calls_function_of(call)->words ? word_call_word(call, 0) : gomp_calls_function_of(call)->kind;
 }
 
 static int begin_lock(struct word_call *call)
 {
-    begin_event(call, WIRE_OPENMP_MUTEX_WAIT, function_of(call)->kind, lock_of(call));
+    begin_event(call, WIRE_OPENMP_MUTEX_WAIT, gomp_calls_function_of(call)->kind, lock_of(call));
     return 1;
 }
 
 static void end_lock(struct word_call *call)
 {
-    begin_event(call, WIRE_OPENMP_CRITICAL_SECTION, function_of(call)->kind, lock_of(call));
+    begin_event(call, WIRE_OPENMP_CRITICAL_SECTION, gomp_calls_function_of(call)->kind, lock_of(call));
 }
 
 static void end_test_lock(struct word_call *call)
@@ -187,7 +187,7 @@ static void end_test_lock(struct word_call *call)
         end_lock(call);
 }
 
-static int unlock(struct word_call *call)
+static int gomp_calls_unlock(struct word_call *call)
 {
     openmp_end(WIRE_OPENMP_CRITICAL_SECTION, lock_of(call));
     return 0;
@@ -232,7 +232,7 @@ static void end_taskloop(struct word_call *call)
     openmp_end(WIRE_OPENMP_WORKSHARE, 0);
 }
 
-static int cancel(struct word_call *call)
+static int gomp_calls_cancel(struct word_call *call)
 {
     if (word_call_word(call, 1) & 0xff)
         point_event(call, WIRE_OPENMP_CANCEL, 0);
@@ -242,35 +242,35 @@ static int cancel(struct word_call *call)
 /* ---- The calls ------------------------------------------------------------------------------------------------- */
 
 static const struct {
-    int (*begin)(struct word_call *call); /* returns whether end() must follow */
+    int (*begin)(struct word_call *call); /* returns whether gomp_calls_end() must follow */
     void (*end)(struct word_call *call);
 } actions[GOMP_ACTIONS] = {
     [GOMP_REGION] = { begin_region, end_region },
-    [GOMP_WORK_BEGIN] = { begin_work, end_nothing },
-    [GOMP_WORK_END] = { end_work, end_nothing },
+    [GOMP_WORK_BEGIN] = { gomp_calls_begin_work, end_nothing },
+    [GOMP_WORK_END] = { gomp_calls_end_work, end_nothing },
     [GOMP_WORK_END_WAIT] = { end_work_and_wait, end_wait },
     [GOMP_SINGLE] = { begin_nothing, end_single },
     [GOMP_WAIT] = { begin_wait, end_wait },
     [GOMP_LOCK] = { begin_lock, end_lock },
     [GOMP_TEST_LOCK] = { begin_nothing, end_test_lock },
-    [GOMP_UNLOCK] = { unlock, end_nothing },
+    [GOMP_UNLOCK] = { gomp_calls_unlock, end_nothing },
     [GOMP_LOCK_INIT] = { lock_init, end_nothing },
     [GOMP_LOCK_DESTROY] = { lock_destroy, end_nothing },
     [GOMP_TASK] = { begin_task, end_nothing },
     [GOMP_TASKLOOP] = { begin_taskloop, end_taskloop },
-    [GOMP_CANCEL] = { cancel, end_nothing },
+    [GOMP_CANCEL] = { gomp_calls_cancel, end_nothing },
 };
 
-static int begin(struct word_call *call)
+static int gomp_calls_begin(struct word_call *call)
 {
     if (!call->own[GOMP_OWN_LIBRARY] || call->function >= FUNCTIONS || !agent_enter(WIRE_BIT(OPENMP)))
         return 0;
-    return actions[function_of(call)->action].begin(call);
+    return actions[gomp_calls_function_of(call)->action].begin(call);
 }
 
-static void end(struct word_call *call)
+static void gomp_calls_end(struct word_call *call)
 {
-    actions[function_of(call)->action].end(call);
+    actions[gomp_calls_function_of(call)->action].end(call);
 }
 
-const struct word_calls gomp_calls = { .begin = begin, .end = end };
+const struct word_calls gomp_calls = { .begin = gomp_calls_begin, .end = gomp_calls_end };

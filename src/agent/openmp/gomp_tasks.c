@@ -13,11 +13,11 @@
 
 enum { SLOTS = 64 };
 
-static _Atomic(gomp_task_function *) functions[SLOTS];
+static _Atomic(gomp_task_function *) gomp_tasks_functions[SLOTS];
 
-static void run(unsigned slot, void *data)
+static void gomp_tasks_run(unsigned slot, void *data)
 {
-    gomp_task_function *function = atomic_load_explicit(&functions[slot], memory_order_relaxed);
+    gomp_task_function *function = atomic_load_explicit(&gomp_tasks_functions[slot], memory_order_relaxed);
     uint64_t task = openmp_new_task();
     openmp_begin(&(struct agent_openmp_event){ .event = WIRE_OPENMP_TASK, .kind = OMPT_TASK_EXPLICIT, .task = task });
     function(data);
@@ -35,7 +35,7 @@ static void run(unsigned slot, void *data)
 #define WRAPPER(number)                                                                                                \
     static void run_##number(void *data)                                                                               \
     {                                                                                                                  \
-        run(number, data);                                                                                             \
+        gomp_tasks_run(number, data);                                                                                  \
     }
 SLOTS_OF(WRAPPER)
 
@@ -49,9 +49,10 @@ gomp_task_function *gomp_task_wrapper(gomp_task_function *function)
     size_t first = (uintptr_t)function / 16 % SLOTS;
     for (size_t i = 0; function && i < SLOTS; i++) {
         size_t slot = (first + i) % SLOTS;
-        gomp_task_function *known = atomic_load_explicit(&functions[slot], memory_order_relaxed);
+        gomp_task_function *known = atomic_load_explicit(&gomp_tasks_functions[slot], memory_order_relaxed);
         if (known == function ||
-            (!known && (atomic_compare_exchange_strong(&functions[slot], &known, function) || known == function)))
+            (!known &&
+             (atomic_compare_exchange_strong(&gomp_tasks_functions[slot], &known, function) || known == function)))
             return wrappers[slot];
     }
     return function;

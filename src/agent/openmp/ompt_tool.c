@@ -6,7 +6,7 @@
 
 static int hides_releases; /* mutex_released() is not registered */
 
-static uint64_t value_of(const union ompt_data *data)
+static uint64_t ompt_tool_value_of(const union ompt_data *data)
 {
     return data ? data->value : 0;
 }
@@ -22,14 +22,14 @@ static void scope(int endpoint, const struct agent_openmp_event *event)
 
 /* ---- Threads and regions --------------------------------------------------------------------------------------- */
 
-static void thread_begin(int kind, union ompt_data *thread)
+static void ompt_tool_thread_begin(int kind, union ompt_data *thread)
 {
     thread->value = openmp_new_thread();
     openmp_begin(
         &(struct agent_openmp_event){ .event = WIRE_OPENMP_THREAD, .kind = (uint32_t)kind, .value = thread->value });
 }
 
-static void thread_end(union ompt_data *thread)
+static void ompt_tool_thread_end(union ompt_data *thread)
 {
     openmp_end(WIRE_OPENMP_THREAD, 0);
 }
@@ -40,14 +40,14 @@ static void parallel_begin(union ompt_data *task, const void *frame, union ompt_
     parallel->value = openmp_new_region();
     openmp_begin(&(struct agent_openmp_event){ .event = WIRE_OPENMP_PARALLEL,
                                                .parallel = parallel->value,
-                                               .task = value_of(task),
+                                               .task = ompt_tool_value_of(task),
                                                .value = threads,
                                                .address = address });
 }
 
 static void parallel_end(union ompt_data *parallel, union ompt_data *task, int flags, const void *address)
 {
-    if (value_of(parallel))
+    if (ompt_tool_value_of(parallel))
         openmp_end_region(parallel->value);
 }
 
@@ -55,11 +55,11 @@ static void implicit_task(int endpoint, union ompt_data *parallel, union ompt_da
                           unsigned index, int flags)
 {
     if (endpoint == OMPT_END) {
-        openmp_end_inside(WIRE_OPENMP_TASK, value_of(task), wire_openmp_region_of(value_of(task)));
+        openmp_end_inside(WIRE_OPENMP_TASK, ompt_tool_value_of(task), wire_openmp_region_of(ompt_tool_value_of(task)));
         return;
     }
     /* The region around an initial task is none of the program's. */
-    uint64_t region = flags & OMPT_TASK_INITIAL ? 0 : value_of(parallel);
+    uint64_t region = flags & OMPT_TASK_INITIAL ? 0 : ompt_tool_value_of(parallel);
     task->value = wire_openmp_implicit_task(region, index);
     openmp_begin(&(struct agent_openmp_event){ .event = WIRE_OPENMP_TASK,
                                                .kind = (uint32_t)flags & OMPT_TASK_KINDS,
@@ -74,7 +74,7 @@ static void implicit_task(int endpoint, union ompt_data *parallel, union ompt_da
 static void sync_scope(enum wire_openmp_event event, int kind, int endpoint, const union ompt_data *parallel,
                        const union ompt_data *task, const void *address)
 {
-    uint64_t number = value_of(task);
+    uint64_t number = ompt_tool_value_of(task);
     if (endpoint == OMPT_END) { /* of a worker in a region's last barrier, this may come late, and without the region */
         uint64_t inside = !parallel && wire_openmp_is_implicit(number) ? wire_openmp_region_of(number) : 0;
         openmp_end_inside(event, 0, inside);
@@ -82,7 +82,7 @@ static void sync_scope(enum wire_openmp_event event, int kind, int endpoint, con
     }
     scope(endpoint, &(struct agent_openmp_event){ .event = event,
                                                   .kind = (uint32_t)kind,
-                                                  .parallel = value_of(parallel),
+                                                  .parallel = ompt_tool_value_of(parallel),
                                                   .task = number,
                                                   .address = address });
 }
@@ -98,20 +98,21 @@ static void sync_region_wait(int kind, int endpoint, union ompt_data *parallel, 
     sync_scope(WIRE_OPENMP_SYNC_REGION_WAIT, kind, endpoint, parallel, task, address);
 }
 
-static void reduction(int kind, int endpoint, union ompt_data *parallel, union ompt_data *task, const void *address)
+static void ompt_tool_reduction(int kind, int endpoint, union ompt_data *parallel, union ompt_data *task,
+                                const void *address)
 {
     sync_scope(WIRE_OPENMP_REDUCTION, kind, endpoint, parallel, task, address);
 }
 
 /* ---- Work and tasks -------------------------------------------------------------------------------------------- */
 
-static void work(int kind, int endpoint, union ompt_data *parallel, union ompt_data *task, uint64_t count,
-                 const void *address)
+static void ompt_tool_work(int kind, int endpoint, union ompt_data *parallel, union ompt_data *task, uint64_t count,
+                           const void *address)
 {
     scope(endpoint, &(struct agent_openmp_event){ .event = WIRE_OPENMP_WORKSHARE,
                                                   .kind = (uint32_t)kind,
-                                                  .parallel = value_of(parallel),
-                                                  .task = value_of(task),
+                                                  .parallel = ompt_tool_value_of(parallel),
+                                                  .task = ompt_tool_value_of(task),
                                                   .value = count,
                                                   .address = address });
 }
@@ -119,8 +120,8 @@ static void work(int kind, int endpoint, union ompt_data *parallel, union ompt_d
 static void masked(int endpoint, union ompt_data *parallel, union ompt_data *task, const void *address)
 {
     scope(endpoint, &(struct agent_openmp_event){ .event = WIRE_OPENMP_MASTER,
-                                                  .parallel = value_of(parallel),
-                                                  .task = value_of(task),
+                                                  .parallel = ompt_tool_value_of(parallel),
+                                                  .task = ompt_tool_value_of(task),
                                                   .address = address });
 }
 
@@ -133,7 +134,7 @@ static void task_create(union ompt_data *task, const void *frame, union ompt_dat
     created->value = openmp_new_task();
     openmp_point(&(struct agent_openmp_event){ .event = WIRE_OPENMP_TASK_CREATE,
                                                .kind = (uint32_t)flags & OMPT_TASK_KINDS,
-                                               .task = value_of(task),
+                                               .task = ompt_tool_value_of(task),
                                                .value = created->value,
                                                .address = address });
 }
@@ -142,28 +143,28 @@ static void task_schedule(union ompt_data *prior, int status, union ompt_data *n
 {
     openmp_point(&(struct agent_openmp_event){ .event = WIRE_OPENMP_TASK_SCHEDULE,
                                                .kind = (uint32_t)status,
-                                               .task = value_of(prior),
-                                               .value = value_of(next) });
+                                               .task = ompt_tool_value_of(prior),
+                                               .value = ompt_tool_value_of(next) });
 }
 
 static void dispatch(union ompt_data *parallel, union ompt_data *task, int kind, union ompt_data instance)
 {
     openmp_point(&(struct agent_openmp_event){ .event = WIRE_OPENMP_DISPATCH,
                                                .kind = (uint32_t)kind,
-                                               .parallel = value_of(parallel),
-                                               .task = value_of(task) });
+                                               .parallel = ompt_tool_value_of(parallel),
+                                               .task = ompt_tool_value_of(task) });
 }
 
-static void flush(union ompt_data *thread, const void *address)
-{
-    openmp_point(
-        &(struct agent_openmp_event){ .event = WIRE_OPENMP_FLUSH, .value = value_of(thread), .address = address });
-}
-
-static void cancel(union ompt_data *task, int flags, const void *address)
+static void ompt_tool_flush(union ompt_data *thread, const void *address)
 {
     openmp_point(&(struct agent_openmp_event){
-        .event = WIRE_OPENMP_CANCEL, .kind = (uint32_t)flags, .task = value_of(task), .address = address });
+        .event = WIRE_OPENMP_FLUSH, .value = ompt_tool_value_of(thread), .address = address });
+}
+
+static void ompt_tool_cancel(union ompt_data *task, int flags, const void *address)
+{
+    openmp_point(&(struct agent_openmp_event){
+        .event = WIRE_OPENMP_CANCEL, .kind = (uint32_t)flags, .task = ompt_tool_value_of(task), .address = address });
 }
 
 /* ---- Locks ----------------------------------------------------------------------------------------------------- */
@@ -216,19 +217,19 @@ static const struct {
     ompt_any_function *callback;
 } callbacks[] = {
 #define CALLBACK(which, detail, function) { which, detail, (ompt_any_function *)(uintptr_t)(function) }
-    CALLBACK(OMPT_THREAD_BEGIN, 0, thread_begin),
-    CALLBACK(OMPT_THREAD_END, 0, thread_end),
+    CALLBACK(OMPT_THREAD_BEGIN, 0, ompt_tool_thread_begin),
+    CALLBACK(OMPT_THREAD_END, 0, ompt_tool_thread_end),
     CALLBACK(OMPT_PARALLEL_BEGIN, 0, parallel_begin),
     CALLBACK(OMPT_PARALLEL_END, 0, parallel_end),
     CALLBACK(OMPT_IMPLICIT_TASK, 0, implicit_task),
     CALLBACK(OMPT_SYNC_REGION, 0, sync_region),
     CALLBACK(OMPT_SYNC_REGION_WAIT, 0, sync_region_wait),
-    CALLBACK(OMPT_REDUCTION, 0, reduction),
-    CALLBACK(OMPT_WORK, 0, work),
+    CALLBACK(OMPT_REDUCTION, 0, ompt_tool_reduction),
+    CALLBACK(OMPT_WORK, 0, ompt_tool_work),
     CALLBACK(OMPT_MASKED, 0, masked),
     CALLBACK(OMPT_TASK_CREATE, 0, task_create),
     CALLBACK(OMPT_TASK_SCHEDULE, 0, task_schedule),
-    CALLBACK(OMPT_CANCEL, 0, cancel),
+    CALLBACK(OMPT_CANCEL, 0, ompt_tool_cancel),
     CALLBACK(OMPT_MUTEX_ACQUIRE, 0, mutex_acquire),
     CALLBACK(OMPT_MUTEX_ACQUIRED, 0, mutex_acquired),
     CALLBACK(OMPT_MUTEX_RELEASED, 0, mutex_released),
@@ -236,7 +237,7 @@ static const struct {
     CALLBACK(OMPT_LOCK_INIT, 0, lock_init),
     CALLBACK(OMPT_LOCK_DESTROY, 0, lock_destroy),
     CALLBACK(OMPT_DISPATCH, WIRE_OPENMP_DETAIL_DISPATCH, dispatch),
-    CALLBACK(OMPT_FLUSH, WIRE_OPENMP_DETAIL_FLUSH, flush),
+    CALLBACK(OMPT_FLUSH, WIRE_OPENMP_DETAIL_FLUSH, ompt_tool_flush),
 };
 
 /* LLVM's runtime reads the record of the thread that began it when any thread leaves a critical section and a tool
@@ -246,13 +247,13 @@ static int is_begun_by_another_thread(void)
     return sys_gettid() != sys_getpid();
 }
 
-static int is_wanted(size_t i, uint32_t details)
+static int ompt_tool_is_wanted(size_t i, uint32_t details)
 {
     return (callbacks[i].detail & details) == callbacks[i].detail &&
            !(hides_releases && callbacks[i].which == OMPT_MUTEX_RELEASED);
 }
 
-static int initialize(ompt_lookup_function *lookup, int initial_device, union ompt_data *tool)
+static int ompt_tool_initialize(ompt_lookup_function *lookup, int initial_device, union ompt_data *tool)
 {
     ompt_set_callback_function *set = (ompt_set_callback_function *)(uintptr_t)lookup("ompt_set_callback");
     if (!set || !agent_attached())
@@ -263,17 +264,17 @@ static int initialize(ompt_lookup_function *lookup, int initial_device, union om
             "The times that threads hold OpenMP's locks and critical sections are not recorded: the first thread "
             "that used OpenMP is not the program's first one, and LLVM's runtime could crash.");
     for (size_t i = 0; i < COUNT_OF(callbacks); i++)
-        if (is_wanted(i, details))
+        if (ompt_tool_is_wanted(i, details))
             set(callbacks[i].which, callbacks[i].callback);
     return 1;
 }
 
-static void finalize(union ompt_data *tool)
+static void ompt_tool_finalize(union ompt_data *tool)
 {
 }
 
 struct ompt_tool *openmp_tool(void)
 {
-    static struct ompt_tool tool = { .initialize = initialize, .finalize = finalize };
+    static struct ompt_tool tool = { .initialize = ompt_tool_initialize, .finalize = ompt_tool_finalize };
     return &tool;
 }

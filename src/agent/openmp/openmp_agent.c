@@ -53,7 +53,7 @@ uint64_t openmp_new_task(void)
 
 /* ---- Records --------------------------------------------------------------------------------------------------- */
 
-static void write_event(uint32_t type, const struct agent_openmp_event *event)
+static void openmp_agent_write_event(uint32_t type, const struct agent_openmp_event *event)
 {
     struct agent_thread *thread = agent_enter(WIRE_BIT(OPENMP));
     struct agent_lane *lane;
@@ -75,15 +75,15 @@ static void write_event(uint32_t type, const struct agent_openmp_event *event)
 
 void openmp_begin(const struct agent_openmp_event *event)
 {
-    write_event(WIRE_OPENMP_BEGIN, event);
+    openmp_agent_write_event(WIRE_OPENMP_BEGIN, event);
 }
 
 void openmp_point(const struct agent_openmp_event *event)
 {
-    write_event(WIRE_OPENMP_POINT, event);
+    openmp_agent_write_event(WIRE_OPENMP_POINT, event);
 }
 
-static void write_end(enum wire_openmp_event event, uint64_t key, uint64_t ticks)
+static void openmp_agent_write_end(enum wire_openmp_event event, uint64_t key, uint64_t ticks)
 {
     struct agent_thread *thread = agent_enter(WIRE_BIT(OPENMP));
     struct agent_lane *lane;
@@ -100,7 +100,7 @@ static void write_end(enum wire_openmp_event event, uint64_t key, uint64_t ticks
 
 void openmp_end(enum wire_openmp_event event, uint64_t key)
 {
-    write_end(event, key, 0);
+    openmp_agent_write_end(event, key, 0);
 }
 
 /* 0: it runs, or ended too long ago. A second reading of the number finds out if the entry was replaced meanwhile. */
@@ -115,7 +115,7 @@ static uint64_t region_end(uint64_t region)
 
 void openmp_end_inside(enum wire_openmp_event event, uint64_t key, uint64_t region)
 {
-    write_end(event, key, region_end(region));
+    openmp_agent_write_end(event, key, region_end(region));
 }
 
 void openmp_end_region(uint64_t region)
@@ -127,7 +127,7 @@ void openmp_end_region(uint64_t region)
     atomic_store_explicit(&openmp.ends[i].region, 0, memory_order_relaxed);
     atomic_store_explicit(&openmp.ends[i].ticks, ticks, memory_order_release);
     atomic_store_explicit(&openmp.ends[i].region, region, memory_order_release);
-    write_end(WIRE_OPENMP_PARALLEL, region, ticks);
+    openmp_agent_write_end(WIRE_OPENMP_PARALLEL, region, ticks);
 }
 
 void openmp_tell(const char *sentence)

@@ -32,32 +32,33 @@
 /* ---- Programs -------------------------------------------------------------------------------------------------- */
 
 /* Headers are read one by one, because the stack may be small. */
-struct program {
+struct exec_image_program {
     int file;
     size_t part_count;
     uint64_t parts; /* their offset in the file */
 };
 
-static int read_part(const struct program *program, size_t index, Elf64_Phdr *part)
+static int exec_image_read_part(const struct exec_image_program *program, size_t index, Elf64_Phdr *part)
 {
     return sys_pread(program->file, part, sizeof *part, (int64_t)(program->parts + index * sizeof *part)) ==
            (long)sizeof *part;
 }
 
 /* The offset in the file of an address of the program; 0 if the file does not have it. */
-static uint64_t file_offset(const struct program *program, uint64_t address)
+static uint64_t file_offset(const struct exec_image_program *program, uint64_t address)
 {
     Elf64_Phdr part;
-    for (size_t i = 0; i < program->part_count && read_part(program, i, &part); i++)
+    for (size_t i = 0; i < program->part_count && exec_image_read_part(program, i, &part); i++)
         if (part.p_type == PT_LOAD && address - part.p_vaddr < part.p_filesz)
             return part.p_offset + (address - part.p_vaddr);
     return 0;
 }
 
 /* Calls visit for each entry of the dynamic section until it returns something other than 0, and returns that. */
-typedef uint64_t entry_visitor(const struct program *program, const Elf64_Dyn *entry, uint64_t strings, char *runtime);
+typedef uint64_t entry_visitor(const struct exec_image_program *program, const Elf64_Dyn *entry, uint64_t strings,
+                               char *runtime);
 
-static uint64_t visit_entries(const struct program *program, const Elf64_Phdr *dynamic, entry_visitor *visit,
+static uint64_t visit_entries(const struct exec_image_program *program, const Elf64_Phdr *dynamic, entry_visitor *visit,
                               uint64_t strings, char *runtime)
 {
     Elf64_Dyn entries[ENTRIES];
@@ -77,12 +78,14 @@ static uint64_t visit_entries(const struct program *program, const Elf64_Phdr *d
     return 0;
 }
 
-static uint64_t find_strings(const struct program *program, const Elf64_Dyn *entry, uint64_t unused, char *unused_too)
+static uint64_t find_strings(const struct exec_image_program *program, const Elf64_Dyn *entry, uint64_t unused,
+                             char *unused_too)
 {
     return entry->d_tag == DT_STRTAB ? file_offset(program, entry->d_un.d_ptr) : 0;
 }
 
-static uint64_t find_runtime(const struct program *program, const Elf64_Dyn *entry, uint64_t strings, char *runtime)
+static uint64_t find_runtime(const struct exec_image_program *program, const Elf64_Dyn *entry, uint64_t strings,
+                             char *runtime)
 {
     char name[sizeof((struct image *)0)->runtime];
     if (entry->d_tag != DT_NEEDED)
@@ -97,7 +100,7 @@ static uint64_t find_runtime(const struct program *program, const Elf64_Dyn *ent
 
 static void look_at_program(struct image *image, int file, const Elf64_Ehdr *header)
 {
-    struct program program = {
+    struct exec_image_program program = {
         .file = file,
         .parts = header->e_phoff,
         .part_count = header->e_phnum < PARTS_MAX ? header->e_phnum : PARTS_MAX,
@@ -110,7 +113,7 @@ static void look_at_program(struct image *image, int file, const Elf64_Ehdr *hea
     if (header->e_phentsize != sizeof part)
         return;
     image->is_static = 1;
-    for (size_t i = 0; i < program.part_count && read_part(&program, i, &part); i++) {
+    for (size_t i = 0; i < program.part_count && exec_image_read_part(&program, i, &part); i++) {
         image->is_static &= part.p_type != PT_INTERP;
         if (part.p_type != PT_DYNAMIC)
             continue;
@@ -123,7 +126,7 @@ static void look_at_program(struct image *image, int file, const Elf64_Ehdr *hea
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 
 /* O_NONBLOCK: a pipe that is passed as a program must not block the open. */
-static int open_file(int folder, const char *path)
+static int exec_image_open_file(int folder, const char *path)
 {
     return sys_openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
@@ -135,7 +138,7 @@ static int open_executable(const char *path)
     char byte;
     if (sys_access(path, X_OK) < 0)
         return -ENOENT;
-    int file = open_file(AT_FDCWD, path);
+    int file = exec_image_open_file(AT_FDCWD, path);
     if (file < 0 || sys_pread(file, &byte, sizeof byte, 0) != -EISDIR)
         return file;
     sys_close(file);
@@ -195,7 +198,7 @@ static __attribute__((noinline)) int open_interpreter(int file, int searched)
     const char *path = interpreter_of(line);
     if (!path && searched && got >= 0)
         path = SHELL;
-    return path ? open_file(AT_FDCWD, path) : -1;
+    return path ? exec_image_open_file(AT_FDCWD, path) : -1;
 }
 
 static void look_at_file(struct image *image, int file, int is_ours, int searched)
@@ -229,7 +232,9 @@ static int frees_descriptor(void)
 void exec_image_look(struct image *image, int folder, const char *path, int searched)
 {
     memset(image, 0, sizeof *image);
-    int file = !path ? folder : searched && !strchr(path, '/') ? open_along_path(path) : open_file(folder, path);
+    int file = !path                            ? folder
+               : searched && !strchr(path, '/') ? open_along_path(path)
+                                                : exec_image_open_file(folder, path);
     image->is_out_of_descriptors = file == -EMFILE && !frees_descriptor();
     look_at_file(image, file, path != NULL, searched);
 }

@@ -4,14 +4,14 @@
 
 struct os_settings os_settings;
 
-static void start(void)
+static void os_agent_start(void)
 {
     if (agent.session[0])
         os_exec_prepare();
     os_process_prepare();
 }
 
-static int attach(struct wire_header *arena, int descriptor, enum wire_origin origin)
+static int os_agent_attach(struct wire_header *arena, int descriptor, enum wire_origin origin)
 {
     os_settings.threshold_ticks = wire_osrt(arena)->threshold_ticks;
     os_settings.backtrace_ticks = wire_osrt(arena)->backtrace_bytes ? wire_osrt(arena)->backtrace_ticks : UINT64_MAX;
@@ -27,7 +27,7 @@ static void thread_ending(struct agent_thread *thread)
 }
 
 const struct agent_source agent_source_osrt = {
-    .start = start,
-    .attach = attach,
+    .start = os_agent_start,
+    .attach = os_agent_attach,
     .thread_ending = thread_ending,
 };

@@ -31,8 +31,8 @@
 typedef char *const *strings;
 
 /* One call of the family. `run` calls the real function with the environment that it is given. */
-struct request {
-    int (*run)(const struct request *request, strings environment);
+struct exec_request {
+    int (*run)(const struct exec_request *request, strings environment);
     enum osrt_function function;
     const char *path;
     strings arguments;
@@ -52,12 +52,12 @@ struct request {
 #define KERNEL_BIT 63
 #endif
 
-struct reach {
+struct os_exec_reach {
     int may_ask;    /* whether the agent may ask the kernel if memory can be read */
     uintptr_t page; /* the last readable page: the texts of an environment lie side by side */
 };
 
-static int can_read(const void *address, struct reach *reach)
+static int can_read(const void *address, struct os_exec_reach *reach)
 {
     uintptr_t here = (uintptr_t)address / AGENT_PAGE_LEAST;
     if (here == reach->page)
@@ -66,7 +66,7 @@ static int can_read(const void *address, struct reach *reach)
     return here > 0 && !((uintptr_t)address >> KERNEL_BIT & 1) && (!reach->may_ask || sys_can_read(address));
 }
 
-static int can_read_text(const char *text, struct reach *reach)
+static int can_read_text(const char *text, struct os_exec_reach *reach)
 {
     while (can_read(text, reach)) {
         size_t rest = AGENT_PAGE_LEAST - (uintptr_t)text % AGENT_PAGE_LEAST;
@@ -80,9 +80,9 @@ static int can_read_text(const char *text, struct reach *reach)
 /* For a bad pointer the kernel returns EFAULT. The hooks read the path and the environment before the kernel does, so
  * they must check first, or the agent would crash the program. A seccomp filter may forbid the system call that checks,
  * but not in posix_spawn(), where libc makes the same call anyway. */
-static int can_be_read(const struct request *request, int may_ask)
+static int can_be_read(const struct exec_request *request, int may_ask)
 {
-    struct reach reach = { may_ask, UINTPTR_MAX };
+    struct os_exec_reach reach = { may_ask, UINTPTR_MAX };
     if (request->path && !can_read_text(request->path, &reach))
         return 0;
     for (strings entry = request->environment; entry; entry++) {
@@ -98,7 +98,7 @@ static int can_be_read(const struct request *request, int may_ask)
 
 /* ---- The environment ------------------------------------------------------------------------------------------- */
 
-static const char *value_of(const char *entry, const char *name)
+static const char *os_exec_value_of(const char *entry, const char *name)
 {
     size_t length = strlen(name);
     return strncmp(entry, name, length) == 0 && entry[length] == '=' ? entry + length + 1 : NULL;
@@ -158,36 +158,36 @@ static int is_injection(const char *value, size_t injection)
     return strncmp(value, agent.library, shared) == 0 && strcmp(value + shared, file ? file : "") == 0;
 }
 
-struct found {
+struct os_exec_found {
     size_t count;
     const char *preload, *session; /* values, or NULL */
     int has_runtime;               /* LD_PRELOAD has a sanitizer runtime for another program; `preload` is without it */
     const char *injections[INJECTIONS];
 };
 
-static int lacks(const struct found *found, size_t injection)
+static int lacks(const struct os_exec_found *found, size_t injection)
 {
     uint32_t source = injections[injection].source;
     return !found->injections[injection] && (!source || (agent.sources & source));
 }
 
-static void look_at(struct found *found, strings environment)
+static void os_exec_look_at(struct os_exec_found *found, strings environment)
 {
     for (; environment && environment[found->count]; found->count++) {
         const char *entry = environment[found->count], *value;
-        if ((value = value_of(entry, PRELOAD_VARIABLE)) != NULL) {
+        if ((value = os_exec_value_of(entry, PRELOAD_VARIABLE)) != NULL) {
             found->preload = wire_without_runtime(value);
             found->has_runtime = found->preload != value;
-        } else if ((value = value_of(entry, WIRE_SESSION_VARIABLE)) != NULL)
+        } else if ((value = os_exec_value_of(entry, WIRE_SESSION_VARIABLE)) != NULL)
             found->session = value;
         for (size_t i = 0; i < INJECTIONS; i++)
-            if ((value = value_of(entry, injections[i].name)) != NULL)
+            if ((value = os_exec_value_of(entry, injections[i].name)) != NULL)
                 found->injections[i] = value;
     }
 }
 
 /* Writes NAME=value and returns its end. */
-static char *set(char *to, const char *name, const char *value)
+static char *os_exec_set(char *to, const char *name, const char *value)
 {
     return stpcpy(stpcpy(stpcpy(to, name), "="), value);
 }
@@ -216,7 +216,7 @@ static int has_sanitizer(const char *list)
 static void make_preload(char *to, const char *own, const char *runtime)
 {
     int is_first = !own || !*own, has_own = !is_first && has_sanitizer(own);
-    to = set(to, PRELOAD_VARIABLE, "");
+    to = os_exec_set(to, PRELOAD_VARIABLE, "");
     if (*runtime && !has_own)
         to = stpcpy(stpcpy(to, runtime), "::");
     if (!is_first && names_agent(own))
@@ -228,15 +228,15 @@ static void make_preload(char *to, const char *own, const char *runtime)
 }
 
 /* Fills a changed environment: its pointers, and the texts that are new. */
-typedef void environment_change(char **environment, char *texts, const struct request *request,
-                                const struct found *found, const char *runtime);
+typedef void environment_change(char **environment, char *texts, const struct exec_request *request,
+                                const struct os_exec_found *found, const char *runtime);
 
-static void add_agent(char **environment, char *texts, const struct request *request, const struct found *found,
-                      const char *runtime)
+static void add_agent(char **environment, char *texts, const struct exec_request *request,
+                      const struct os_exec_found *found, const char *runtime)
 {
     char *session = texts, *injection = session + sizeof WIRE_SESSION_VARIABLE + sizeof agent.session;
     size_t count = 0;
-    set(session, WIRE_SESSION_VARIABLE, agent.session);
+    os_exec_set(session, WIRE_SESSION_VARIABLE, agent.session);
     environment[count++] = session;
     for (size_t i = 0; i < INJECTIONS; i++) {
         if (lacks(found, i)) {
@@ -250,14 +250,14 @@ static void add_agent(char **environment, char *texts, const struct request *req
     environment[count++] = preload;
     for (size_t i = 0; i < found->count; i++) {
         char *entry = request->environment[i];
-        if (!value_of(entry, PRELOAD_VARIABLE) && !value_of(entry, WIRE_SESSION_VARIABLE))
+        if (!os_exec_value_of(entry, PRELOAD_VARIABLE) && !os_exec_value_of(entry, WIRE_SESSION_VARIABLE))
             environment[count++] = entry;
     }
     environment[count] = NULL;
 }
 
 /* True if this is one of the names in agent.preload. */
-static int is_ours(const char *name, size_t length)
+static int os_exec_is_ours(const char *name, size_t length)
 {
     for (const char *own = agent.preload; *own; own += strspn(own, ":")) {
         size_t own_length = strcspn(own, ":");
@@ -271,10 +271,10 @@ static int is_ours(const char *name, size_t length)
 /* The value of LD_PRELOAD without the agent. */
 static char *without_agent(char *to, const char *list)
 {
-    char *end = set(to, PRELOAD_VARIABLE, "");
+    char *end = os_exec_set(to, PRELOAD_VARIABLE, "");
     for (const char *at = list; *at;) {
         size_t length = strcspn(at, ": ");
-        if (length && !is_ours(at, length)) {
+        if (length && !os_exec_is_ours(at, length)) {
             if (end[-1] != '=')
                 *end++ = ':';
             memcpy(end, at, length);
@@ -286,18 +286,18 @@ static char *without_agent(char *to, const char *list)
     return to;
 }
 
-static void remove_agent(char **environment, char *texts, const struct request *request, const struct found *found,
-                         const char *runtime)
+static void remove_agent(char **environment, char *texts, const struct exec_request *request,
+                         const struct os_exec_found *found, const char *runtime)
 {
     size_t count = 0;
     for (size_t i = 0; i < found->count; i++) {
         char *entry = request->environment[i];
-        int names_us = value_of(entry, WIRE_SESSION_VARIABLE) != NULL;
+        int names_us = os_exec_value_of(entry, WIRE_SESSION_VARIABLE) != NULL;
         for (size_t j = 0; j < INJECTIONS; j++) {
-            const char *injection = value_of(entry, injections[j].name);
+            const char *injection = os_exec_value_of(entry, injections[j].name);
             names_us |= injection && is_injection(injection, j);
         }
-        if (value_of(entry, PRELOAD_VARIABLE))
+        if (os_exec_value_of(entry, PRELOAD_VARIABLE))
             entry = without_agent(texts, found->preload);
         if (!names_us && strcmp(entry, PRELOAD_VARIABLE "=") != 0)
             environment[count++] = entry;
@@ -307,17 +307,17 @@ static void remove_agent(char **environment, char *texts, const struct request *
 
 /* ---- Which program gets the agent ------------------------------------------------------------------------------ */
 
-enum change { UNCHANGED, WITH_AGENT, WITHOUT_AGENT };
+enum os_exec_change { UNCHANGED, WITH_AGENT, WITHOUT_AGENT };
 
-struct plan {
-    enum change change;
+struct os_exec_plan {
+    enum os_exec_change change;
     pid_t caller;          /* pid of the caller; 0: it is not attached */
     enum wire_cause cause; /* for WIRE_EXEC and WIRE_CHILD */
-    struct found found;
+    struct os_exec_found found;
     struct image image;
 };
 
-static void look_at_program(struct image *image, const struct request *request)
+static void look_at_program(struct image *image, const struct exec_request *request)
 {
     int is_file = !request->path || ((request->flags & AT_EMPTY_PATH) && !*request->path);
     exec_image_look(image, request->file, is_file ? NULL : request->path, request->searched);
@@ -333,9 +333,9 @@ static enum wire_cause cause_against(const struct image *image)
     return sys_access(agent.library, R_OK) < 0 ? WIRE_CAUSE_UNREADABLE : WIRE_CAUSE_UNKNOWN;
 }
 
-static int is_complete(const struct plan *plan)
+static int os_exec_is_complete(const struct os_exec_plan *plan)
 {
-    const struct found *found = &plan->found;
+    const struct os_exec_found *found = &plan->found;
     int complete = found->preload && names_agent(found->preload) && found->session && !found->has_runtime &&
                    !plan->image.runtime[0];
     for (size_t i = 0; i < INJECTIONS; i++)
@@ -343,13 +343,13 @@ static int is_complete(const struct plan *plan)
     return complete;
 }
 
-static void make_plan(struct plan *plan, const struct request *request)
+static void os_exec_make_plan(struct os_exec_plan *plan, const struct exec_request *request)
 {
     memset(plan, 0, sizeof *plan);
     plan->caller = agent_attached_pid();
     if (!agent.session[0] || !agent.library[0]) /* not under tacho */
         return;
-    look_at(&plan->found, request->environment);
+    os_exec_look_at(&plan->found, request->environment);
     /* The session of another capture, which was started inside this one. */
     if (plan->found.session && strcmp(plan->found.session, agent.session) != 0)
         return;
@@ -358,20 +358,21 @@ static void make_plan(struct plan *plan, const struct request *request)
         look_at_program(&plan->image, request);
         plan->cause = cause_against(&plan->image);
     }
-    plan->change = plan->cause ? WITHOUT_AGENT : is_complete(plan) ? UNCHANGED : WITH_AGENT;
+    plan->change = plan->cause ? WITHOUT_AGENT : os_exec_is_complete(plan) ? UNCHANGED : WITH_AGENT;
     if (!plan->cause && plan->image.is_static)
         plan->cause = WIRE_CAUSE_STATIC;
 }
 
 /* ---- A changed environment ------------------------------------------------------------------------------------- */
 
-struct layout {
+struct os_exec_layout {
     environment_change *change;
     const char *runtime;
     size_t pointers, words; /* words for the pointers, and in all */
 };
 
-static int run_in(char **room, const struct request *request, const struct plan *plan, const struct layout *layout)
+static int run_in(char **room, const struct exec_request *request, const struct os_exec_plan *plan,
+                  const struct os_exec_layout *layout)
 {
     layout->change(room, (char *)(room + layout->pointers), request, &plan->found, layout->runtime);
     return request->run(request, room);
@@ -381,7 +382,7 @@ static int run_in(char **room, const struct request *request, const struct plan 
  * by a child that shares the thread's memory (even at the same time, if clone() made it). A child that calls exec
  * successfully never returns the memory, and nobody can tell whether it is about to. So the parent returns it once the
  * child has ended (os_exec_child_ended()). */
-static struct agent_scratch *take_scratch(const struct plan *plan, size_t bytes)
+static struct agent_scratch *take_scratch(const struct os_exec_plan *plan, size_t bytes)
 {
     struct agent_thread *thread = plan->caller ? agent_thread() : NULL;
     struct agent_scratch *scratch = thread ? &thread->scratch[AGENT_SCRATCH_OF_EXEC] : NULL;
@@ -407,14 +408,16 @@ void os_exec_child_ended(pid_t child)
                                     __ATOMIC_SEQ_CST);
 }
 
-static int run_on_stack(const struct request *request, const struct plan *plan, const struct layout *layout)
+static int run_on_stack(const struct exec_request *request, const struct os_exec_plan *plan,
+                        const struct os_exec_layout *layout)
 {
     char *room[layout->words];
     return run_in(room, request, plan, layout);
 }
 
 /* In a vfork child whose exec succeeds, the mapping stays in its parent. */
-static int run_in_mapping(const struct request *request, const struct plan *plan, const struct layout *layout)
+static int run_in_mapping(const struct exec_request *request, const struct os_exec_plan *plan,
+                          const struct os_exec_layout *layout)
 {
     size_t bytes = layout->words * 8;
     char **room = agent.left || agent_is_filtered_child()
@@ -427,13 +430,13 @@ static int run_in_mapping(const struct request *request, const struct plan *plan
     return result;
 }
 
-static int run_changed(const struct request *request, const struct plan *plan, environment_change *change,
+static int run_changed(const struct exec_request *request, const struct os_exec_plan *plan, environment_change *change,
                        const char *runtime)
 {
-    const struct found *found = &plan->found;
+    const struct os_exec_found *found = &plan->found;
     size_t texts = sizeof WIRE_SESSION_VARIABLE + sizeof agent.session + injection_texts() + sizeof PRELOAD_VARIABLE +
                    strlen(runtime) + strlen(agent.preload) + (found->preload ? strlen(found->preload) : 0) + 4;
-    struct layout layout = { .change = change, .runtime = runtime, .pointers = found->count + ADDED + 1 };
+    struct os_exec_layout layout = { .change = change, .runtime = runtime, .pointers = found->count + ADDED + 1 };
     layout.words = layout.pointers + (texts + 7) / 8;
     struct agent_scratch *scratch = take_scratch(plan, layout.words * 8);
     if (!scratch)
@@ -443,7 +446,7 @@ static int run_changed(const struct request *request, const struct plan *plan, e
     return result;
 }
 
-static int run_as_planned(const struct request *request, const struct plan *plan)
+static int run_as_planned(const struct exec_request *request, const struct os_exec_plan *plan)
 {
     switch (plan->change) {
     case WITH_AGENT: return run_changed(request, plan, add_agent, plan->image.runtime);
@@ -455,7 +458,7 @@ static int run_as_planned(const struct request *request, const struct plan *plan
 void os_exec_prepare(void)
 {
     for (char **entry = environ; *entry; entry++) {
-        char *value = (char *)(uintptr_t)value_of(*entry, PRELOAD_VARIABLE);
+        char *value = (char *)(uintptr_t)os_exec_value_of(*entry, PRELOAD_VARIABLE);
         const char *without = value ? wire_without_runtime(value) : NULL;
         if (without != value)
             memmove(value, without, strlen(without) + 1);
@@ -466,15 +469,15 @@ void os_exec_prepare(void)
 
 /* An exec that succeeds never returns, and in a vfork child its state would stay behind in the parent. So this does not
  * publish the running call, and only a failed call becomes an event. */
-static int execute(const struct request *request)
+static int os_exec_execute(const struct exec_request *request)
 {
     if (!can_be_read(request, !agent_is_filtered()))
         return request->run(request, request->environment);
-    struct plan plan;
+    struct os_exec_plan plan;
     const char *path = request->path ? request->path : "";
     uint64_t start = agent_attached() ? agent_ticks() : 0;
     sources_exit();
-    make_plan(&plan, request);
+    os_exec_make_plan(&plan, request);
     pid_t pid = plan.caller;
     int own = pid && (uint32_t)pid == agent.pid;
     struct agent_thread *thread = own ? agent_enter(WIRE_BIT(OSRT)) : NULL;
@@ -505,26 +508,26 @@ static int execute(const struct request *request)
     return result;
 }
 
-static int run_execve(const struct request *request, strings environment)
+static int run_execve(const struct exec_request *request, strings environment)
 {
     return LIBC_REAL(execve)(request->path, request->arguments, environment);
 }
-static int run_execvpe(const struct request *request, strings environment)
+static int run_execvpe(const struct exec_request *request, strings environment)
 {
     return LIBC_REAL(execvpe)(request->path, request->arguments, environment);
 }
-static int run_fexecve(const struct request *request, strings environment)
+static int run_fexecve(const struct exec_request *request, strings environment)
 {
     return LIBC_REAL(fexecve)(request->file, request->arguments, environment);
 }
-static int run_execveat(const struct request *request, strings environment)
+static int run_execveat(const struct exec_request *request, strings environment)
 {
     return LIBC_REAL(execveat)(request->file, request->path, request->arguments, environment, request->flags);
 }
 
 int os_hook_execve(const char *path, strings arguments, strings environment)
 {
-    return execute(&(struct request){
+    return os_exec_execute(&(struct exec_request){
         .file = AT_FDCWD,
         .run = run_execve,
         .function = OSRT_execve,
@@ -535,7 +538,7 @@ int os_hook_execve(const char *path, strings arguments, strings environment)
 }
 int os_hook_execvpe(const char *path, strings arguments, strings environment)
 {
-    return execute(&(struct request){
+    return os_exec_execute(&(struct exec_request){
         .file = AT_FDCWD,
         .searched = 1,
         .run = run_execvpe,
@@ -547,7 +550,7 @@ int os_hook_execvpe(const char *path, strings arguments, strings environment)
 }
 int os_hook_fexecve(int file, strings arguments, strings environment)
 {
-    return execute(&(struct request){
+    return os_exec_execute(&(struct exec_request){
         .run = run_fexecve,
         .function = OSRT_fexecve,
         .path = NULL,
@@ -558,7 +561,7 @@ int os_hook_fexecve(int file, strings arguments, strings environment)
 }
 int os_hook_execveat(int folder, const char *path, strings arguments, strings environment, int flags)
 {
-    return execute(&(struct request){
+    return os_exec_execute(&(struct exec_request){
         .run = run_execveat,
         .function = OSRT_execveat,
         .path = path,
@@ -570,7 +573,7 @@ int os_hook_execveat(int folder, const char *path, strings arguments, strings en
 }
 int os_hook_execv(const char *path, strings arguments)
 {
-    return execute(&(struct request){
+    return os_exec_execute(&(struct exec_request){
         .file = AT_FDCWD,
         .run = run_execve,
         .function = OSRT_execv,
@@ -581,7 +584,7 @@ int os_hook_execv(const char *path, strings arguments)
 }
 int os_hook_execvp(const char *path, strings arguments)
 {
-    return execute(&(struct request){
+    return os_exec_execute(&(struct exec_request){
         .file = AT_FDCWD,
         .searched = 1,
         .run = run_execvpe,
@@ -613,7 +616,7 @@ int os_hook_execl(const char *path, const char *first, ...)
     COUNT_ARGUMENTS(first, count)
     TAKE_ARGUMENTS(first, count, arguments)
     va_end(list);
-    return execute(&(struct request){
+    return os_exec_execute(&(struct exec_request){
         .file = AT_FDCWD,
         .run = run_execve,
         .function = OSRT_execl,
@@ -627,7 +630,7 @@ int os_hook_execlp(const char *path, const char *first, ...)
     COUNT_ARGUMENTS(first, count)
     TAKE_ARGUMENTS(first, count, arguments)
     va_end(list);
-    return execute(&(struct request){
+    return os_exec_execute(&(struct exec_request){
         .file = AT_FDCWD,
         .searched = 1,
         .run = run_execvpe,
@@ -643,7 +646,7 @@ int os_hook_execle(const char *path, const char *first, ...)
     TAKE_ARGUMENTS(first, count, arguments)
     strings environment = va_arg(list, strings); /* comes after the NULL */
     va_end(list);
-    return execute(&(struct request){
+    return os_exec_execute(&(struct exec_request){
         .file = AT_FDCWD,
         .run = run_execve,
         .function = OSRT_execle,
@@ -656,7 +659,7 @@ int os_hook_execle(const char *path, const char *first, ...)
 /* ---- posix_spawn ----------------------------------------------------------------------------------------------- */
 
 #define SPAWN(symbol, is_searched)                                                                                     \
-    static int run_##symbol(const struct request *request, strings environment)                                        \
+    static int run_##symbol(const struct exec_request *request, strings environment)                                   \
     {                                                                                                                  \
         return LIBC_REAL(symbol)(request->pid, request->path, request->actions, request->attributes,                   \
                                request->arguments, environment);                                                       \
@@ -664,12 +667,12 @@ int os_hook_execle(const char *path, const char *first, ...)
     int os_hook_##symbol(pid_t *pid, const char *path, const void *actions, const void *attributes,                    \
                          strings arguments, strings environment)                                                       \
     {                                                                                                                  \
-        return spawn(&(struct request){ .file = AT_FDCWD, .searched = is_searched, .run = run_##symbol,                \
+        return exec_spawn(&(struct exec_request){ .file = AT_FDCWD, .searched = is_searched, .run = run_##symbol,      \
                                         .function = OSRT_##symbol, .path = path, .pid = pid, .arguments = arguments,   \
                                         .environment = environment, .actions = actions, .attributes = attributes });   \
     }
 
-static int timed_spawn(const struct request *request, const struct plan *plan)
+static int timed_spawn(const struct exec_request *request, const struct os_exec_plan *plan)
 {
     struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
     if (!thread)
@@ -681,13 +684,13 @@ static int timed_spawn(const struct request *request, const struct plan *plan)
     return result;
 }
 
-static int spawn(struct request *request)
+static int exec_spawn(struct exec_request *request)
 {
-    struct plan plan;
+    struct os_exec_plan plan;
     pid_t child;
     if (!can_be_read(request, 1))
         return request->run(request, request->environment);
-    make_plan(&plan, request);
+    os_exec_make_plan(&plan, request);
     if (!request->pid)
         request->pid = &child;
     int is_own = plan.caller && (uint32_t)plan.caller == agent.pid;

@@ -39,7 +39,7 @@ static void search_paths(const struct dl_phdr_info *object, int *has_rpath, int 
     }
 }
 
-static int look_at_object(struct dl_phdr_info *object, size_t size, void *data)
+static int os_load_look_at_object(struct dl_phdr_info *object, size_t size, void *data)
 {
     struct callers_object *found = data;
     int is_main = !object->dlpi_name || !object->dlpi_name[0];
@@ -61,7 +61,7 @@ static int caller_matters(const char *path, uintptr_t caller)
     if (strchr(path, '$'))
         return 1;
     struct callers_object found = { .caller = caller };
-    dl_iterate_phdr(look_at_object, &found);
+    dl_iterate_phdr(os_load_look_at_object, &found);
     int inherits = !found.is_main && found.libraries_have_rpath;
     return inherits || (found.has_runpath && !strchr(path, '/'));
 }

@@ -95,7 +95,7 @@ static int visit_programs_memory(visit_part *visit, void *context)
     return count < 0 ? -1 : 0;
 }
 
-static void add_bytes(uintptr_t first, size_t bytes, void *sum)
+static void os_memory_add_bytes(uintptr_t first, size_t bytes, void *sum)
 {
     *(uint64_t *)sum += bytes;
 }
@@ -113,7 +113,7 @@ static int lock_programs_memory(int flags)
     struct rlimit limit;
     uint64_t bytes = 0;
     int part_flags = flags & MCL_ONFAULT ? MLOCK_ONFAULT : 0, later = flags & MCL_FUTURE ? flags & ~MCL_CURRENT : 0;
-    if (sys_getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || visit_programs_memory(add_bytes, &bytes) != 0 ||
+    if (sys_getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || visit_programs_memory(os_memory_add_bytes, &bytes) != 0 ||
         bytes > limit.rlim_cur)
         return -1;
     return sys_mlockall(later) == 0 ? visit_programs_memory(lock_part, &part_flags) : -1;

@@ -15,14 +15,14 @@
 #include "os_process.h"
 #include "wire/wire_marks.h"
 
-static int is_silent(void)
+static int os_process_is_silent(void)
 {
     return agent.left && agent.pid && agent.arena;
 }
 
 void os_set_silent_exec(enum wire_cause cause, const char *path)
 {
-    if (!is_silent())
+    if (!os_process_is_silent())
         return;
     size_t length = strnlen(path, WIRE_SILENT_PATH - 1);
     memcpy(agent.arena->silent_path, path, length);
@@ -32,7 +32,7 @@ void os_set_silent_exec(enum wire_cause cause, const char *path)
 
 void os_clear_silent_exec(void)
 {
-    if (is_silent())
+    if (os_process_is_silent())
         atomic_store(&agent.arena->silent_exec, 0);
 }
 
@@ -155,7 +155,7 @@ static void note_exit(int status)
 /* exit() and a return from main call this handler, the only one that gets the status. musl has no on_exit(). */
 extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
 
-static void at_exit(int status, void *unused)
+static void os_process_at_exit(int status, void *unused)
 {
     int saved_errno = errno;
     note_exit(status);
@@ -165,7 +165,7 @@ static void at_exit(int status, void *unused)
 void os_process_prepare(void)
 {
     if (on_exit)
-        on_exit(at_exit, NULL);
+        on_exit(os_process_at_exit, NULL);
 }
 
 #define EXIT(symbol)                                                                                                 \

@@ -13,7 +13,7 @@ static inline int has_input(const FILE *stream)
     return gnu_get_libc_version && stream->_IO_read_ptr < stream->_IO_read_end;
 }
 
-static inline int has_room(const FILE *stream)
+static inline int os_stream_has_room(const FILE *stream)
 {
     return gnu_get_libc_version && stream->_IO_write_ptr < stream->_IO_write_end;
 }
@@ -36,7 +36,7 @@ CHARACTER(fgetc, (void *stream), (stream), , has_input, STREAM_EOF)
 CHARACTER(getc, (void *stream), (stream), , has_input, STREAM_EOF)
 CHARACTER(_IO_getc, (void *stream), (stream), , has_input, STREAM_EOF)
 CHARACTER(getchar, (void), (), void *stream = stdin;, has_input, STREAM_EOF)
-CHARACTER(fputc, (int character, void *stream), (character, stream), , has_room, MINUS_ONE)
-CHARACTER(putc, (int character, void *stream), (character, stream), , has_room, MINUS_ONE)
-CHARACTER(_IO_putc, (int character, void *stream), (character, stream), , has_room, MINUS_ONE)
-CHARACTER(putchar, (int character), (character), void *stream = stdout;, has_room, MINUS_ONE)
+CHARACTER(fputc, (int character, void *stream), (character, stream), , os_stream_has_room, MINUS_ONE)
+CHARACTER(putc, (int character, void *stream), (character, stream), , os_stream_has_room, MINUS_ONE)
+CHARACTER(_IO_putc, (int character, void *stream), (character, stream), , os_stream_has_room, MINUS_ONE)
+CHARACTER(putchar, (int character), (character), void *stream = stdout;, os_stream_has_room, MINUS_ONE)

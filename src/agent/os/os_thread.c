@@ -10,30 +10,31 @@
 
 #define BLOCKS 4096u
 
-struct block {
+struct os_thread_block {
     void *(*start)(void *);
     void *argument;
     _Atomic uint32_t next_free;
 };
 
-static struct block blocks[BLOCKS];
+static struct os_thread_block blocks[BLOCKS];
 static _Atomic uint64_t free_blocks = WIRE_LIST_EMPTY;
 static _Atomic uint32_t blocks_taken;
 
-static struct block *take_block(void)
+static struct os_thread_block *os_thread_take_block(void)
 {
     uint32_t index = wire_list_pop(&free_blocks, &blocks_taken, BLOCKS, &blocks->next_free, sizeof *blocks);
     return index == WIRE_NONE ? NULL : &blocks[index];
 }
 
-static void give_block(struct block *block)
+static void give_block(struct os_thread_block *block)
 {
     wire_list_push(&free_blocks, (uint32_t)(block - blocks), &blocks->next_free, sizeof *blocks);
 }
 
 static void *begin_thread(void *taken)
 {
-    struct block block = { .start = ((struct block *)taken)->start, .argument = ((struct block *)taken)->argument };
+    struct os_thread_block block = { .start = ((struct os_thread_block *)taken)->start,
+                                     .argument = ((struct os_thread_block *)taken)->argument };
     give_block(taken);
     agent_thread_begin();
     void *result = block.start(block.argument);
@@ -43,7 +44,8 @@ static void *begin_thread(void *taken)
 
 static void *begin_own_thread(void *taken)
 {
-    struct block block = { .start = ((struct block *)taken)->start, .argument = ((struct block *)taken)->argument };
+    struct os_thread_block block = { .start = ((struct os_thread_block *)taken)->start,
+                                     .argument = ((struct os_thread_block *)taken)->argument };
     give_block(taken);
     agent_self = AGENT_OWN_THREAD;
     atomic_fetch_add(&agent.own_threads, 1);
@@ -56,7 +58,7 @@ static void *begin_own_thread(void *taken)
 static int create(pthread_t *thread, const void *attributes, void *(*start)(void *), void *argument,
                   void *(*begin)(void *))
 {
-    struct block *block = take_block();
+    struct os_thread_block *block = os_thread_take_block();
     if (!block)
         return LIBC_REAL(pthread_create)(thread, attributes, start, argument);
     block->start = start;

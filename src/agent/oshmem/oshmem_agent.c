@@ -5,9 +5,9 @@
 #include "wire/wire_oshmem.h"
 
 #define NONE UINT8_MAX
-enum kind { CALL, POLL };
+enum oshmem_agent_kind { CALL, POLL };
 
-static const struct shape {
+static const struct oshmem_agent_shape {
     uint8_t size, count, pe; /* bytes of an element; places of arguments */
     uint8_t kind;
 } shapes[] = {
@@ -21,10 +21,10 @@ struct oshmem_thread {
 };
 AGENT_THREAD_STATE(OSHMEM, struct oshmem_thread, oshmem_of)
 
-/* What begin() leaves for end(), in word_call.own. */
-enum own { OWN_START };
+/* What oshmem_agent_begin() leaves for oshmem_agent_end(), in word_call.own. */
+enum oshmem_agent_own { OWN_START };
 
-static int begin(struct word_call *call)
+static int oshmem_agent_begin(struct word_call *call)
 {
     struct agent_thread *thread = agent_enter(WIRE_BIT(OSHMEM));
     struct oshmem_thread *own = thread ? oshmem_of(thread) : NULL;
@@ -35,9 +35,9 @@ static int begin(struct word_call *call)
     return 1;
 }
 
-static void emit_call(struct agent_thread *thread, const struct word_call *call, uint64_t end)
+static void oshmem_agent_emit_call(struct agent_thread *thread, const struct word_call *call, uint64_t end)
 {
-    const struct shape *shape = &shapes[call->function];
+    const struct oshmem_agent_shape *shape = &shapes[call->function];
     uint32_t has_bytes = shape->size ? WIRE_OSHMEM_HAS_BYTES : 0, has_pe = shape->pe != NONE ? WIRE_OSHMEM_HAS_PE : 0;
     struct agent_lane *lane;
     uint32_t words = WIRE_HEAD_WORDS + (has_bytes || has_pe ? 3 : 1);
@@ -56,7 +56,7 @@ static void emit_call(struct agent_thread *thread, const struct word_call *call,
     emit_commit(lane, record);
 }
 
-static void end(struct word_call *call)
+static void oshmem_agent_end(struct word_call *call)
 {
     uint64_t ticks = agent_ticks();
     struct agent_thread *thread = agent_thread();
@@ -68,12 +68,12 @@ static void end(struct word_call *call)
     if (shapes[call->function].kind == POLL && !(int32_t)call->result)
         agent_count(thread, WIRE_SOURCE_OSHMEM, WIRE_EMPTY_POLL);
     else
-        emit_call(thread, call, ticks);
+        oshmem_agent_emit_call(thread, call, ticks);
 }
 
-static const struct word_calls calls = { begin, end };
+static const struct word_calls oshmem_agent_calls = { oshmem_agent_begin, oshmem_agent_end };
 
 const struct agent_source agent_source_oshmem = {
     .preload = WIRE_OSHMEM_FILE,
-    .word_calls = &calls,
+    .word_calls = &oshmem_agent_calls,
 };

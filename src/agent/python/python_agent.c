@@ -37,24 +37,24 @@ static struct {
 
 /* ---- Memory ---------------------------------------------------------------------------------------------------- */
 
-static int read_own(void *context, uint64_t address, void *buffer, size_t size)
+static int python_agent_read_own(void *context, uint64_t address, void *buffer, size_t size)
 {
     if (!address)
         return -1;
     memcpy(buffer, (const void *)address, size);
     return 0;
 }
-static const struct python_memory own_memory = { .read_at = read_own };
+static const struct python_memory own_memory = { .read_at = python_agent_read_own };
 
 /* The last read through the kernel. A caller's frame lies before that of its callee, so one read has most of them. */
-struct window {
+struct python_agent_window {
     long pid;
     uint64_t address;
     size_t bytes;
     unsigned char copy[1024];
 };
 
-static int ask_kernel(const struct window *window, uint64_t address, void *buffer, size_t size)
+static int ask_kernel(const struct python_agent_window *window, uint64_t address, void *buffer, size_t size)
 {
     struct iovec to = { buffer, size }, from = { (void *)address, size };
     return sys_process_vm_readv((int)window->pid, &to, 1, &from, 1) == (long)size ? 0 : -1;
@@ -62,7 +62,7 @@ static int ask_kernel(const struct window *window, uint64_t address, void *buffe
 
 static int read_through_kernel(void *context, uint64_t address, void *buffer, size_t size)
 {
-    struct window *window = context;
+    struct python_agent_window *window = context;
     uint64_t first = address + size - sizeof window->copy;
     if (size > sizeof window->copy / 2 || first > address)
         return ask_kernel(window, address, buffer, size);
@@ -104,7 +104,7 @@ int python_prepare(void)
 }
 
 /* Python may be among the libraries that were loaded. */
-static void objects_changed(void)
+static void python_agent_objects_changed(void)
 {
     if (!wire_python(agent.arena)->flags || atomic_load_explicit(&stacks.state, memory_order_relaxed) != NOT_FOUND)
         return;
@@ -116,7 +116,7 @@ static void objects_changed(void)
 }
 
 /* A new arena has no stacks yet. */
-static void forget(void)
+static void python_agent_forget(void)
 {
     int opening = OPENING; /* the thread that was opening is not in this process: the next one opens it */
     atomic_compare_exchange_strong(&stacks.state, &opening, NOT_FOUND);
@@ -129,13 +129,13 @@ static void forget(void)
 
 /* ---- Numbers --------------------------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t hash, uint64_t value)
+static uint64_t python_agent_mix(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
     return hash ^ hash >> 29;
 }
 
-static uint64_t word_at(const char *object, size_t offset)
+static uint64_t python_agent_word_at(const char *object, size_t offset)
 {
     uint64_t word;
     memcpy(&word, object + offset, sizeof word);
@@ -149,45 +149,47 @@ static uint64_t mix_text(uint64_t hash, uint64_t text)
     const char *object = (const char *)text;
     if (!object)
         return hash;
-    uint64_t length = word_at(object, stacks.python.at[PYTHON_TEXT_LENGTH]), word = 0;
-    int is_ascii = (word_at(object, stacks.python.at[PYTHON_TEXT_STATE]) & ASCII) != 0;
+    uint64_t length = python_agent_word_at(object, stacks.python.at[PYTHON_TEXT_LENGTH]), word = 0;
+    int is_ascii = (python_agent_word_at(object, stacks.python.at[PYTHON_TEXT_STATE]) & ASCII) != 0;
     const char *characters = object + stacks.python.at[is_ascii ? PYTHON_TEXT_ASCII : PYTHON_TEXT_WIDE];
     uint64_t first = length > CHARACTERS ? length - CHARACTERS : 0;
-    hash = mix(hash, length);
+    hash = python_agent_mix(hash, length);
     /* Of wide characters this is the first half or quarter: each has at least so many bytes. */
     for (uint64_t at = first; at < length; at += 8, word = 0) {
         memcpy(&word, characters + at, length - at < 8 ? length - at : 8);
-        hash = mix(hash, word);
+        hash = python_agent_mix(hash, word);
     }
     return hash;
 }
 
 /* A stack that is being read and recorded, in the thread's scratch memory. */
-struct stack {
+struct python_agent_stack {
     enum python_use use;
     struct python_memory memory;
-    struct window window;
+    struct python_agent_window window;
     struct python_frame frames[FRAMES_MAX];
     int count;
     struct python_code code; /* of the frame that is being written */
 };
-_Static_assert(sizeof(struct stack) <= AGENT_SCRATCH_BYTES, "there is room for it");
+_Static_assert(sizeof(struct python_agent_stack) <= AGENT_SCRATCH_BYTES, "there is room for it");
 
 /* The hash has the address of each code object, and what tells it from an earlier one at the same address: generated
  * code often has the same name, and its texts at the same addresses. To read those texts through the kernel would cost
  * more than all the rest. So the numbers of calls differ from second to second instead, and a stale one is soon
  * forgotten. */
-static uint64_t number_of(const struct stack *stack)
+static uint64_t python_agent_number_of(const struct python_agent_stack *stack)
 {
     enum { SECOND_SHIFT = 31 }; /* about a second, for a counter's ticks and for ns */
     int is_call = stack->use == PYTHON_OF_CALL;
-    uint64_t hash = mix((uint64_t)stack->count, is_call ? agent_ticks() >> SECOND_SHIFT << 1 | 1 : 0);
+    uint64_t hash = python_agent_mix((uint64_t)stack->count, is_call ? agent_ticks() >> SECOND_SHIFT << 1 | 1 : 0);
     for (int i = 0; i < stack->count; i++) {
         const struct python_frame *frame = &stack->frames[i];
         struct python_code_mark mark = { 0 };
         python_code_mark(&stacks.python, &stack->memory, frame->code, &mark);
-        hash = mix(mix(hash, frame->code), (uint64_t)frame->instruction << 1 | frame->is_entry);
-        hash = mix(mix(mix(hash, mark.name), mark.file), mark.lines ^ (uint64_t)mark.first_line);
+        hash = python_agent_mix(python_agent_mix(hash, frame->code),
+                                (uint64_t)frame->instruction << 1 | frame->is_entry);
+        hash = python_agent_mix(python_agent_mix(python_agent_mix(hash, mark.name), mark.file),
+                                mark.lines ^ (uint64_t)mark.first_line);
         if (!is_call)
             hash = mix_text(mix_text(hash, mark.name), mark.file);
     }
@@ -197,12 +199,12 @@ static uint64_t number_of(const struct stack *stack)
 /* ---- Texts ----------------------------------------------------------------------------------------------------- */
 
 /* The text is built in the record itself. */
-struct output {
+struct python_agent_output {
     char *bytes;
     size_t used;
 };
 
-static void add_text(struct output *out, const char *text)
+static void python_agent_add_text(struct python_agent_output *out, const char *text)
 {
     size_t length = strlen(text), room = WIRE_TEXT_MAX - 1 - out->used;
     length = length < room ? length : room;
@@ -210,15 +212,15 @@ static void add_text(struct output *out, const char *text)
     out->used += length;
 }
 
-static void add_number(struct output *out, uint32_t number)
+static void python_agent_add_number(struct python_agent_output *out, uint32_t number)
 {
     struct small_digits digits;
-    add_text(out, small_digits(&digits, number));
+    python_agent_add_text(out, small_digits(&digits, number));
 }
 
 /* The table of lines is copied behind the text, where the record has room. */
-static uint32_t line_of(const struct stack *stack, const struct output *out, const struct python_code *code,
-                        int64_t instruction)
+static uint32_t python_agent_line_of(const struct python_agent_stack *stack, const struct python_agent_output *out,
+                                     const struct python_code *code, int64_t instruction)
 {
     const unsigned char *table = (const unsigned char *)code->lines;
     if (stack->use == PYTHON_OF_CALL) {
@@ -233,37 +235,38 @@ static uint32_t line_of(const struct stack *stack, const struct output *out, con
 
 /* "file(line): function", as PyTorch writes it: without the class. Semicolons separate frames, so none may be
  * within. */
-static void add_operator_frame(struct output *out, struct python_code *code, uint32_t line)
+static void add_operator_frame(struct python_agent_output *out, struct python_code *code, uint32_t line)
 {
     const char *dot = strrchr(code->name, '.');
     for (char *at = code->file; (at = strchr(at, ';'));)
         *at = '_';
-    add_text(out, out->used ? ";" : "");
-    add_text(out, code->file);
-    add_text(out, "(");
-    add_number(out, line);
-    add_text(out, "): ");
-    add_text(out, dot && dot[1] ? dot + 1 : code->name);
+    python_agent_add_text(out, out->used ? ";" : "");
+    python_agent_add_text(out, code->file);
+    python_agent_add_text(out, "(");
+    python_agent_add_number(out, line);
+    python_agent_add_text(out, "): ");
+    python_agent_add_text(out, dot && dot[1] ? dot + 1 : code->name);
 }
 
 /* As in WIRE_PYTHON_STACK. Names contain no control characters (python_code_read()). */
-static void add_call_frame(struct output *out, const struct python_code *code, uint32_t line, int is_entry)
+static void add_call_frame(struct python_agent_output *out, const struct python_code *code, uint32_t line, int is_entry)
 {
-    add_text(out, out->used ? "\n" : "");
-    add_text(out, is_entry ? "*" : "");
-    add_number(out, line);
-    add_text(out, "\t");
-    add_text(out, code->file);
-    add_text(out, "\t");
-    add_text(out, code->name);
+    python_agent_add_text(out, out->used ? "\n" : "");
+    python_agent_add_text(out, is_entry ? "*" : "");
+    python_agent_add_number(out, line);
+    python_agent_add_text(out, "\t");
+    python_agent_add_text(out, code->file);
+    python_agent_add_text(out, "\t");
+    python_agent_add_text(out, code->name);
 }
 
-static void add_frame(struct output *out, struct stack *stack, const struct python_frame *frame)
+static void python_agent_add_frame(struct python_agent_output *out, struct python_agent_stack *stack,
+                                   const struct python_frame *frame)
 {
     struct python_code *code = &stack->code;
     if (python_code_read(&stacks.python, &stack->memory, frame->code, code) != PYTHON_OK)
         return;
-    uint32_t line = line_of(stack, out, code, frame->instruction);
+    uint32_t line = python_agent_line_of(stack, out, code, frame->instruction);
     if (stack->use == PYTHON_OF_CALL)
         add_call_frame(out, code, line, frame->is_entry != 0);
     else
@@ -271,7 +274,7 @@ static void add_frame(struct output *out, struct stack *stack, const struct pyth
 }
 
 /* Records the stack. 0: there was no room; the stack of an operator then counts as lost. */
-static int tell(struct agent_thread *thread, uint64_t number, struct stack *stack)
+static int python_agent_tell(struct agent_thread *thread, uint64_t number, struct python_agent_stack *stack)
 {
     uint32_t most = WIRE_HEAD_WORDS + 1 + emit_text_words(WIRE_TEXT_MAX);
     enum wire_fate fate;
@@ -281,11 +284,11 @@ static int tell(struct agent_thread *thread, uint64_t number, struct stack *stac
                                      : emit_begin(thread, &lane, WIRE_SOURCE_TORCH, WIRE_TORCH_STACK, most);
     if (!record)
         return 0;
-    struct output out = { (char *)(record->body + 1), 0 };
+    struct python_agent_output out = { (char *)(record->body + 1), 0 };
     record->ticks = agent_ticks();
     record->body[0] = number;
     for (int i = 0; i < stack->count; i++)
-        add_frame(&out, stack, &stack->frames[i]);
+        python_agent_add_frame(&out, stack, &stack->frames[i]);
     memset(out.bytes + out.used, 0, emit_text_words(out.used) * 8 - out.used);
     record->words = (uint16_t)(WIRE_HEAD_WORDS + 1 + emit_text_words(out.used));
     emit_commit(lane, record);
@@ -295,7 +298,7 @@ static int tell(struct agent_thread *thread, uint64_t number, struct stack *stac
 /* ---- Stacks ---------------------------------------------------------------------------------------------------- */
 
 /* A state that does not name this thread was freed, and belongs to another thread or to nobody by now. */
-static int read_stack(struct stack *stack)
+static int python_agent_read_stack(struct python_agent_stack *stack)
 {
     struct python_thread state;
     uint64_t rest, self = (uint64_t)stacks.this_thread();
@@ -306,15 +309,15 @@ static int read_stack(struct stack *stack)
     return stack->count > 0;
 }
 
-static uint64_t number_and_tell(struct agent_thread *thread, struct stack *stack)
+static uint64_t number_and_tell(struct agent_thread *thread, struct python_agent_stack *stack)
 {
-    if (!read_stack(stack))
+    if (!python_agent_read_stack(stack))
         return 0;
-    uint64_t number = number_of(stack), own = mix(number, (uint64_t)thread);
+    uint64_t number = python_agent_number_of(stack), own = python_agent_mix(number, (uint64_t)thread);
     _Atomic uint64_t *told = &stacks.told[own % TOLD_MAX];
     if (atomic_load_explicit(told, memory_order_relaxed) == own)
         return number;
-    if (!tell(thread, number, stack))
+    if (!python_agent_tell(thread, number, stack))
         return 0;
     atomic_store_explicit(told, own, memory_order_relaxed);
     return number;
@@ -323,7 +326,7 @@ static uint64_t number_and_tell(struct agent_thread *thread, struct stack *stack
 static __attribute__((noinline)) uint64_t number_of_stack(struct agent_thread *thread, enum python_use use,
                                                           enum agent_scratch_use scratch)
 {
-    struct stack *stack = agent_scratch_take(thread, scratch);
+    struct python_agent_stack *stack = agent_scratch_take(thread, scratch);
     if (!stack)
         return 0;
     stack->use = use;
@@ -352,14 +355,14 @@ static uint64_t frames(struct agent_thread *thread, enum agent_stack_use use)
                            use == AGENT_STACK_OF_SAMPLE ? AGENT_SCRATCH_OF_SAMPLE : AGENT_SCRATCH_OF_HOOK);
 }
 
-static void attached(enum wire_origin origin)
+static void python_agent_attached(enum wire_origin origin)
 {
     if (origin == WIRE_ORIGIN_FORK)
-        forget();
+        python_agent_forget();
 }
 
 const struct agent_source agent_source_python = {
-    .attached = attached,
-    .objects_changed = objects_changed,
+    .attached = python_agent_attached,
+    .objects_changed = python_agent_objects_changed,
     .frames = frames,
 };

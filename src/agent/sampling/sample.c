@@ -64,7 +64,7 @@ static _Atomic uint32_t signal_owner; /* a forked child inherits its parent's ha
 /* ---- The handler ----------------------------------------------------------------------------------------------- */
 
 /* If the program has set an alternate stack without libc, the handler runs there, and it may be small. */
-static int has_room(const stack_t *alternate, const char *here)
+static int sample_agent_has_room(const stack_t *alternate, const char *here)
 {
     return (size_t)(here - (const char *)alternate->ss_sp) > AGENT_FRAMES_NEED;
 }
@@ -73,7 +73,7 @@ static void emit_sample(struct agent_thread *thread, const ucontext_t *context, 
 {
     const struct wire_samples_shared *settings = wire_samples(agent.arena);
     uint32_t room = settings->stack_bytes & ~7u;
-    uint64_t frames = has_room(&context->uc_stack, __builtin_frame_address(0))
+    uint64_t frames = sample_agent_has_room(&context->uc_stack, __builtin_frame_address(0))
                           ? sources_frames(thread, AGENT_STACK_OF_SAMPLE)
                           : 0;
     struct agent_lane *lane;
@@ -94,7 +94,7 @@ static void emit_sample(struct agent_thread *thread, const ucontext_t *context, 
     emit_commit(lane, record);
 }
 
-static void take_sample(int signal_number, siginfo_t *information, void *context)
+static void sample_agent_take_sample(int signal_number, siginfo_t *information, void *context)
 {
     int saved_errno = errno;
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
@@ -111,7 +111,7 @@ static void take_sample(int signal_number, siginfo_t *information, void *context
 
 int sample_is_handler(const struct sigaction *action)
 {
-    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == take_sample;
+    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == sample_agent_take_sample;
 }
 
 /* Asks the kernel only if the answer can be yes: behind a seccomp filter the system call alone could kill the
@@ -141,7 +141,7 @@ static int take_signal(void)
         relay_begin();
     if (owner != SIGNAL_FREE)
         return owner == SIGNAL_OURS ? 0 : -1;
-    ours.sa_sigaction = take_sample;
+    ours.sa_sigaction = sample_agent_take_sample;
     memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
     if (LIBC_REAL(sigaction)(SAMPLE_SIGNAL, NULL, &now) != 0)
         return -1;
@@ -159,7 +159,7 @@ static int take_signal(void)
 
 /* ---- Threads without samples ----------------------------------------------------------------------------------- */
 
-static const char *const reasons[WIRE_FATE_COUNT] = {
+static const char *const sample_agent_reasons[WIRE_FATE_COUNT] = {
     [WIRE_UNSAMPLED_TIMER] = "Some threads have no CPU samples: their timers would take more than half of the user's "
                              "pending signals (ulimit -i), or they could not allocate a signal stack.",
 };
@@ -168,8 +168,8 @@ static _Atomic uint32_t told[WIRE_FATE_COUNT]; /* pid of the process that has wr
 static void count_unsampled(enum wire_fate cause)
 {
     atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_SAMPLES][cause], 1, memory_order_relaxed);
-    if (reasons[cause] && atomic_exchange(&told[cause], agent.pid) != agent.pid)
-        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, reasons[cause]);
+    if (sample_agent_reasons[cause] && atomic_exchange(&told[cause], agent.pid) != agent.pid)
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, sample_agent_reasons[cause]);
 }
 
 /* ---- Timers ---------------------------------------------------------------------------------------------------- */
@@ -232,7 +232,7 @@ static enum wire_fate start_timer(struct agent_thread *thread, uint64_t period_n
     return SAMPLE_HAS_STACK;
 }
 
-static void thread_begin(struct agent_thread *thread)
+static void sample_agent_thread_begin(struct agent_thread *thread)
 {
     uint64_t period_ns = wire_samples(agent.arena)->period_ns;
     if (!(agent.sources & WIRE_BIT(SAMPLES)) || period_ns < PERIOD_LEAST_NS)
@@ -258,7 +258,7 @@ void sample_thread_stop(struct agent_thread *thread, enum wire_fate cause)
 }
 
 /* Number of thread slots that were ever used. Their threads may have ended. */
-static uint32_t count_threads(void)
+static uint32_t sample_agent_count_threads(void)
 {
     uint32_t taken = atomic_load_explicit(&agent.arena->threads_taken, memory_order_relaxed);
     uint32_t mapped = atomic_load_explicit(&agent.threads.mapped, memory_order_acquire);
@@ -269,14 +269,14 @@ static uint32_t count_threads(void)
 static uint32_t stop_timers(void)
 {
     uint32_t stopped = 0;
-    for (uint32_t i = 0; i < count_threads(); i++)
+    for (uint32_t i = 0; i < sample_agent_count_threads(); i++)
         stopped += (uint32_t)stop_timer(area_unit(&agent.threads, i));
     return stopped;
 }
 
 static void set_timers(uint64_t period_ns)
 {
-    for (uint32_t i = 0; i < count_threads(); i++) {
+    for (uint32_t i = 0; i < sample_agent_count_threads(); i++) {
         struct agent_thread *thread = area_unit(&agent.threads, i);
         uint32_t timer = __atomic_load_n(&sample_of(thread)->timer, __ATOMIC_SEQ_CST);
         if (timer != NO_TIMER)
@@ -296,7 +296,7 @@ static int end_relay(void)
     return has_ended;
 }
 
-static void leave(void)
+static void sample_agent_leave(void)
 {
     set_timers(0);
     has_ended_relay = end_relay();
@@ -336,7 +336,7 @@ void sample_give_signal_back(void)
 /* ---- Sums ------------------------------------------------------------------------------------------------------ */
 
 /* A thread was put on a CPU as often as it was taken off one, and once more for now. */
-static void note_sums(void)
+static void sample_agent_note_sums(void)
 {
     struct rusage usage;
     if (!wire_samples(agent.arena)->sums || sys_call3(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0) != 0)
@@ -350,16 +350,16 @@ static void note_sums(void)
 
 static void thread_ending(struct agent_thread *thread)
 {
-    note_sums();
+    sample_agent_note_sums();
     stop_timer(thread);
     sample_stack_take(thread);
 }
 
 const struct agent_source agent_source_samples = {
-    .thread_begin = thread_begin,
+    .thread_begin = sample_agent_thread_begin,
     .thread_ending = thread_ending,
     .not_attached = not_attached,
-    .leave = leave,
+    .leave = sample_agent_leave,
     .come_back = come_back,
     .show_signal_stack = sample_stack_show_as_set,
 };

@@ -41,22 +41,23 @@ static _Atomic uint32_t taken[SIGNALS], latest[SIGNALS]; /* indices of versions 
 static _Atomic int has_begun;
 
 /* relay_move() fills this; relay_entry() loads it into registers and jumps to the handler. */
-struct entry {
+struct sample_relay_entry {
     char *stack;
     void *handler;
     uint64_t number;
     void *information, *context;
     uint64_t mask;
 };
-_Static_assert(offsetof(struct entry, stack) == 0 && offsetof(struct entry, handler) == 8 &&
-                   offsetof(struct entry, number) == 16 && offsetof(struct entry, information) == 24 &&
-                   offsetof(struct entry, context) == 32 && offsetof(struct entry, mask) == 40 &&
-                   sizeof(struct entry) == 48,
+_Static_assert(offsetof(struct sample_relay_entry, stack) == 0 && offsetof(struct sample_relay_entry, handler) == 8 &&
+                   offsetof(struct sample_relay_entry, number) == 16 &&
+                   offsetof(struct sample_relay_entry, information) == 24 &&
+                   offsetof(struct sample_relay_entry, context) == 32 &&
+                   offsetof(struct sample_relay_entry, mask) == 40 && sizeof(struct sample_relay_entry) == 48,
                "relay_entry() knows where they are");
 
 __attribute__((visibility("hidden"))) void relay_entry(int number, siginfo_t *information, void *context);
 __attribute__((visibility("hidden"), used)) void relay_move(int number, siginfo_t *information, ucontext_t *context,
-                                                            char *stack, struct entry *entry);
+                                                            char *stack, struct sample_relay_entry *entry);
 
 /* ---- Frames ---------------------------------------------------------------------------------------------------- */
 
@@ -231,7 +232,7 @@ static uint64_t mask_before(const ucontext_t *context)
     return mask;
 }
 
-void relay_move(int number, siginfo_t *information, ucontext_t *context, char *stack, struct entry *entry)
+void relay_move(int number, siginfo_t *information, ucontext_t *context, char *stack, struct sample_relay_entry *entry)
 {
     const struct relay_action *action = relay_latest(number);
     ptrdiff_t distance = 0;
@@ -305,7 +306,7 @@ static const struct sigaction *unwrap(int number, const struct sigaction *action
     return room;
 }
 
-static int is_same(const struct sigaction *a, const struct sigaction *b)
+static int sample_relay_is_same(const struct sigaction *a, const struct sigaction *b)
 {
     return a->sa_sigaction == b->sa_sigaction && a->sa_flags == b->sa_flags &&
            memcmp(&a->sa_mask, &b->sa_mask, sizeof(uint64_t)) == 0;
@@ -321,7 +322,7 @@ static void change_actions(const struct sigaction *(*change)(int number, const s
         if (number == SAMPLE_SIGNAL || LIBC_REAL(sigaction)(number, NULL, &now) != 0 ||
             change(number, &now, &room) != &room)
             continue;
-        if (LIBC_REAL(sigaction)(number, &room, &before) == 0 && !is_same(&before, &now))
+        if (LIBC_REAL(sigaction)(number, &room, &before) == 0 && !sample_relay_is_same(&before, &now))
             LIBC_REAL(sigaction)(number, change(number, &before, &room), NULL);
     }
     errno = saved_errno;

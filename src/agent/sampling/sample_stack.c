@@ -54,28 +54,28 @@ static size_t stack_bytes(void)
     return known;
 }
 
-static char *end_of(const stack_t *stack)
+static char *sample_stack_end_of(const stack_t *stack)
 {
     return (char *)stack->ss_sp + stack->ss_size;
 }
 
 /* ---- Which stack it stands for --------------------------------------------------------------------------------- */
 
-static int is_ours(const stack_t *stack)
+static int sample_stack_is_ours(const stack_t *stack)
 {
     size_t shorter = stack_bytes() - stack->ss_size;
-    const struct stack_head *head = (const void *)end_of(stack);
+    const struct stack_head *head = (const void *)sample_stack_end_of(stack);
     return shorter < KEPT * KEPT_STEP && shorter % KEPT_STEP == 0 && sys_can_read(head) &&
            head->mark == (MARK ^ (uintptr_t)head);
 }
 
 const stack_t *sample_stack_stands_for(const stack_t *stack)
 {
-    const struct stack_head *head = (const void *)end_of(stack);
-    return is_ours(stack) ? &head->kept[(stack_bytes() - stack->ss_size) / KEPT_STEP] : NULL;
+    const struct stack_head *head = (const void *)sample_stack_end_of(stack);
+    return sample_stack_is_ours(stack) ? &head->kept[(stack_bytes() - stack->ss_size) / KEPT_STEP] : NULL;
 }
 
-static int is_same(const stack_t *a, const stack_t *b)
+static int sample_stack_is_same(const stack_t *a, const stack_t *b)
 {
     return a->ss_sp == b->ss_sp && a->ss_size == b->ss_size && a->ss_flags == b->ss_flags;
 }
@@ -86,7 +86,7 @@ static stack_t ours_for(struct stack_head *head, const stack_t *program)
                      .ss_flags = program->ss_flags & ~SS_ONSTACK,
                      .ss_size = program->ss_size };
     uint32_t index = 0;
-    while (index < KEPT && !is_same(&head->kept[index], &kept))
+    while (index < KEPT && !sample_stack_is_same(&head->kept[index], &kept))
         index++;
     if (index == KEPT) {
         index = 1 + head->next++ % (KEPT - 1);
@@ -125,7 +125,7 @@ void sample_stack_disarm(const stack_t *stack)
 {
     stack_t none = { .ss_flags = SS_DISABLE };
     if (stack->ss_flags & SS_AUTODISARM) {
-        stack_t ours = ours_for((struct stack_head *)(void *)end_of(stack), &none);
+        stack_t ours = ours_for((struct stack_head *)(void *)sample_stack_end_of(stack), &none);
         sys_sigaltstack(&ours, NULL);
     }
 }
@@ -161,8 +161,9 @@ enum wire_fate sample_stack_give(struct agent_thread *thread)
     stack_t now = { 0 };
     if (sys_sigaltstack(NULL, &now) != 0)
         return WIRE_UNSAMPLED_TIMER;
-    if (is_ours(&now)) {
-        sample_of(thread)->signal_stack = (void *)end_of(&now); /* in a forked child it is the parent's stack */
+    if (sample_stack_is_ours(&now)) {
+        sample_of(thread)->signal_stack = (void *)sample_stack_end_of(
+            &now); /* in a forked child it is the parent's stack */
         return SAMPLE_HAS_STACK;
     }
     if (!sample_of(thread)->signal_stack)

@@ -26,7 +26,7 @@ static const struct {
 enum { CANDIDATES = 16, NAME_BYTES = 64, SEEN_OFTEN = 2, MUCH_MORE = 8 };
 
 /* A mark that has come: ranges of one name, in one thread. */
-struct candidate {
+struct step_agent_candidate {
     enum step_mark mark;
     const struct agent_thread *thread;
     uint32_t begins;
@@ -36,20 +36,20 @@ struct candidate {
 
 static struct {
     _Atomic uint32_t busy;
-    struct candidate candidates[CANDIDATES];
-    _Atomic(const struct candidate *) current; /* NULL: none has come twice */
+    struct step_agent_candidate candidates[CANDIDATES];
+    _Atomic(const struct step_agent_candidate *) current; /* NULL: none has come twice */
     struct step_schedule schedule;
     struct step_plan plan;
-    uint64_t start_ticks, number;              /* of the step that is open; 0 ticks: none is */
+    uint64_t start_ticks, number;                         /* of the step that is open; 0 ticks: none is */
     uint64_t count;
     _Atomic uint32_t tag;
-    int is_child;                              /* this process was forked from one that is recorded */
+    int is_child;                                         /* this process was forked from one that is recorded */
 } steps;
 
 /* ---- Names ----------------------------------------------------------------------------------------------------- */
 
 /* "iteration 7", "Step_7", "iter7", "step". */
-static int is_counted(const char *name, size_t length)
+static int step_agent_is_counted(const char *name, size_t length)
 {
     size_t left = step_name_without_number(name, length);
     if (left < length && left && strchr(STEP_NAME_SEPARATORS, name[left - 1]))
@@ -64,11 +64,11 @@ enum step_mark step_mark_of(const char *name, size_t length)
         if (prefix && length >= prefix && memcmp(name, marks[mark].prefix, prefix) == 0)
             return mark;
     }
-    return is_counted(name, length) ? STEP_MARK_NAMED : STEP_MARK_NONE;
+    return step_agent_is_counted(name, length) ? STEP_MARK_NAMED : STEP_MARK_NONE;
 }
 
 /* The number at the end of the name of a range, else the steps so far. */
-static uint64_t number_of(const char *name, size_t length)
+static uint64_t step_agent_number_of(const char *name, size_t length)
 {
     enum { DIGITS_MAX = 18 };
     size_t first = step_name_without_number(name, length);
@@ -92,13 +92,13 @@ struct event {
     size_t length;
 };
 
-static struct candidate *candidate_of(const struct event *event)
+static struct step_agent_candidate *candidate_of(const struct event *event)
 {
     size_t kept = step_name_without_number(event->name, event->length < NAME_BYTES ? event->length : NAME_BYTES - 1);
     for (size_t i = 0; i < CANDIDATES; i++) {
-        struct candidate *candidate = &steps.candidates[i];
+        struct step_agent_candidate *candidate = &steps.candidates[i];
         if (!candidate->mark) {
-            *candidate = (struct candidate){ .mark = event->mark, .thread = event->thread, .length = kept };
+            *candidate = (struct step_agent_candidate){ .mark = event->mark, .thread = event->thread, .length = kept };
             memcpy(candidate->name, event->name, kept);
         }
         if (candidate->mark == event->mark && candidate->thread == event->thread && candidate->length == kept &&
@@ -110,7 +110,8 @@ static struct candidate *candidate_of(const struct event *event)
 
 /* A better mark than the one in use, or one of its kind that comes so much more often that the other was none: a text
  * encoder is called twice, the model behind it for every step. */
-static int is_better(const struct candidate *candidate, const struct candidate *current)
+static int step_agent_is_better(const struct step_agent_candidate *candidate,
+                                const struct step_agent_candidate *current)
 {
     return candidate->begins >= SEEN_OFTEN &&
            (!current || candidate->mark > current->mark ||
@@ -118,9 +119,9 @@ static int is_better(const struct candidate *candidate, const struct candidate *
 }
 
 /* Steps are counted anew. What is recorded stays as it is until the next step. */
-static void choose(const struct candidate *candidate)
+static void step_agent_choose(const struct step_agent_candidate *candidate)
 {
-    if (!is_better(candidate, steps.current))
+    if (!step_agent_is_better(candidate, steps.current))
         return;
     steps.current = candidate;
     steps.schedule = (struct step_schedule){ 0 };
@@ -145,7 +146,7 @@ static void switch_to(enum step_records records)
 
 static void close_step(const struct event *event)
 {
-    const struct candidate *current = steps.current;
+    const struct step_agent_candidate *current = steps.current;
     uint64_t start = steps.start_ticks;
     steps.start_ticks = 0;
     if (!start)
@@ -167,7 +168,7 @@ static void open_step(const struct event *event)
 {
     enum step_records before = steps.plan.records;
     steps.plan = step_schedule_next(&steps.schedule, sys_now_ns());
-    steps.number = number_of(event->name, event->length);
+    steps.number = step_agent_number_of(event->name, event->length);
     steps.count++;
     uint32_t tag = (uint32_t)(1 + steps.count % 63) << 1;
     tag |= steps.plan.records == STEP_RECORDS_DETAILS ? STEP_TAG_DETAILED : 0;
@@ -177,14 +178,14 @@ static void open_step(const struct event *event)
     steps.start_ticks = agent_ticks();
 }
 
-static void take(const struct event *event)
+static void step_agent_take(const struct event *event)
 {
-    struct candidate *candidate = candidate_of(event);
+    struct step_agent_candidate *candidate = candidate_of(event);
     if (!candidate)
         return;
     candidate->begins += (uint32_t)event->is_begin;
     if (event->is_begin)
-        choose(candidate);
+        step_agent_choose(candidate);
     int is_range = marks[event->mark].is_range;
     if (candidate != steps.current || (!is_range && event->is_begin == marks[event->mark].at_end))
         return;
@@ -203,7 +204,7 @@ static void take_alone(struct event *event)
     int saved_errno = errno;
     uint64_t mask = sys_hold_signals();
     if (!atomic_exchange_explicit(&steps.busy, 1, memory_order_acquire)) {
-        take(event);
+        step_agent_take(event);
         atomic_store_explicit(&steps.busy, 0, memory_order_release);
     }
     sys_release_signals(mask);
@@ -227,7 +228,7 @@ uint32_t step_tag(void)
 
 int step_needs_modules(void)
 {
-    const struct candidate *current = atomic_load_explicit(&steps.current, memory_order_relaxed);
+    const struct step_agent_candidate *current = atomic_load_explicit(&steps.current, memory_order_relaxed);
     return !current || current->mark == STEP_MARK_MODULE;
 }
 
@@ -244,12 +245,12 @@ int step_has_details(void)
 /* ---- The row --------------------------------------------------------------------------------------------------- */
 
 /* A forked child counts steps of its own. Until it has some, all sources record; operators: step_is_in_worker(). */
-static void forked(void)
+static void step_agent_forked(void)
 {
     memset(&steps, 0, sizeof steps);
     steps.is_child = 1;
 }
 
 const struct agent_source agent_source_steps = {
-    .forked = forked,
+    .forked = step_agent_forked,
 };

@@ -8,7 +8,7 @@
 /* A round. A block has `first` steps in the first round and twice as many in each further one, up to `most`. It lasts
  * at least least_ns, so that programs with steps of microseconds do not change phase all the time. Details come first:
  * the collector gives them to the traced steps that follow. */
-static const struct block {
+static const struct step_schedule_block {
     struct step_plan plan;
     uint32_t first, most;
     uint64_t least_ns;
@@ -24,21 +24,22 @@ static const struct block {
 };
 enum { BLOCKS = COUNT_OF(blocks), FIRST_OF_LATER_ROUNDS = 1, ROUNDS_MAX = 24 };
 
-static uint32_t length_of(const struct block *block, uint32_t round)
+static uint32_t step_schedule_length_of(const struct step_schedule_block *block, uint32_t round)
 {
     uint64_t length = (uint64_t)block->first << (round < ROUNDS_MAX ? round : ROUNDS_MAX);
     return length < block->most ? (uint32_t)length : block->most;
 }
 
-static int is_over(const struct step_schedule *schedule, uint64_t now_ns)
+static int step_schedule_is_over(const struct step_schedule *schedule, uint64_t now_ns)
 {
-    const struct block *block = &blocks[schedule->block];
-    return schedule->steps >= length_of(block, schedule->round) && now_ns - schedule->since_ns >= block->least_ns;
+    const struct step_schedule_block *block = &blocks[schedule->block];
+    return schedule->steps >= step_schedule_length_of(block, schedule->round) &&
+           now_ns - schedule->since_ns >= block->least_ns;
 }
 
 struct step_plan step_schedule_next(struct step_schedule *schedule, uint64_t now_ns)
 {
-    if (schedule->steps && is_over(schedule, now_ns)) {
+    if (schedule->steps && step_schedule_is_over(schedule, now_ns)) {
         schedule->steps = 0;
         if (++schedule->block == BLOCKS) {
             schedule->block = FIRST_OF_LATER_ROUNDS;

@@ -25,7 +25,7 @@
 #include "stubs.h"
 
 /* What the callers of an object get: its row of stub_choices[]. The first row is that of the global scope. */
-static struct scope {
+static struct stub_choose_scope {
     _Atomic uintptr_t first, bytes; /* addresses of the object; 0 bytes: not in use */
 } scopes[STUB_SCOPES_MAX];
 static _Atomic uint32_t scope_count;
@@ -44,7 +44,7 @@ static const struct stub_library unknown = { .number = STUB_UNKNOWN_LIBRARY };
 typedef void *open_function(const char *path, int flags);
 typedef int close_function(void *handle);
 
-static struct stub_choice *row_of(uint32_t scope)
+static struct stub_choice *stub_choose_row_of(uint32_t scope)
 {
     return stub_choices + (size_t)(scope + 1) * stub_object.count;
 }
@@ -95,7 +95,7 @@ static const struct link_map *object_at(const void *address)
 }
 
 /* For the thread that adds. An address in the library is kept, so it must stay: it is opened once more. */
-static const struct stub_library *library_of(const void *address)
+static const struct stub_library *stub_choose_library_of(const void *address)
 {
     struct library *library = known_library(address);
     uint64_t extent[2] = { (uintptr_t)address, 0 };
@@ -126,7 +126,7 @@ void *stub_real_in(uint32_t number, uint32_t library)
 
 /* ---- Scopes ---------------------------------------------------------------------------------------------------- */
 
-static uint32_t scope_of(uintptr_t caller)
+static uint32_t stub_choose_scope_of(uintptr_t caller)
 {
     uint32_t count = atomic_load_explicit(&scope_count, memory_order_acquire), i = 0;
     while (i < count && caller - atomic_load_explicit(&scopes[i].first, memory_order_relaxed) >=
@@ -135,14 +135,14 @@ static uint32_t scope_of(uintptr_t caller)
     return i < count ? i : STUB_GLOBAL;
 }
 
-static void set(struct stub_choice *choice, void *real, const struct stub_library *library)
+static void stub_choose_set(struct stub_choice *choice, void *real, const struct stub_library *library)
 {
     atomic_store_explicit(&choice->library, library, memory_order_relaxed);
     atomic_store_explicit(&choice->real, real, memory_order_release);
 }
 
 /* handle: the caller's, or NULL */
-static void *find_in(void *handle, uint32_t number)
+static void *stub_choose_find_in(void *handle, uint32_t number)
 {
     const char *name = stub_functions[number].name;
     void *own = handle && !stub_object.chooses_always ? stub_dlsym(handle, name) : NULL;
@@ -153,16 +153,16 @@ static void *find_in(void *handle, uint32_t number)
     return is_stub ? NULL : real;
 }
 
-static void fill(struct stub_choice *row, void *handle)
+static void stub_choose_fill(struct stub_choice *row, void *handle)
 {
     for (uint32_t i = 0; i < stub_object.count; i++) {
-        void *real = find_in(handle, i);
-        set(&row[i], real, real ? library_of(real) : NULL);
+        void *real = stub_choose_find_in(handle, i);
+        stub_choose_set(&row[i], real, real ? stub_choose_library_of(real) : NULL);
     }
 }
 
 /* A scope of the caller's own; NULL if there is no room. */
-static struct stub_choice *add_object(const void *caller)
+static struct stub_choice *stub_choose_add_object(const void *caller)
 {
     uint64_t extent[2] = { (uintptr_t)caller, 0 };
     uint32_t count = atomic_load(&scope_count), i = 0;
@@ -173,46 +173,48 @@ static struct stub_choice *add_object(const void *caller)
     if (i == stub_scopes)
         return NULL;
     void *handle = open_object(caller);
-    fill(row_of(i), handle);
+    stub_choose_fill(stub_choose_row_of(i), handle);
     close_object(handle);
     atomic_store_explicit(&scopes[i].first, extent[0], memory_order_relaxed);
     atomic_store_explicit(&scopes[i].bytes, extent[1], memory_order_release);
     if (i == count)
         atomic_store(&scope_count, count + 1);
-    return row_of(i);
+    return stub_choose_row_of(i);
 }
 
 static struct stub_choice *add_scope(uint32_t number, const void *caller)
 {
-    if (!stub_object.chooses_always || !find_in(NULL, number))
-        return add_object(caller);
-    fill(row_of(STUB_GLOBAL), NULL); /* again: more libraries may be there now */
+    if (!stub_object.chooses_always || !stub_choose_find_in(NULL, number))
+        return stub_choose_add_object(caller);
+    stub_choose_fill(stub_choose_row_of(STUB_GLOBAL), NULL); /* again: more libraries may be there now */
     atomic_store(&is_global_known, 1);
-    return row_of(STUB_GLOBAL);
+    return stub_choose_row_of(STUB_GLOBAL);
 }
 
 /* Neither scope has the function: the caller has it from elsewhere, by dlsym() or by a library that it came with. */
 static void *find_elsewhere(uint32_t number, const void *caller)
 {
-    void *handle = open_object(caller), *real = find_in(handle, number);
+    void *handle = open_object(caller), *real = stub_choose_find_in(handle, number);
     close_object(handle);
     if (!real)
         real = stub_real_in(number, 0);
     return real ? real : stub_resolve(number);
 }
 
-static __attribute__((noinline)) void *look_up(uint32_t number, const void *caller, uint32_t scope,
-                                               const struct stub_library **library)
+static __attribute__((noinline)) void *stub_choose_look_up(uint32_t number, const void *caller, uint32_t scope,
+                                                           const struct stub_library **library)
 {
     int saved_errno = errno, adds = !atomic_flag_test_and_set(&is_adding);
-    struct stub_choice *row = scope != STUB_GLOBAL ? row_of(scope) : adds ? add_scope(number, caller) : NULL;
+    struct stub_choice *row = scope != STUB_GLOBAL ? stub_choose_row_of(scope)
+                              : adds               ? add_scope(number, caller)
+                                                   : NULL;
     void *real = row ? atomic_load(&row[number].real) : NULL;
     if (!real)
         real = find_elsewhere(number, caller);
     const struct library *known = known_library(real);
-    *library = adds && real ? library_of(real) : known ? &known->told : &unknown;
+    *library = adds && real ? stub_choose_library_of(real) : known ? &known->told : &unknown;
     if (adds && row && real)
-        set(&row[number], real, *library);
+        stub_choose_set(&row[number], real, *library);
     if (adds)
         atomic_flag_clear(&is_adding);
     stub_forget_error(); /* the program must not see this error */
@@ -222,15 +224,15 @@ static __attribute__((noinline)) void *look_up(uint32_t number, const void *call
 
 void *stub_choose(uint32_t number, const void *caller, const struct stub_library **library)
 {
-    uint32_t scope = scope_of((uintptr_t)caller);
+    uint32_t scope = stub_choose_scope_of((uintptr_t)caller);
     if (scope != STUB_GLOBAL || atomic_load_explicit(&is_global_known, memory_order_acquire)) {
-        struct stub_choice *choice = &row_of(scope)[number];
+        struct stub_choice *choice = &stub_choose_row_of(scope)[number];
         void *real = atomic_load_explicit(&choice->real, memory_order_acquire);
         *library = atomic_load_explicit(&choice->library, memory_order_relaxed);
         if (real)
             return real;
     }
-    return look_up(number, caller, scope, library);
+    return stub_choose_look_up(number, caller, scope, library);
 }
 
 /* ---- Is there a second library? -------------------------------------------------------------------------------- */
@@ -250,7 +252,7 @@ static int read_changes(struct dl_phdr_info *object, size_t size, void *context)
 }
 
 /* Of a library that comes in parts, the whole has the first name. */
-static int is_library(const struct dl_phdr_info *object, uint32_t group)
+static int stub_choose_is_library(const struct dl_phdr_info *object, uint32_t group)
 {
     const char *whole = stub_object.has_parts ? stub_object.files[group][0] : "";
     return object->dlpi_name && *object->dlpi_name &&
@@ -261,7 +263,7 @@ static int is_library(const struct dl_phdr_info *object, uint32_t group)
 static int count_library(struct dl_phdr_info *object, size_t size, void *context)
 {
     struct census *census = context;
-    census->count += object->dlpi_addr != census->own_base && is_library(object, census->group);
+    census->count += object->dlpi_addr != census->own_base && stub_choose_is_library(object, census->group);
     return 0;
 }
 
@@ -287,7 +289,7 @@ static void begin_choosing(void)
     if (atomic_flag_test_and_set(&is_adding))
         return; /* another thread does it */
     if (real)
-        library_of(real);
+        stub_choose_library_of(real);
     atomic_flag_clear(&is_adding);
     atomic_store(&stub_chooses, 1);
     if (stub_object.choosing)

@@ -26,14 +26,14 @@ static _Atomic(stub_of_function *) other_objects[OBJECTS];
 
 _Atomic(stub_dlsym_function *) stub_next_dlsym;
 
-struct search {
+struct stub_dlsym_search {
     uintptr_t own_base;
     void *next, *real; /* next: behind our own object, or two objects would call each other for ever */
     void *others[OBJECTS];
     uint32_t other_count;
 };
 
-static void note_object(struct search *search, void *its_dlsym, void *its_stub_of)
+static void note_object(struct stub_dlsym_search *search, void *its_dlsym, void *its_stub_of)
 {
     if (its_dlsym && !search->next)
         search->next = its_dlsym;
@@ -45,7 +45,7 @@ static void note_object(struct search *search, void *its_dlsym, void *its_stub_o
 
 static int look_for_dlsym(struct dl_phdr_info *object, size_t size, void *context)
 {
-    struct search *search = context;
+    struct stub_dlsym_search *search = context;
     if (object->dlpi_addr == search->own_base)
         search->next = NULL;
     else
@@ -56,7 +56,7 @@ static int look_for_dlsym(struct dl_phdr_info *object, size_t size, void *contex
 stub_dlsym_function *stub_find_dlsym(void)
 {
     int saved_errno = errno;
-    struct search search = { .own_base = library_own_base() };
+    struct stub_dlsym_search search = { .own_base = library_own_base() };
     const struct link_map *object = library_objects();
     if (!object)
         dl_iterate_phdr(look_for_dlsym, &search);
@@ -98,7 +98,7 @@ void stub_forget_error(void)
 /* ---- Lookups of interposed functions --------------------------------------------------------------------------- */
 
 /* Not strcmp(): a sanitizer interposes it, and asks for symbols before that is ready. */
-static int compare(const char *a, const char *b)
+static int stub_dlsym_compare(const char *a, const char *b)
 {
     while (*a && *a == *b)
         a++, b++;
@@ -106,11 +106,11 @@ static int compare(const char *a, const char *b)
 }
 
 /* The table is sorted by name. */
-static uint32_t number_of(const char *name)
+static uint32_t stub_dlsym_number_of(const char *name)
 {
     uint32_t count = stub_object.count;
-    uint32_t number = BISECT(0, count, i, compare(stub_functions[i].name, name) < 0);
-    return number < count && compare(stub_functions[number].name, name) == 0 ? number : count;
+    uint32_t number = BISECT(0, count, i, stub_dlsym_compare(stub_functions[i].name, name) < 0);
+    return number < count && stub_dlsym_compare(stub_functions[number].name, name) == 0 ? number : count;
 }
 
 static int is_vendor(const void *caller)
@@ -125,7 +125,7 @@ static int is_vendor(const void *caller)
     return 0;
 }
 
-static void *real_for(uint32_t number, const void *caller)
+static void *stub_dlsym_real_for(uint32_t number, const void *caller)
 {
     const struct stub_library *library;
     if (atomic_load_explicit(&stub_chooses, memory_order_relaxed))
@@ -138,12 +138,12 @@ static void *real_for(uint32_t number, const void *caller)
  * the library. */
 __attribute__((visibility("default"))) void *tacho_stub_of(const char *name, void *address, const void *caller)
 {
-    uint32_t number = address && name ? number_of(name) : stub_object.count;
+    uint32_t number = address && name ? stub_dlsym_number_of(name) : stub_object.count;
     if (address)
         stub_objects_changed(); /* it may be a function of an object that calls another library */
     if (number == stub_object.count || is_vendor(caller))
         return address;
-    return real_for(number, caller) == address ? stub_rows + number * STUB_BYTES : address;
+    return stub_dlsym_real_for(number, caller) == address ? stub_rows + number * STUB_BYTES : address;
 }
 
 void *stub_dlsym_handle(void *handle, const char *name)
@@ -164,15 +164,15 @@ void *stub_dlsym_handle(void *handle, const char *name)
  * stubs: then this answers with the stub of a function that it would find. */
 void *stub_dlsym_special(void *handle, const char *name, const void *caller)
 {
-    uint32_t number = name ? number_of(name) : stub_object.count;
+    uint32_t number = name ? stub_dlsym_number_of(name) : stub_object.count;
     if (number == stub_object.count)
         return STUB_ASK_NEXT;
     if (!stub_object.is_hidden)
-        return real_for(number, caller) ? STUB_ASK_NEXT : stub_dlsym(RTLD_NEXT, name);
+        return stub_dlsym_real_for(number, caller) ? STUB_ASK_NEXT : stub_dlsym(RTLD_NEXT, name);
     if (handle == RTLD_NEXT || is_vendor(caller))
         return STUB_ASK_NEXT;
     void *found = stub_dlsym(RTLD_DEFAULT, name);
     if (!found)
         stub_forget_error();
-    return found && found == real_for(number, caller) ? stub_rows + number * STUB_BYTES : STUB_ASK_NEXT;
+    return found && found == stub_dlsym_real_for(number, caller) ? stub_rows + number * STUB_BYTES : STUB_ASK_NEXT;
 }

@@ -12,14 +12,14 @@
 
 #define RANKS (STUB_FILES + 1) /* any other file last */
 
-struct search {
+struct stub_resolve_search {
     const struct stub_function *function;
     uintptr_t own_base;
     uint32_t rank; /* of the function found so far */
     void *found;
 };
 
-static uint32_t rank_of(const struct search *search, const char *path)
+static uint32_t stub_resolve_rank_of(const struct stub_resolve_search *search, const char *path)
 {
     const char *file = path_base_name(path);
     for (uint32_t rank = 0; rank < RANKS - 1; rank++) {
@@ -31,11 +31,11 @@ static uint32_t rank_of(const struct search *search, const char *path)
 }
 
 /* The loader holds its lock here, so no loader function may be called. The object may be gone afterwards. */
-static int look_into(struct dl_phdr_info *object, size_t size, void *context)
+static int stub_resolve_look_into(struct dl_phdr_info *object, size_t size, void *context)
 {
-    struct search *search = context;
+    struct stub_resolve_search *search = context;
     const char *path = object->dlpi_name ? object->dlpi_name : "";
-    uint32_t rank = rank_of(search, path);
+    uint32_t rank = stub_resolve_rank_of(search, path);
     if (!*path || object->dlpi_addr == search->own_base || rank >= search->rank)
         return 0;
     void *address = library_symbol(object, search->function->name);
@@ -48,8 +48,8 @@ static int look_into(struct dl_phdr_info *object, size_t size, void *context)
 
 static void *search_all(const struct stub_function *function)
 {
-    struct search search = { .function = function, .own_base = library_own_base(), .rank = RANKS };
-    dl_iterate_phdr(look_into, &search);
+    struct stub_resolve_search search = { .function = function, .own_base = library_own_base(), .rank = RANKS };
+    dl_iterate_phdr(stub_resolve_look_into, &search);
     return search.found;
 }
 
@@ -69,7 +69,7 @@ typedef void *open_function(const char *path, int flags);
 
 /* Opens the library once more and never closes it, so that it stays. It must not use the agent's dlopen(), which would
  * record the call. */
-static void keep(const void *address)
+static void stub_resolve_keep(const void *address)
 {
     Dl_info found;
     open_function *open = (open_function *)stub_dlsym(RTLD_NEXT, "dlopen");
@@ -85,7 +85,7 @@ void *stub_resolve(uint32_t number)
     if (!address)
         address = search_all(function);
     if (address) {
-        keep(address);
+        stub_resolve_keep(address);
         atomic_store_explicit(&stub_real[number], address, memory_order_release);
     }
     stub_forget_error(); /* the program must not see this error */

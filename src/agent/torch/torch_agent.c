@@ -64,25 +64,25 @@ static struct {
     void (*before)(void *function, struct description description, long sequence);
     uint64_t (*thread)(void);
     const void *undefined;
-} calls;
+} torch_agent_calls;
 
 static const struct {
     const char *symbol;
     void **function;
     int is_optional;
-} symbols[] = {
-    { "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE", (void **)&calls.add_callback, 0 },
-    { "_ZN2at14removeCallbackEm", (void **)&calls.remove_callback, 0 },
-    { "_ZNK2at14RecordFunction4nameEv", (void **)&calls.name, 1 },
-    { "_ZN2at14RecordFunctionC1ENS_11RecordScopeE", (void **)&calls.construct, 1 },
-    { "_ZN2at14RecordFunctionC1ENS_11RecordScopeEb", (void **)&calls.construct_older, 1 },
-    { "_ZN2at14RecordFunctionD1Ev", (void **)&calls.destroy, 0 },
-    { "_ZN2at14RecordFunction15currentThreadIdEv", (void **)&calls.thread, 0 },
-    { "_ZN2at14RecordFunction6beforeEPKcl", (void **)&calls.before_text, 1 },
+} torch_agent_symbols[] = {
+    { "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE", (void **)&torch_agent_calls.add_callback, 0 },
+    { "_ZN2at14removeCallbackEm", (void **)&torch_agent_calls.remove_callback, 0 },
+    { "_ZNK2at14RecordFunction4nameEv", (void **)&torch_agent_calls.name, 1 },
+    { "_ZN2at14RecordFunctionC1ENS_11RecordScopeE", (void **)&torch_agent_calls.construct, 1 },
+    { "_ZN2at14RecordFunctionC1ENS_11RecordScopeEb", (void **)&torch_agent_calls.construct_older, 1 },
+    { "_ZN2at14RecordFunctionD1Ev", (void **)&torch_agent_calls.destroy, 0 },
+    { "_ZN2at14RecordFunction15currentThreadIdEv", (void **)&torch_agent_calls.thread, 0 },
+    { "_ZN2at14RecordFunction6beforeEPKcl", (void **)&torch_agent_calls.before_text, 1 },
     { "_ZN2at14RecordFunction6beforeESt7variantIJSt17basic_string_viewIcSt11char_traitsIcEESt17reference_"
       "wrapperIKN3c1014FunctionSchemaEEEEl",
-      (void **)&calls.before, 1 },
-    { "_ZN3c1019UndefinedTensorImpl10_singletonE", (void **)&calls.undefined, 1 },
+      (void **)&torch_agent_calls.before, 1 },
+    { "_ZN3c1019UndefinedTensorImpl10_singletonE", (void **)&torch_agent_calls.undefined, 1 },
 };
 
 static struct torch_layout layout;
@@ -102,16 +102,16 @@ unsigned torch_modules_wanted;
 
 /* The begin passes one of these to the end, to say that it was recorded or may mark a step, or both. PyTorch deletes it
  * through its table of virtual functions. */
-static void keep(void *context)
+static void torch_agent_keep(void *context)
 {
 }
-static void (*const context_functions[])(void *) = { keep, keep };
+static void (*const context_functions[])(void *) = { torch_agent_keep, torch_agent_keep };
 enum { RECORDED = 1, MARKED = 2, CONTEXTS };
 static const void *const context_objects[CONTEXTS + 1] = {
     [RECORDED] = context_functions, [MARKED] = context_functions, [RECORDED | MARKED] = context_functions
 };
 
-static inline void *context_of(unsigned what)
+static inline void *torch_agent_context_of(unsigned what)
 {
     return what ? (void *)&context_objects[what] : NULL;
 }
@@ -126,13 +126,14 @@ static inline const void *fields_of(const void *function, const struct torch_lay
     return likely(!of->state) ? function : (const void *)torch_word(function, of->state);
 }
 
-static inline const char *name_of(const void *function, const struct torch_layout *of)
+static inline const char *torch_agent_name_of(const void *function, const struct torch_layout *of)
 {
-    return likely(!of->name) ? calls.name(function) : (const char *)torch_word(fields_of(function, of), of->name);
+    return likely(!of->name) ? torch_agent_calls.name(function)
+                             : (const char *)torch_word(fields_of(function, of), of->name);
 }
 
 /* The scope, as versions from 1.11 on number it. */
-static inline uint16_t scope_of(const void *fields)
+static inline uint16_t torch_agent_scope_of(const void *fields)
 {
     unsigned char scope = ((const unsigned char *)fields)[layout.scope];
     if (likely(generation->user_scope == USER_SCOPE))
@@ -140,10 +141,10 @@ static inline uint16_t scope_of(const void *fields)
     return scope == generation->user_scope ? USER_SCOPE : scope < FUNCTION_SCOPES ? scope : EDGE_SCOPE;
 }
 
-static inline unsigned write_begin(struct agent_thread *thread, const void *function, const uint64_t *inputs,
-                                   uint32_t input_words, uint64_t stack)
+static inline unsigned torch_agent_write_begin(struct agent_thread *thread, const void *function,
+                                               const uint64_t *inputs, uint32_t input_words, uint64_t stack)
 {
-    const char *name = name_of(function, &layout);
+    const char *name = torch_agent_name_of(function, &layout);
     const void *fields = fields_of(function, &layout);
     size_t length = name ? emit_text_length(name) : 0;
     if (unlikely(length > WIRE_TEXT_MAX)) /* truncate between characters, not inside one */
@@ -155,7 +156,7 @@ static inline unsigned write_begin(struct agent_thread *thread, const void *func
     struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_TORCH, WIRE_TORCH_BEGIN, words);
     if (unlikely(!record))
         return 0;
-    record->a = scope_of(fields);
+    record->a = torch_agent_scope_of(fields);
     record->b = (uint16_t)input_words;
     if (steps_are_timed())
         record->flags = (uint8_t)(step_tag() << WIRE_TORCH_STEP_SHIFT);
@@ -174,7 +175,7 @@ static inline unsigned write_begin(struct agent_thread *thread, const void *func
     return RECORDED;
 }
 
-static inline int is_set(_Atomic int *flag)
+static inline int torch_agent_is_set(_Atomic int *flag)
 {
     return atomic_load_explicit(flag, memory_order_relaxed);
 }
@@ -200,23 +201,24 @@ static uint32_t read_inputs(uint64_t *words, const void *fields)
 static __attribute__((noinline)) unsigned begin_with_more(struct agent_thread *thread, const void *function)
 {
     _Static_assert(WIRE_TORCH_INPUT_WORDS * sizeof(uint64_t) <= AGENT_SCRATCH_BYTES, "there is room for them");
-    uint64_t stack = is_set(&with_stacks) ? python_stack_of_operator(thread) : 0;
-    uint64_t *inputs = is_set(&with_inputs) ? agent_scratch_take(thread, AGENT_SCRATCH_OF_HOOK) : NULL;
+    uint64_t stack = torch_agent_is_set(&with_stacks) ? python_stack_of_operator(thread) : 0;
+    uint64_t *inputs = torch_agent_is_set(&with_inputs) ? agent_scratch_take(thread, AGENT_SCRATCH_OF_HOOK) : NULL;
     uint32_t words = inputs ? read_inputs(inputs, fields_of(function, &layout)) : 0;
     if (unlikely(torch_inputs_are_refuted())) {
         give_up_inputs();
         words = 0;
     }
-    unsigned recorded = write_begin(thread, function, inputs, words, stack);
+    unsigned recorded = torch_agent_write_begin(thread, function, inputs, words, stack);
     if (inputs)
         agent_scratch_give(thread, AGENT_SCRATCH_OF_HOOK);
     return recorded;
 }
 
 /* The mark that an annotation is, and its name. */
-static enum step_mark mark_of(const void *function, const char **name, size_t *length)
+static enum step_mark torch_agent_mark_of(const void *function, const char **name, size_t *length)
 {
-    *name = scope_of(fields_of(function, &layout)) == USER_SCOPE ? name_of(function, &layout) : NULL;
+    *name = torch_agent_scope_of(fields_of(function, &layout)) == USER_SCOPE ? torch_agent_name_of(function, &layout)
+                                                                             : NULL;
     *length = *name ? emit_text_length(*name) : 0;
     return step_mark_of(*name ? *name : "", *length);
 }
@@ -225,7 +227,7 @@ static __attribute__((noinline)) unsigned mark_begin(const void *function)
 {
     const char *name;
     size_t length;
-    enum step_mark mark = mark_of(function, &name, &length);
+    enum step_mark mark = torch_agent_mark_of(function, &name, &length);
     if (mark)
         step_mark_begin(mark, name, length);
     return mark ? MARKED : 0;
@@ -235,23 +237,23 @@ static __attribute__((noinline)) void mark_end(const void *function)
 {
     const char *name;
     size_t length;
-    enum step_mark mark = mark_of(function, &name, &length);
+    enum step_mark mark = torch_agent_mark_of(function, &name, &length);
     if (mark)
         step_mark_end(mark, name, length);
 }
 
-static inline void *begin(const void *function)
+static inline void *torch_agent_begin(const void *function)
 {
     unsigned marked = steps_are_timed() ? mark_begin(function) : 0;
     struct agent_thread *thread = agent_enter(WIRE_BIT(TORCH));
     if (!thread)
-        return context_of(marked);
-    return context_of(marked |
-                      (is_set(&with_inputs) | is_set(&with_stacks) ? begin_with_more(thread, function)
-                                                                   : write_begin(thread, function, NULL, 0, 0)));
+        return torch_agent_context_of(marked);
+    return torch_agent_context_of(marked | (torch_agent_is_set(&with_inputs) | torch_agent_is_set(&with_stacks)
+                                                ? begin_with_more(thread, function)
+                                                : torch_agent_write_begin(thread, function, NULL, 0, 0)));
 }
 
-static void write_end(const void *function)
+static void torch_agent_write_end(const void *function)
 {
     uint64_t ticks = agent_ticks();
     struct agent_thread *thread = agent_thread();
@@ -266,11 +268,11 @@ static void write_end(const void *function)
     emit_commit(lane, record);
 }
 
-static void end(const void *function, const void *context)
+static void torch_agent_end(const void *function, const void *context)
 {
     unsigned what = what_of(context);
     if (what & RECORDED)
-        write_end(function);
+        torch_agent_write_end(function);
     if (unlikely(what & MARKED))
         mark_end(function);
 }
@@ -298,7 +300,7 @@ static void end(const void *function, const void *context)
             "ldp x29, x30, [sp], 32\n.cfi_restore 29\n.cfi_restore 30\n.cfi_def_cfa_offset 0\nret\n"                   \
             ".cfi_endproc\n.size " #symbol ", . - " #symbol "\n");
 #endif
-START(torch_start, begin)
+START(torch_start, torch_agent_begin)
 
 /* ---- The trial ------------------------------------------------------------------------------------------------- */
 
@@ -342,28 +344,28 @@ struct trial {
 };
 static struct trial trial;
 
-static int fits(const void *function, const struct torch_layout *tried)
+static int torch_agent_fits(const void *function, const struct torch_layout *tried)
 {
     const void *fields = fields_of(function, tried);
     if (!fields || torch_word(fields, tried->sequence) != TRIAL_SEQUENCE ||
-        torch_word(fields, tried->thread) != calls.thread() ||
+        torch_word(fields, tried->thread) != torch_agent_calls.thread() ||
         ((const unsigned char *)fields)[tried->scope] != generation->user_scope)
         return 0;
     uint64_t number = torch_word(fields, tried->number);
-    const char *name = name_of(function, tried);
+    const char *name = torch_agent_name_of(function, tried);
     return torch_word(fields, tried->inputs) == 0 && torch_word(fields, tried->inputs + 8u) == 0 &&
            torch_word(fields, tried->forward_thread) == 0 && number > trial.last_number && number < UINT32_MAX &&
            name && strcmp(name, trial_name) == 0;
 }
 
-static void *look(const void *function)
+static void *torch_agent_look(const void *function)
 {
     unsigned found = 0;
     if (function != trial.function)
         return NULL;
     for (size_t i = 0; i < LAYOUTS; i++)
         if (layouts[i].minor == generation->minor)
-            found |= (unsigned)fits(function, &layouts[i].layout) << i;
+            found |= (unsigned)torch_agent_fits(function, &layouts[i].layout) << i;
     trial.calls++;
     trial.fits &= found;
     if (found) {
@@ -372,36 +374,36 @@ static void *look(const void *function)
     }
     return NULL;
 }
-START(torch_look, look)
+START(torch_look, torch_agent_look)
 
 static void run_trial(void)
 {
     static _Alignas(64) unsigned char function[2048]; /* static: one thread tries, once */
     memset(function, 0, sizeof function);
     trial.function = function;
-    if (calls.construct)
-        calls.construct(function, USER_SCOPE);
+    if (torch_agent_calls.construct)
+        torch_agent_calls.construct(function, USER_SCOPE);
     else
-        calls.construct_older(function, generation->user_scope, 0);
-    if (calls.before_text)
-        calls.before_text(function, trial_name, TRIAL_SEQUENCE);
+        torch_agent_calls.construct_older(function, generation->user_scope, 0);
+    if (torch_agent_calls.before_text)
+        torch_agent_calls.before_text(function, trial_name, TRIAL_SEQUENCE);
     else
-        calls.before(function, (struct description){ .length = strlen(trial_name), .name = trial_name },
-                     TRIAL_SEQUENCE);
-    calls.destroy(function);
+        torch_agent_calls.before(function, (struct description){ .length = strlen(trial_name), .name = trial_name },
+                                 TRIAL_SEQUENCE);
+    torch_agent_calls.destroy(function);
     trial.function = NULL;
 }
 
 /* Runs the operator twice: the number of the second run must be larger. */
-static int find_layout(struct callback callback)
+static int torch_agent_find_layout(struct callback callback)
 {
     trial = (struct trial){ .fits = (1u << LAYOUTS) - 1 };
     callback.start = (void *)torch_look;
     callback.end = NULL;
-    uint64_t handle = calls.add_callback(callback);
+    uint64_t handle = torch_agent_calls.add_callback(callback);
     run_trial();
     run_trial();
-    calls.remove_callback(handle);
+    torch_agent_calls.remove_callback(handle);
     if (trial.calls != 2 || !trial.fits)
         return -1;
     layout = layouts[__builtin_ctz(trial.fits)].layout;
@@ -410,7 +412,7 @@ static int find_layout(struct callback callback)
 
 /* ---- The version ----------------------------------------------------------------------------------------------- */
 
-static uint32_t read_number(const char **at)
+static uint32_t torch_agent_read_number(const char **at)
 {
     uint32_t number = 0;
     for (; (unsigned char)(**at - '0') <= 9 && number < 10000; ++*at)
@@ -426,10 +428,10 @@ static void take_version(const char *text)
     memcpy(version.text, text, length);
     version.text[length] = 0;
     const char *at = version.text;
-    version.major = read_number(&at);
+    version.major = torch_agent_read_number(&at);
     if (*at == '.') {
         at++;
-        version.minor = read_number(&at);
+        version.minor = torch_agent_read_number(&at);
     }
 }
 
@@ -467,24 +469,24 @@ static const char too_old[] = "Operators of PyTorch are not recorded: this versi
                               "from 1.8 on have. Use torch.autograd.profiler.emit_nvtx, whose NVTX ranges are "
                               "recorded.";
 
-static const char *look_up(const char *path)
+static const char *torch_agent_look_up(const char *path)
 {
     void *library = LIBC_REAL(dlopen)(path, RTLD_NOW | RTLD_NOLOAD);
     if (!library)
         return "Operators of PyTorch are not recorded: the functions of libtorch_cpu.so cannot be found.";
-    for (size_t i = 0; i < COUNT_OF(symbols); i++) {
-        *symbols[i].function = loader.dlsym(library, symbols[i].symbol);
-        if (!*symbols[i].function && !symbols[i].is_optional) {
+    for (size_t i = 0; i < COUNT_OF(torch_agent_symbols); i++) {
+        *torch_agent_symbols[i].function = loader.dlsym(library, torch_agent_symbols[i].symbol);
+        if (!*torch_agent_symbols[i].function && !torch_agent_symbols[i].is_optional) {
             loader.dlerror(); /* the program must not see this error */
             return too_old;
         }
     }
     loader.dlerror();
-    if (calls.construct_older && calls.before_text)
+    if (torch_agent_calls.construct_older && torch_agent_calls.before_text)
         return NULL;
-    if (!calls.construct || !calls.name)
+    if (!torch_agent_calls.construct || !torch_agent_calls.name)
         return too_old;
-    return calls.before_text || calls.before
+    return torch_agent_calls.before_text || torch_agent_calls.before
                ? NULL
                : "Operators of PyTorch are not recorded: this PyTorch is newer than this version of Tacho.";
 }
@@ -502,7 +504,7 @@ static int wants_inputs(void)
     if (!(torch_wanted_now() & WIRE_TORCH_SHAPES))
         return 0;
     if (known < 0) {
-        known = torch_inputs_prepare(&version, calls.undefined) == 0;
+        known = torch_inputs_prepare(&version, torch_agent_calls.undefined) == 0;
         if (!known)
             emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
                       "Shapes of PyTorch operators are not recorded: Tacho does not know this version of PyTorch.");
@@ -549,13 +551,13 @@ static void observe(struct callback callback)
     with_stacks = wants_stacks();
     with_inputs = wants_inputs();
     callback.rest[generation->needs_inputs] = (unsigned char)(with_inputs || !can_be_exchanged());
-    observer = calls.add_callback(callback);
+    observer = torch_agent_calls.add_callback(callback);
 }
 
 static struct callback our_callback(void)
 {
     static const double always = 1.0;
-    struct callback callback = { .start = (void *)torch_start, .end = (void *)end };
+    struct callback callback = { .start = (void *)torch_start, .end = (void *)torch_agent_end };
     memcpy(callback.rest + generation->probability, &always, sizeof always);
     memset(callback.rest + generation->scopes, 1, generation->scope_count);
     callback.rest[generation->needs_numbers] = 1;
@@ -567,7 +569,7 @@ static struct callback our_callback(void)
 static const struct generation *find_generation(void)
 {
     size_t release = strspn(version.text, "0123456789.");
-    if (calls.construct && calls.name)
+    if (torch_agent_calls.construct && torch_agent_calls.name)
         return &generations[LAST_GENERATION];
     for (size_t i = 0; i < LAST_GENERATION; i++)
         if (version.major == generations[i].major && version.minor == generations[i].minor &&
@@ -578,14 +580,14 @@ static const struct generation *find_generation(void)
 
 static const char *install(const char *path)
 {
-    const char *failure = look_up(path);
+    const char *failure = torch_agent_look_up(path);
     if (failure)
         return failure;
     find_version(path);
     generation = find_generation();
     if (!generation)
         return too_old;
-    if (find_layout(our_callback()) != 0)
+    if (torch_agent_find_layout(our_callback()) != 0)
         return "Operators of PyTorch are not recorded: Tacho does not know their layout in this version of PyTorch. "
                "Use torch.autograd.profiler.emit_nvtx, whose NVTX ranges are recorded.";
     observe(our_callback());
@@ -593,7 +595,7 @@ static const char *install(const char *path)
 }
 
 /* Operators that are running keep the callback that they began with. */
-static void follow(void)
+static void torch_agent_follow(void)
 {
     if (atomic_load(&torch_wanted) & WIRE_TORCH_MEMORY)
         torch_reach_memory();
@@ -602,7 +604,7 @@ static void follow(void)
         with_inputs = wants_inputs();
     if (wants_inputs() == with_inputs && wants_operators() == with_operators)
         return;
-    calls.remove_callback(observer);
+    torch_agent_calls.remove_callback(observer);
     observe(our_callback());
 }
 
@@ -614,11 +616,11 @@ static void follow_wanted(void)
         return;
     uint32_t done = 1;
     do
-        follow();
+        torch_agent_follow();
     while (!atomic_compare_exchange_strong(&asked, &done, 0));
 }
 
-static void tell(void)
+static void torch_agent_tell(void)
 {
     if (atomic_load(&state) == OBSERVED)
         emit_note(WIRE_TORCH_LOADED, 0, NULL, 0, version.text);
@@ -635,7 +637,7 @@ static void choose_modules(void)
 }
 
 /* The choice, or the phase of the steps, has changed. */
-static void switched(void)
+static void torch_agent_switched(void)
 {
     choose_modules();
     follow_wanted();
@@ -644,7 +646,7 @@ static void switched(void)
 uint32_t torch_choose(uint32_t flags)
 {
     uint32_t before = atomic_exchange(&torch_wanted, flags);
-    switched();
+    torch_agent_switched();
     return before;
 }
 
@@ -658,13 +660,13 @@ static void found(void)
     refusal = install(library_path);
     atomic_store(&state, refusal ? REFUSED : OBSERVED);
     follow_wanted();
-    tell();
+    torch_agent_tell();
     errno = saved_errno;
 }
 
 /* ---- The row --------------------------------------------------------------------------------------------------- */
 
-static int attach(struct wire_header *arena, int descriptor, enum wire_origin origin)
+static int torch_agent_attach(struct wire_header *arena, int descriptor, enum wire_origin origin)
 {
     if (origin != WIRE_ORIGIN_FORK) /* a forked child keeps its parent's choice */
         atomic_store(&torch_wanted, wire_torch(arena)->flags);
@@ -672,7 +674,7 @@ static int attach(struct wire_header *arena, int descriptor, enum wire_origin or
 }
 
 /* Records in a new arena what the process has loaded. */
-static void attached(enum wire_origin origin)
+static void torch_agent_attached(enum wire_origin origin)
 {
     uint32_t installing = INSTALLING;
     choose_modules();
@@ -685,7 +687,7 @@ static void attached(enum wire_origin origin)
     if (!(agent.sources & WIRE_BIT(TORCH)))
         return;
     follow_wanted();
-    tell();
+    torch_agent_tell();
 }
 
 static void object_loaded(const char *path)
@@ -698,7 +700,7 @@ static void object_loaded(const char *path)
 
 /* The thread that loads PyTorch installs the observer before its dlopen() returns, so that no operator is lost. Another
  * thread that comes meanwhile must not take that over. */
-static void objects_changed(void)
+static void torch_agent_objects_changed(void)
 {
     uintptr_t self = (uintptr_t)&agent_self;
     if (atomic_compare_exchange_strong(&met_by, &self, 0))
@@ -708,10 +710,10 @@ static void objects_changed(void)
 }
 
 const struct agent_source agent_source_torch = {
-    .attach = attach,
-    .attached = attached,
-    .switched = switched,
+    .attach = torch_agent_attach,
+    .attached = torch_agent_attached,
+    .switched = torch_agent_switched,
     .object_loaded = object_loaded,
-    .objects_changed = objects_changed,
+    .objects_changed = torch_agent_objects_changed,
     .objects_unloaded = torch_memory_forget,
 };

@@ -33,12 +33,12 @@ static int is_torchs(const char *path)
 }
 
 /* glibc relocates the addresses in the dynamic section, musl does not. */
-static const void *at(const struct object *object, ElfW(Addr) value)
+static const void *torch_got_at(const struct object *object, ElfW(Addr) value)
 {
     return (const void *)(value < object->info->dlpi_addr ? object->info->dlpi_addr + value : value);
 }
 
-static int find_tables(struct object *object)
+static int torch_got_find_tables(struct object *object)
 {
     const ElfW(Dyn) *entry = NULL;
     for (int i = 0; i < object->info->dlpi_phnum; i++)
@@ -46,11 +46,11 @@ static int find_tables(struct object *object)
             entry = (const void *)(object->info->dlpi_addr + object->info->dlpi_phdr[i].p_vaddr);
     for (; entry && entry->d_tag != DT_NULL; entry++) {
         switch (entry->d_tag) {
-        case DT_SYMTAB: object->symbols = at(object, entry->d_un.d_ptr); break;
-        case DT_STRTAB: object->names = at(object, entry->d_un.d_ptr); break;
-        case DT_JMPREL: object->tables[0] = at(object, entry->d_un.d_ptr); break;
+        case DT_SYMTAB: object->symbols = torch_got_at(object, entry->d_un.d_ptr); break;
+        case DT_STRTAB: object->names = torch_got_at(object, entry->d_un.d_ptr); break;
+        case DT_JMPREL: object->tables[0] = torch_got_at(object, entry->d_un.d_ptr); break;
         case DT_PLTRELSZ: object->bytes[0] = entry->d_un.d_val; break;
-        case DT_RELA: object->tables[1] = at(object, entry->d_un.d_ptr); break;
+        case DT_RELA: object->tables[1] = torch_got_at(object, entry->d_un.d_ptr); break;
         case DT_RELASZ: object->bytes[1] = entry->d_un.d_val; break;
         }
     }
@@ -84,7 +84,7 @@ static void write_slot(const struct object *object, uintptr_t slot, void *functi
         sys_mprotect(page, page_bytes, PROT_READ);
 }
 
-static int has(const struct dl_phdr_info *info, const void *address)
+static int torch_got_has(const struct dl_phdr_info *info, const void *address)
 {
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
@@ -95,14 +95,14 @@ static int has(const struct dl_phdr_info *info, const void *address)
 }
 
 /* Objects come in the order in which the loader loaded them: those before the C library were preloaded or linked. */
-static int find_first(struct dl_phdr_info *info, size_t size, void *context)
+static int torch_got_find_first(struct dl_phdr_info *info, size_t size, void *context)
 {
-    int is_ours = has(info, (const void *)torch_reach_memory);
+    int is_ours = torch_got_has(info, (const void *)torch_reach_memory);
     *(int *)context = is_ours;
-    return is_ours || has(info, (const void *)getauxval);
+    return is_ours || torch_got_has(info, (const void *)getauxval);
 }
 
-static int visit(struct dl_phdr_info *info, size_t size, void *context)
+static int torch_got_visit(struct dl_phdr_info *info, size_t size, void *context)
 {
     static _Atomic uint64_t loads; /* the loader's count of loads at the last visit */
     struct object object = { .info = info };
@@ -110,7 +110,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
     if (*is_first && atomic_exchange(&loads, info->dlpi_adds) == info->dlpi_adds)
         return 1;
     *is_first = 0;
-    if (!info->dlpi_name || !is_torchs(info->dlpi_name) || !find_tables(&object))
+    if (!info->dlpi_name || !is_torchs(info->dlpi_name) || !torch_got_find_tables(&object))
         return 0;
     for (int table = 0; table < 2; table++)
         for (const ElfW(Rela) *row = object.tables[table], *end = row + object.bytes[table] / sizeof *row;
@@ -132,9 +132,9 @@ void torch_reach_memory(void)
     int is_first = 1;
     if (is_preloaded < 0) {
         int found = 0;
-        dl_iterate_phdr(find_first, &found);
+        dl_iterate_phdr(torch_got_find_first, &found);
         is_preloaded = found;
     }
     if (!is_preloaded)
-        dl_iterate_phdr(visit, &is_first);
+        dl_iterate_phdr(torch_got_visit, &is_first);
 }

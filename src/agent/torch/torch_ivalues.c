@@ -14,18 +14,18 @@
 /* Tags that are the same in all known versions. */
 enum { TAG_TENSOR = 1, TAG_DOUBLE = 3, TAG_COMPLEX = 4, TAG_INT = 5 };
 
-struct value {
+struct torch_ivalues_value {
     uint64_t word;
     uint32_t tag, reserved;
 };
 
-static const struct version {
+static const struct torch_ivalues_version {
     uint32_t major, minor;
     uint16_t sizes; /* in a tensor: offset of the number of dimensions, then sizes and strides */
     uint16_t list;  /* in a list: offset of first and last value, end of the memory, type of the values */
     uint8_t bool_tag, list_tag;
     uint8_t kind;   /* in a type: offset of its kind */
-} versions[] = {
+} torch_ivalues_versions[] = {
     { 1, 8, 64, 24, 6, 10, 24 }, { 1, 10, 72, 24, 6, 10, 24 }, { 1, 11, 72, 24, 6, 10, 8 },
     { 1, 12, 72, 24, 7, 11, 8 }, { 1, 13, 72, 24, 8, 12, 8 },  { 2, 1, 72, 24, 9, 13, 8 },
     { 2, 3, 64, 16, 9, 13, 8 },  { 2, 9, 64, 16, 10, 14, 8 },  { 2, 13, 56, 16, 10, 14, 8 },
@@ -33,7 +33,7 @@ static const struct version {
 static const struct {
     uint32_t major, minor;
 } last_known = { 2, 15 };
-static const struct version *known;
+static const struct torch_ivalues_version *known;
 static const void *undefined;
 
 enum { INLINE_DIMENSIONS = 5, DIMENSIONS_MAX = WIRE_TORCH_DIMENSIONS, KIND_TENSOR_TYPE = 3 };
@@ -43,10 +43,10 @@ int torch_inputs_prepare(const struct torch_version *version, const void *undefi
     undefined = undefined_tensor;
     if (version->major > last_known.major || (version->major == last_known.major && version->minor > last_known.minor))
         return -1;
-    for (size_t i = 0; i < COUNT_OF(versions); i++)
-        if (version->major > versions[i].major ||
-            (version->major == versions[i].major && version->minor >= versions[i].minor))
-            known = &versions[i];
+    for (size_t i = 0; i < COUNT_OF(torch_ivalues_versions); i++)
+        if (version->major > torch_ivalues_versions[i].major ||
+            (version->major == torch_ivalues_versions[i].major && version->minor >= torch_ivalues_versions[i].minor))
+            known = &torch_ivalues_versions[i];
     return known ? 0 : -1;
 }
 
@@ -67,7 +67,7 @@ static void count_misfit(void)
 
 /* After sizes and strides come the offset in the storage, the number of elements and the type. Tensors without
  * dimensions, or with more than are stored inline, prove nothing. */
-static int fits(const char *sizes, uint64_t dimensions, uint16_t type)
+static int torch_ivalues_fits(const char *sizes, uint64_t dimensions, uint16_t type)
 {
     uint64_t elements = torch_word(sizes, 8 + 8 * 2 * INLINE_DIMENSIONS + 8), product = 1;
     if (likely(atomic_load_explicit(&proof, memory_order_relaxed) == PROVEN))
@@ -83,12 +83,12 @@ static int fits(const char *sizes, uint64_t dimensions, uint16_t type)
     return is_right;
 }
 
-struct output {
+struct torch_ivalues_output {
     uint64_t *words;
     uint32_t used, room; /* one word is always left for WIRE_TORCH_CUT */
 };
 
-static int put(struct output *out, uint64_t head, uint32_t more)
+static int torch_ivalues_put(struct torch_ivalues_output *out, uint64_t head, uint32_t more)
 {
     if (out->used + 1 + more >= out->room)
         return -1;
@@ -96,17 +96,17 @@ static int put(struct output *out, uint64_t head, uint32_t more)
     return 0;
 }
 
-static int put_tensor(struct output *out, const char *tensor)
+static int put_tensor(struct torch_ivalues_output *out, const char *tensor)
 {
     const char *sizes = tensor + known->sizes;
     uint64_t dimensions = torch_word(sizes, 0), is_inline = dimensions <= INLINE_DIMENSIONS;
     uint16_t type;
     memcpy(&type, sizes + 8 + 8 * 2 * INLINE_DIMENSIONS + 16, sizeof type);
-    if (!fits(sizes, dimensions, type) || dimensions > DIMENSIONS_MAX)
-        return put(out, wire_torch_item(WIRE_TORCH_OTHER, 0, 0), 0);
+    if (!torch_ivalues_fits(sizes, dimensions, type) || dimensions > DIMENSIONS_MAX)
+        return torch_ivalues_put(out, wire_torch_item(WIRE_TORCH_OTHER, 0, 0), 0);
     const char *storage = is_inline ? sizes + 8 : (const char *)torch_word(sizes, 8);
     uint32_t count = (uint32_t)dimensions;
-    if (put(out, wire_torch_item(WIRE_TORCH_TENSOR, type, count), 2 * count) != 0)
+    if (torch_ivalues_put(out, wire_torch_item(WIRE_TORCH_TENSOR, type, count), 2 * count) != 0)
         return -1;
     memcpy(out->words + out->used, storage, count * 8);
     memcpy(out->words + out->used + count, storage + 8 * (is_inline ? INLINE_DIMENSIONS : dimensions), count * 8);
@@ -114,42 +114,44 @@ static int put_tensor(struct output *out, const char *tensor)
     return 0;
 }
 
-static int put_scalar(struct output *out, enum wire_torch_input kind, uint64_t word)
+static int put_scalar(struct torch_ivalues_output *out, enum wire_torch_input kind, uint64_t word)
 {
-    if (put(out, wire_torch_item(kind, 0, 0), 1) != 0)
+    if (torch_ivalues_put(out, wire_torch_item(kind, 0, 0), 1) != 0)
         return -1;
     out->words[out->used++] = word;
     return 0;
 }
 
-static int put_plain(struct output *out, const struct value *value)
+static int put_plain(struct torch_ivalues_output *out, const struct torch_ivalues_value *value)
 {
     const void *pointer = (const void *)value->word;
     if (value->tag == TAG_TENSOR)
         return pointer && pointer != undefined ? put_tensor(out, pointer)
-                                               : put(out, wire_torch_item(WIRE_TORCH_UNDEFINED, 0, 0), 0);
+                                               : torch_ivalues_put(out, wire_torch_item(WIRE_TORCH_UNDEFINED, 0, 0), 0);
     if (value->tag == TAG_INT)
         return put_scalar(out, WIRE_TORCH_INT, value->word);
     if (value->tag == TAG_DOUBLE)
         return put_scalar(out, WIRE_TORCH_DOUBLE, value->word);
     if (value->tag == known->bool_tag)
         return put_scalar(out, WIRE_TORCH_BOOL, value->word & 1);
-    return put(out, wire_torch_item(value->tag == TAG_COMPLEX ? WIRE_TORCH_COMPLEX : WIRE_TORCH_OTHER, 0, 0), 0);
+    return torch_ivalues_put(out,
+                             wire_torch_item(value->tag == TAG_COMPLEX ? WIRE_TORCH_COMPLEX : WIRE_TORCH_OTHER, 0, 0),
+                             0);
 }
 
 /* A list that is longer than PyTorch's profiler shows must leave room for the inputs after it. */
 enum { ROOM_BEHIND = 128 };
 
 /* Sorted as PyTorch's profiler does: lists of tensors, lists whose first value is a scalar, and others. */
-static int put_list(struct output *out, const char *list)
+static int put_list(struct torch_ivalues_output *out, const char *list)
 {
-    const struct value *first = (const void *)torch_word(list, known->list),
-                       *last = (const void *)torch_word(list, known->list + 8u);
-    const struct value *end = (const void *)torch_word(list, known->list + 16u);
+    const struct torch_ivalues_value *first = (const void *)torch_word(list, known->list),
+                                     *last = (const void *)torch_word(list, known->list + 8u);
+    const struct torch_ivalues_value *end = (const void *)torch_word(list, known->list + 16u);
     const char *type = (const char *)torch_word(list, known->list + 24u);
     if (first > last || last > end || (!first && end)) { /* not a list */
         count_misfit();
-        return put(out, wire_torch_item(WIRE_TORCH_OTHER, 0, 0), 0);
+        return torch_ivalues_put(out, wire_torch_item(WIRE_TORCH_OTHER, 0, 0), 0);
     }
     uint64_t count = (uint64_t)(last - first);
     uint32_t type_kind = 0;
@@ -159,9 +161,9 @@ static int put_list(struct output *out, const char *list)
     int of_scalars = !count || first->tag == TAG_INT || first->tag == TAG_DOUBLE || first->tag == TAG_COMPLEX ||
                      first->tag == known->bool_tag;
     if (!of_tensors && !of_scalars)
-        return put(out, wire_torch_item(WIRE_TORCH_OTHER, 0, 0), 0);
+        return torch_ivalues_put(out, wire_torch_item(WIRE_TORCH_OTHER, 0, 0), 0);
     uint32_t head = out->used, written = 0;
-    if (put(out, 0, 0) != 0)
+    if (torch_ivalues_put(out, 0, 0) != 0)
         return -1;
     int is_long = of_tensors && count > WIRE_TORCH_LIST_MAX;
     while (written < count && written < UINT16_MAX && !(is_long && out->used + ROOM_BEHIND > out->room) &&
@@ -178,8 +180,8 @@ static int put_list(struct output *out, const char *list)
 
 uint32_t torch_inputs_read(uint64_t *words, uint32_t room, const void *values, uint64_t count)
 {
-    struct output out = { .words = words, .room = room };
-    const struct value *value = values;
+    struct torch_ivalues_output out = { .words = words, .room = room };
+    const struct torch_ivalues_value *value = values;
     for (uint64_t i = 0; i < count; i++, value++) {
         int is_list = value->tag == known->list_tag && value->word;
         if ((is_list ? put_list(&out, (const char *)value->word) : put_plain(&out, value)) != 0) {

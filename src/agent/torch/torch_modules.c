@@ -8,7 +8,7 @@
 /* In the number that the end gets: the call counts in torch_thread.modules. */
 #define COUNTED (UINT64_C(1) << 62)
 
-static uint64_t count(const char *name)
+static uint64_t torch_modules_count(const char *name)
 {
     struct agent_thread *thread = agent_thread();
     if (!thread)
@@ -41,7 +41,7 @@ static uint64_t record_begin(const char *name)
     return call;
 }
 
-static void record_end(uint64_t call)
+static void torch_modules_record_end(uint64_t call)
 {
     uint64_t ticks = agent_ticks();
     struct agent_thread *thread = agent_thread();
@@ -58,14 +58,14 @@ static void record_end(uint64_t call)
 
 uint64_t torch_module_begin(const char *name)
 {
-    uint64_t counted = name && steps_are_timed() && step_needs_modules() ? count(name) : 0;
+    uint64_t counted = name && steps_are_timed() && step_needs_modules() ? torch_modules_count(name) : 0;
     return counted | (name ? record_begin(name) : 0);
 }
 
 void torch_module_end(uint64_t call)
 {
     if (call & WIRE_TORCH_MODULE_NUMBER)
-        record_end(call & ~COUNTED);
+        torch_modules_record_end(call & ~COUNTED);
     struct agent_thread *thread = call & COUNTED ? agent_thread() : NULL;
     if (thread && torch_of(thread)->modules)
         torch_of(thread)->modules--;

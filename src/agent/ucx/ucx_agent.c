@@ -12,12 +12,12 @@
 
 #define IOV_MAX_COUNT 65536u /* more pieces of a message are not counted: its bytes are unknown */
 
-enum how { NO_TYPE, BYTES, TYPE, PARAM, BYTES_4, BYTES_8 };
+enum ucx_agent_how { NO_TYPE, BYTES, TYPE, PARAM, BYTES_4, BYTES_8 };
 
-static const struct shape {
+static const struct ucx_agent_shape {
     uint8_t kind;                             /* enum ucx_kind */
     uint8_t buffer, count, type, tag, header; /* places of arguments; 0: none */
-    uint8_t how;                              /* enum how */
+    uint8_t how;                              /* enum ucx_agent_how */
 } shapes[] = {
 #define UCX(name, words, kind, buffer, count, how, type, tag, header)                                           \
     { UCX_##kind, buffer, count, type, tag, header, how },
@@ -25,8 +25,8 @@ static const struct shape {
 #undef UCX
 };
 
-/* What begin() leaves for end(), in word_call.own. */
-enum own { OWN_START, OWN_FLAGS, OWN_HANDLE, OWN_BUFFER, OWN_BYTES, OWN_TAG, OWN_ID };
+/* What ucx_agent_begin() leaves for ucx_agent_end(), in word_call.own. */
+enum ucx_agent_own { OWN_START, OWN_FLAGS, OWN_HANDLE, OWN_BUFFER, OWN_BYTES, OWN_TAG, OWN_ID };
 _Static_assert(OWN_ID < WORD_CALL_OWN, "they fit");
 
 /* ---- libucp itself --------------------------------------------------------------------------------------------- */
@@ -37,25 +37,25 @@ static struct {
     _Atomic uintptr_t first, bytes; /* its addresses; 0 bytes: not known yet */
 } libraries[LIBRARIES];
 
-struct search {
+struct ucx_agent_search {
     uintptr_t address;
     uint64_t first, bytes;
 };
 
-static int look_at(struct dl_phdr_info *info, size_t size, void *context)
+static int ucx_agent_look_at(struct dl_phdr_info *info, size_t size, void *context)
 {
-    struct search *search = context;
+    struct ucx_agent_search *search = context;
     if (!object_contains(info, search->address))
         return 0;
     object_extent(info, &search->first, &search->bytes);
     return 1;
 }
 
-static __attribute__((noinline)) void find_library(const struct word_call *call)
+static __attribute__((noinline)) void ucx_agent_find_library(const struct word_call *call)
 {
     const struct word_object *object = agent_word_object(WIRE_SOURCE_UCX);
-    struct search search = { .address = object ? (uintptr_t)object->real(call->function, call->library) : 0 };
-    if (!search.address || !dl_iterate_phdr(look_at, &search))
+    struct ucx_agent_search search = { .address = object ? (uintptr_t)object->real(call->function, call->library) : 0 };
+    if (!search.address || !dl_iterate_phdr(ucx_agent_look_at, &search))
         return;
     atomic_store_explicit(&libraries[call->library].first, (uintptr_t)search.first, memory_order_relaxed);
     atomic_store_explicit(&libraries[call->library].bytes, (uintptr_t)search.bytes, memory_order_release);
@@ -67,7 +67,7 @@ static int is_own_call(const struct word_call *call)
         return 0;
     uintptr_t bytes = atomic_load_explicit(&libraries[call->library].bytes, memory_order_acquire);
     if (unlikely(!bytes)) {
-        find_library(call);
+        ucx_agent_find_library(call);
         bytes = atomic_load_explicit(&libraries[call->library].bytes, memory_order_acquire);
     }
     uintptr_t first = atomic_load_explicit(&libraries[call->library].first, memory_order_relaxed);
@@ -99,11 +99,11 @@ static int64_t typed_bytes(uint64_t datatype, const void *buffer, uint64_t count
     return bytes;
 }
 
-static int64_t message_bytes(const struct word_call *call, const struct shape *shape)
+static int64_t message_bytes(const struct word_call *call, const struct ucx_agent_shape *shape)
 {
     uint64_t count = shape->count ? word_call_word(call, shape->count) : 0;
     const void *buffer = (const void *)word_call_word(call, shape->buffer);
-    switch ((enum how)shape->how) {
+    switch ((enum ucx_agent_how)shape->how) {
     case BYTES: return (int64_t)count;
     case BYTES_4: return 4;
     case BYTES_8: return 8;
@@ -117,7 +117,7 @@ static int64_t message_bytes(const struct word_call *call, const struct shape *s
     }
 }
 
-static void look_at_message(struct word_call *call, const struct shape *shape)
+static void look_at_message(struct word_call *call, const struct ucx_agent_shape *shape)
 {
     int64_t bytes = shape->kind == UCX_ARRIVED ? -1 : message_bytes(call, shape);
     if (bytes >= 0 && shape->header)
@@ -131,14 +131,14 @@ static void look_at_message(struct word_call *call, const struct shape *shape)
 
 /* ---- A call ---------------------------------------------------------------------------------------------------- */
 
-static int is_message(const struct shape *shape)
+static int is_message(const struct ucx_agent_shape *shape)
 {
     return shape->kind == UCX_SUBMIT || shape->kind == UCX_ARRIVED;
 }
 
-static int begin(struct word_call *call)
+static int ucx_agent_begin(struct word_call *call)
 {
-    const struct shape *shape = &shapes[call->function];
+    const struct ucx_agent_shape *shape = &shapes[call->function];
     if (shape->kind == UCX_INTERNAL || !agent_enter(WIRE_BIT(UCX)) || is_own_call(call))
         return 0;
     if (is_message(shape))
@@ -167,7 +167,8 @@ static void emit_pair(struct agent_thread *thread, uint32_t type, uint16_t a, ui
 }
 
 /* The worker or the endpoint that the call has made, or the address that it has returned. */
-static void look_at_object(struct agent_thread *thread, const struct word_call *call, const struct shape *shape)
+static void ucx_agent_look_at_object(struct agent_thread *thread, const struct word_call *call,
+                                     const struct ucx_agent_shape *shape)
 {
     if ((int32_t)call->result != UCX_OK)
         return;
@@ -179,7 +180,8 @@ static void look_at_object(struct agent_thread *thread, const struct word_call *
         emit_pair(thread, WIRE_UCX_PEER, 0, *(const uint64_t *)call->registers[2], call->own[OWN_ID]);
 }
 
-static void emit_call(struct agent_thread *thread, const struct word_call *call, int has_message, uint64_t end)
+static void ucx_agent_emit_call(struct agent_thread *thread, const struct word_call *call, int has_message,
+                                uint64_t end)
 {
     struct agent_lane *lane;
     uint32_t words = WIRE_HEAD_WORDS + (has_message ? 5 : 1);
@@ -197,7 +199,7 @@ static void emit_call(struct agent_thread *thread, const struct word_call *call,
 
 /* A message that has arrived: the result is its address, or NULL or an error, which are small as unsigned or signed
  * numbers. */
-static int has_arrived(struct word_call *call, const struct shape *shape)
+static int has_arrived(struct word_call *call, const struct ucx_agent_shape *shape)
 {
     if (call->result + 4096 <= 4096)
         return 0;
@@ -207,7 +209,7 @@ static int has_arrived(struct word_call *call, const struct shape *shape)
     return 1;
 }
 
-static int found_something(struct word_call *call, const struct shape *shape)
+static int found_something(struct word_call *call, const struct ucx_agent_shape *shape)
 {
     switch ((enum ucx_kind)shape->kind) {
     case UCX_PROGRESS: return (uint32_t)call->result != 0;
@@ -217,26 +219,26 @@ static int found_something(struct word_call *call, const struct shape *shape)
     }
 }
 
-static void end(struct word_call *call)
+static void ucx_agent_end(struct word_call *call)
 {
     uint64_t ticks = agent_ticks();
     struct agent_thread *thread = agent_enter(WIRE_BIT(UCX));
-    const struct shape *shape = &shapes[call->function];
+    const struct ucx_agent_shape *shape = &shapes[call->function];
     if (!thread)
         return;
     if (!found_something(call, shape)) {
         agent_count(thread, WIRE_SOURCE_UCX, WIRE_EMPTY_POLL);
         return;
     }
-    look_at_object(thread, call, shape);
-    emit_call(thread, call, is_message(shape), ticks);
+    ucx_agent_look_at_object(thread, call, shape);
+    ucx_agent_emit_call(thread, call, is_message(shape), ticks);
 }
 
 /* ---- The row --------------------------------------------------------------------------------------------------- */
 
-static const struct word_calls calls = { begin, end };
+static const struct word_calls ucx_agent_calls = { ucx_agent_begin, ucx_agent_end };
 
 const struct agent_source agent_source_ucx = {
     .preload = WIRE_UCX_FILE,
-    .word_calls = &calls,
+    .word_calls = &ucx_agent_calls,
 };

@@ -63,7 +63,7 @@ int advice_waits_for_copy(const struct replay_events *events, const struct advic
 
 /* ---- copies ---------------------------------------------------------------------------------------------------- */
 
-static int by_call(const void *a, const void *b)
+static int advice_copies_by_call(const void *a, const void *b)
 {
     const struct advice_copy *x = a, *y = b;
 
@@ -86,12 +86,12 @@ static int list_copies(struct advice_copies *copies, struct adviser *adviser, co
                                                               .bytes = advice_bytes_of(events, bytes, work) };
     }
     if (copies->count)
-        qsort(copies->list, copies->count, sizeof *copies->list, by_call);
+        qsort(copies->list, copies->count, sizeof *copies->list, advice_copies_by_call);
     return 0;
 }
 
-static int find_operators(struct advice_copies *copies, const struct replay_events *events,
-                          struct advice_operators *operators)
+static int advice_copies_find_operators(struct advice_copies *copies, const struct replay_events *events,
+                                        struct advice_operators *operators)
 {
     for (size_t i = 0; i < copies->count; i++) {
         struct advice_copy *copy = &copies->list[i];
@@ -164,7 +164,8 @@ int advice_copies_read(struct advice_copies *copies, struct adviser *adviser, st
     if ((code = advice_operators_open(&operators, adviser->report, err)) != 0 ||
         (code = advice_copy_bytes(adviser, &bytes, err)) != 0)
         goto done;
-    if (list_copies(copies, adviser, &bytes) != 0 || find_operators(copies, &adviser->replay.events, &operators) != 0 ||
+    if (list_copies(copies, adviser, &bytes) != 0 ||
+        advice_copies_find_operators(copies, &adviser->replay.events, &operators) != 0 ||
         find_runs(copies, adviser) != 0)
         code = error_short_memory(err, "for the copies");
 done:

@@ -17,18 +17,18 @@ enum { HOLDS = 1, WAITS = 2 };
 enum { START, THREAD, GIL, SAMPLE_COLUMNS };
 enum { LONGEST_ROUND_NS = 10000000 }; /* a longer gap between rounds says nothing about its middle */
 
-struct rounds {
+struct advice_gil_rounds {
     struct report_columns samples;
     uint32_t *order;  /* owned; samples by process, then by time */
     int64_t *process; /* owned; by sample */
 };
 
-static int64_t value(const struct rounds *rounds, int column, size_t at)
+static int64_t advice_gil_value(const struct advice_gil_rounds *rounds, int column, size_t at)
 {
     return rounds->samples.values[column][rounds->order[at]];
 }
 
-static int arrange(struct rounds *rounds)
+static int advice_gil_arrange(struct advice_gil_rounds *rounds)
 {
     size_t rows = rounds->samples.rows;
 
@@ -53,43 +53,45 @@ struct holds {
 };
 
 /* The samples from first to before behind are one round, which ends at end_ns. */
-static int add_round(struct gil_waits *waits, struct holds *holds, const struct rounds *rounds, size_t first,
-                     size_t behind, int64_t end_ns)
+static int advice_gil_add_round(struct gil_waits *waits, struct holds *holds, const struct advice_gil_rounds *rounds,
+                                size_t first, size_t behind, int64_t end_ns)
 {
     size_t holder = first;
 
-    while (holder < behind && value(rounds, GIL, holder) != HOLDS)
+    while (holder < behind && advice_gil_value(rounds, GIL, holder) != HOLDS)
         holder++;
     if (holder == behind)
         return 0;
     if (array_reserve(&holds->list, &holds->room, holds->count + 1, sizeof *holds->list) != 0)
         return ERR_NO_MEMORY;
-    holds->list[holds->count++] = (struct hold){ rounds->process[rounds->order[first]], value(rounds, THREAD, holder),
-                                                 value(rounds, START, holder), end_ns };
+    holds->list[holds->count++] = (struct hold){ rounds->process[rounds->order[first]],
+                                                 advice_gil_value(rounds, THREAD, holder),
+                                                 advice_gil_value(rounds, START, holder), end_ns };
     for (size_t i = first; i < behind; i++) {
-        if (value(rounds, GIL, i) != WAITS)
+        if (advice_gil_value(rounds, GIL, i) != WAITS)
             continue;
         if (array_reserve(&waits->list, &waits->room, waits->count + 1, sizeof *waits->list) != 0)
             return ERR_NO_MEMORY;
-        waits->list[waits->count++] = (struct gil_wait){ value(rounds, THREAD, i), value(rounds, THREAD, holder),
-                                                         value(rounds, START, i), end_ns };
+        waits->list[waits->count++] = (struct gil_wait){ advice_gil_value(rounds, THREAD, i),
+                                                         advice_gil_value(rounds, THREAD, holder),
+                                                         advice_gil_value(rounds, START, i), end_ns };
     }
     return 0;
 }
 
-static int add_rounds(struct gil_waits *waits, struct holds *holds, const struct rounds *rounds)
+static int add_rounds(struct gil_waits *waits, struct holds *holds, const struct advice_gil_rounds *rounds)
 {
     size_t count = rounds->samples.rows;
 
     for (size_t first = 0, behind; first < count; first = behind) {
-        int64_t start = value(rounds, START, first), process = rounds->process[rounds->order[first]];
-        for (behind = first + 1; behind < count && value(rounds, START, behind) == start &&
+        int64_t start = advice_gil_value(rounds, START, first), process = rounds->process[rounds->order[first]];
+        for (behind = first + 1; behind < count && advice_gil_value(rounds, START, behind) == start &&
                                  rounds->process[rounds->order[behind]] == process;)
             behind++;
         if (behind == count || rounds->process[rounds->order[behind]] != process)
             continue;
-        int64_t next = value(rounds, START, behind), most = saturating_add(start, LONGEST_ROUND_NS);
-        if (add_round(waits, holds, rounds, first, behind, next < most ? next : most) != 0)
+        int64_t next = advice_gil_value(rounds, START, behind), most = saturating_add(start, LONGEST_ROUND_NS);
+        if (advice_gil_add_round(waits, holds, rounds, first, behind, next < most ? next : most) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -118,7 +120,7 @@ static int add_held(struct gil_waits *waits, const struct holds *holds, int64_t 
 }
 
 /* The waits of threads that are not sampled. */
-static int add_unsampled(struct gil_waits *waits, const struct holds *holds, const struct rounds *rounds,
+static int add_unsampled(struct gil_waits *waits, const struct holds *holds, const struct advice_gil_rounds *rounds,
                          struct report *report, struct error *err)
 {
     enum { OS_START, OS_END, OS_THREAD, OS_NAME, OS_COLUMNS };
@@ -143,7 +145,7 @@ static int add_unsampled(struct gil_waits *waits, const struct holds *holds, con
     return code;
 }
 
-static int by_thread(const void *a, const void *b)
+static int advice_gil_by_thread(const void *a, const void *b)
 {
     const struct gil_wait *x = a, *y = b;
 
@@ -155,18 +157,18 @@ static int by_thread(const void *a, const void *b)
 int gil_waits_read(struct gil_waits *waits, struct report *report, struct error *err)
 {
     static const char *const names[SAMPLE_COLUMNS] = { "start", "globalTid", "gil" };
-    struct rounds rounds = { 0 };
+    struct advice_gil_rounds rounds = { 0 };
     struct holds holds = { 0 };
     int code = columns_read(report, "TACHO_PYTHON_SAMPLE", names, SAMPLE_COLUMNS, &rounds.samples, err);
 
     if (code != 0 || !rounds.samples.rows)
         goto done;
-    if ((arrange(&rounds) != 0 || add_rounds(waits, &holds, &rounds) != 0 ||
+    if ((advice_gil_arrange(&rounds) != 0 || add_rounds(waits, &holds, &rounds) != 0 ||
          add_unsampled(waits, &holds, &rounds, report, err) != 0) &&
         (code = error_short_memory(err, "for the waits for the GIL")) != 0)
         goto done;
     if (waits->count)
-        qsort(waits->list, waits->count, sizeof *waits->list, by_thread);
+        qsort(waits->list, waits->count, sizeof *waits->list, advice_gil_by_thread);
 done:
     free(holds.list);
     free(rounds.order);

@@ -107,7 +107,7 @@ static int is_habit(const struct advice_groups *groups, const struct advice_grou
 }
 
 /* The largest group that was not taken yet, or NO_KEY. */
-static uint32_t largest(const struct advice_groups *groups, int64_t least_ns)
+static uint32_t advice_groups_largest(const struct advice_groups *groups, int64_t least_ns)
 {
     uint32_t best = NO_KEY;
 
@@ -124,7 +124,7 @@ int advice_groups_add(struct advice_groups *groups, int64_t least_ns,
     int code;
 
     for (int i = 0; i < MOST_GROUPS; i++) {
-        uint32_t group = largest(groups, least_ns);
+        uint32_t group = advice_groups_largest(groups, least_ns);
         if (group == NO_KEY)
             return 0;
         struct advice_group *own = &groups->list[group];
@@ -142,7 +142,8 @@ int advice_groups_add(struct advice_groups *groups, int64_t least_ns,
 /* ---- time of threads ------------------------------------------------------------------------------------------- */
 
 /* How much of the time between two points lies in the wanted time. */
-static int64_t overlap(const struct replay *replay, uint32_t edge, uint32_t to, int64_t from_ns, int64_t to_ns)
+static int64_t advice_groups_overlap(const struct replay *replay, uint32_t edge, uint32_t to, int64_t from_ns,
+                                     int64_t to_ns)
 {
     int64_t start = replay_edge_start(replay, edge), end = replay_measured(replay, to);
 
@@ -155,7 +156,7 @@ static int cut_edge(const struct replay *replay, struct replay_edits *edits, uin
                     const int64_t *wanted)
 {
     uint32_t edge = replay_edge_to(replay, to, kind);
-    int64_t cut_ns = edge == REPLAY_NO_EDGE ? 0 : overlap(replay, edge, to, wanted[0], wanted[1]);
+    int64_t cut_ns = edge == REPLAY_NO_EDGE ? 0 : advice_groups_overlap(replay, edge, to, wanted[0], wanted[1]);
 
     return cut_ns > 0 ? replay_edit_cut(edits, edge, cut_ns) : 0;
 }

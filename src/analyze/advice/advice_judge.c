@@ -5,7 +5,7 @@
 
 #include "advice_trials.h"
 
-static int no_memory(struct error *err)
+static int advice_judge_no_memory(struct error *err)
 {
     return error_short_memory(err, "for the advice");
 }
@@ -65,7 +65,7 @@ static int try_least(struct advice_trials *trials, const struct replay_edits *ed
 
 /* ---- verdicts -------------------------------------------------------------------------------------------------- */
 
-static int is_kept(const struct adviser *adviser, const struct advice_cause *cause, int64_t saving_ns)
+static int advice_judge_is_kept(const struct adviser *adviser, const struct advice_cause *cause, int64_t saving_ns)
 {
     return cause->confidence == ADVICE_TRY ||
            saving_ns > saturating_multiply(adviser->step_ns, cause->least_percent) / 100;
@@ -85,7 +85,7 @@ static int judge_bounds(struct adviser *adviser, struct advice_trials *trials, s
         struct advice_cause *cause = &adviser->causes[i];
         if (try_usual(trials, &cause->bound, &cause->bound_step) != 0 ||
             try_least(trials, &cause->bound, &cause->bound_step) != 0)
-            return no_memory(err);
+            return advice_judge_no_memory(err);
     }
     if ((code = advice_trials_run(trials, err)) != 0)
         return code;
@@ -103,8 +103,9 @@ static int judge_estimates(struct adviser *adviser, struct advice_trials *trials
         struct advice_cause *cause = &adviser->causes[i];
         if (are_same(&cause->bound, &cause->estimate))
             cause->estimate_step = cause->bound_step;
-        if (is_kept(adviser, cause, cause->bound_ns) && try_usual(trials, &cause->estimate, &cause->estimate_step) != 0)
-            return no_memory(err);
+        if (advice_judge_is_kept(adviser, cause, cause->bound_ns) &&
+            try_usual(trials, &cause->estimate, &cause->estimate_step) != 0)
+            return advice_judge_no_memory(err);
     }
     if ((code = advice_trials_run(trials, err)) != 0)
         return code;
@@ -126,9 +127,9 @@ static int doubt(struct adviser *adviser, struct advice_trials *trials, struct e
         return 0;
     for (size_t i = adviser->judged; i < adviser->count; i++) {
         struct advice_cause *cause = &adviser->causes[i];
-        if (is_kept(adviser, cause, cause->estimate_ns) &&
+        if (advice_judge_is_kept(adviser, cause, cause->estimate_ns) &&
             try_least(trials, &cause->estimate, &cause->estimate_step) != 0)
-            return no_memory(err);
+            return advice_judge_no_memory(err);
     }
     if ((code = advice_trials_run(trials, err)) != 0)
         return code;
@@ -142,14 +143,14 @@ static int doubt(struct adviser *adviser, struct advice_trials *trials, struct e
 }
 
 /* Drops causes that save too little. The others forget their replays: their edits may change, and be judged again. */
-static void keep(struct adviser *adviser)
+static void advice_judge_keep(struct adviser *adviser)
 {
     size_t kept = adviser->judged;
 
     for (size_t i = adviser->judged; i < adviser->count; i++) {
         struct advice_cause *cause = &adviser->causes[i];
         cause->bound_step = cause->estimate_step = (struct advice_steps){ 0 };
-        if (is_kept(adviser, cause, cause->estimate_ns))
+        if (advice_judge_is_kept(adviser, cause, cause->estimate_ns))
             adviser->causes[kept++] = *cause;
         else
             advice_cause_free(cause);
@@ -164,7 +165,7 @@ static int is_general(const struct advice_cause *cause)
     return adviser_rule(cause->rule)->is_general;
 }
 
-static int by_rank(const void *a, const void *b)
+static int advice_judge_by_rank(const void *a, const void *b)
 {
     const struct advice_cause *x = a, *y = b;
 
@@ -203,12 +204,12 @@ static int try_together(struct adviser *adviser, struct advice_trials *trials, s
                         struct error *err)
 {
     if (!(ranking->step_ns = calloc(adviser->count, sizeof *ranking->step_ns)))
-        return no_memory(err);
+        return advice_judge_no_memory(err);
     for (size_t i = 0; i < adviser->count; i++)
         if (!is_general(&adviser->causes[i]) && replay_edits_add(&ranking->special, &adviser->causes[i].estimate) != 0)
-            return no_memory(err);
+            return advice_judge_no_memory(err);
     if (ranking->special.count && try_general(adviser, trials, ranking) != 0)
-        return no_memory(err);
+        return advice_judge_no_memory(err);
     return advice_trials_run(trials, err);
 }
 
@@ -244,12 +245,12 @@ int adviser_judge(struct adviser *adviser, struct error *err)
     if ((code = judge_bounds(adviser, &trials, err)) != 0 || (code = judge_estimates(adviser, &trials, err)) != 0 ||
         (code = doubt(adviser, &trials, err)) != 0)
         goto free_trials;
-    keep(adviser);
+    advice_judge_keep(adviser);
     for (size_t i = 0; i < adviser->count; i++)
         if (!adviser->causes[i].where.length && (code = advice_find_where(adviser, &adviser->causes[i], err)) != 0)
             goto free_trials;
     if ((code = rank(adviser, &trials, err)) == 0 && adviser->count)
-        qsort(adviser->causes, adviser->count, sizeof *adviser->causes, by_rank);
+        qsort(adviser->causes, adviser->count, sizeof *adviser->causes, advice_judge_by_rank);
 free_trials:
     advice_trials_free(&trials);
     return code;
@@ -264,7 +265,7 @@ static int try_both(struct adviser *adviser, const struct replay_edits *bound, c
     struct advice_trials trials = { .adviser = adviser };
     int code = try_usual(&trials, bound, bound_step) != 0 || try_least(&trials, bound, bound_step) != 0 ||
                        try_usual(&trials, estimate, estimate_step) != 0
-                   ? no_memory(err)
+                   ? advice_judge_no_memory(err)
                    : advice_trials_run(&trials, err);
 
     advice_trials_free(&trials);
@@ -281,7 +282,7 @@ int adviser_combine(struct adviser *adviser, const struct advice_cause *const *c
     for (size_t i = 0; i < count; i++)
         if (replay_edits_add(&bound, &causes[i]->bound) != 0 ||
             replay_edits_add(&estimate, &causes[i]->estimate) != 0) {
-            code = no_memory(err);
+            code = advice_judge_no_memory(err);
             goto free_edits;
         }
     if ((code = try_both(adviser, &bound, &estimate, &bound_step, &estimate_step, err)) != 0)
@@ -306,7 +307,7 @@ int adviser_combine_first(struct adviser *adviser, size_t count, int64_t *bound_
     count = count < adviser->count ? count : adviser->count;
     for (size_t i = 0; first && i < count; i++)
         first[i] = &adviser->causes[i];
-    code = first ? adviser_combine(adviser, first, count, bound_ns, estimate_ns, err) : no_memory(err);
+    code = first ? adviser_combine(adviser, first, count, bound_ns, estimate_ns, err) : advice_judge_no_memory(err);
     free(first);
     return code;
 }

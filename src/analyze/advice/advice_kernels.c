@@ -12,7 +12,7 @@
 /* ---- by name --------------------------------------------------------------------------------------------------- */
 
 /* What kernels do whose operators were not recorded, by a part of their names. */
-static const struct named {
+static const struct advice_kernels_named {
     const char *part;
     enum op_class class;
 } named[] = {
@@ -122,7 +122,7 @@ static void find_sources(struct advice_kernels *kernels, const uint32_t *nodes,
     }
 }
 
-static int by_thread(const void *a, const void *b, void *context)
+static int advice_kernels_by_thread(const void *a, const void *b, void *context)
 {
     const struct operators_event *list = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -132,17 +132,17 @@ static int by_thread(const void *a, const void *b, void *context)
     return (x > y) - (x < y);
 }
 
-static void find_program(struct advice_kernels *kernels)
+static void advice_kernels_find_program(struct advice_kernels *kernels)
 {
     for (size_t i = 0; i < kernels->operators->count; i++)
         if (!kernels->is_backward[i] && kernels->sources[i] == (uint32_t)i && !kernels->operators->list[i].is_collapsed)
             kernels->program[kernels->program_count++] = (uint32_t)i;
     if (kernels->program_count)
-        qsort_r(kernels->program, kernels->program_count, sizeof *kernels->program, by_thread,
+        qsort_r(kernels->program, kernels->program_count, sizeof *kernels->program, advice_kernels_by_thread,
                 kernels->operators->list);
 }
 
-static int arrange(struct advice_kernels *kernels)
+static int advice_kernels_arrange(struct advice_kernels *kernels)
 {
     size_t room = kernels->operators->count + 1;
     struct forward_operators forwards = FORWARD_OPERATORS_NONE;
@@ -158,7 +158,7 @@ static int arrange(struct advice_kernels *kernels)
         find_nodes(kernels, nodes, &forwards) != 0)
         goto free_nodes;
     find_sources(kernels, nodes, &forwards);
-    find_program(kernels);
+    advice_kernels_find_program(kernels);
     code = 0;
 free_nodes:
     free(nodes);
@@ -166,15 +166,15 @@ free_nodes:
     return code;
 }
 
-static int read_operators(struct advice_kernels *kernels, struct error *err)
+static int advice_kernels_read_operators(struct advice_kernels *kernels, struct error *err)
 {
     int code = adviser_operators(kernels->adviser, &kernels->operators, err);
 
-    return code != 0 || !kernels->operators->count ? code : arrange(kernels);
+    return code != 0 || !kernels->operators->count ? code : advice_kernels_arrange(kernels);
 }
 
 /* The innermost operator around the launch of each kernel. */
-static int find_operators(struct advice_kernels *kernels)
+static int advice_kernels_find_operators(struct advice_kernels *kernels)
 {
     const struct replay_events *events = &kernels->adviser->replay.events;
     struct operators_moment *moments = calloc(kernels->count + 1, sizeof *moments);
@@ -226,7 +226,7 @@ static int use_operator(struct advice_kernels *kernels, struct advice_kernel *ke
 /* ---- kernels --------------------------------------------------------------------------------------------------- */
 
 /* Copies and fills have rows behind those of kernels, and no name. */
-static int name_of(struct advice_kernels *kernels, const struct gpu_ops *ops, size_t row, uint32_t *out)
+static int advice_kernels_name_of(struct advice_kernels *kernels, const struct gpu_ops *ops, size_t row, uint32_t *out)
 {
     int64_t ids[2];
     size_t before = kernels->names.count;
@@ -243,7 +243,7 @@ static int name_of(struct advice_kernels *kernels, const struct gpu_ops *ops, si
     return 0;
 }
 
-static int counts(const struct advice_kernels *kernels, const struct replay_work *work)
+static int advice_kernels_counts(const struct advice_kernels *kernels, const struct replay_work *work)
 {
     const struct replay_events *events = &kernels->adviser->replay.events;
 
@@ -252,20 +252,20 @@ static int counts(const struct advice_kernels *kernels, const struct replay_work
            adviser_counts(kernels->adviser, &events->calls[work->call]);
 }
 
-static int add_kernels(struct advice_kernels *kernels, const struct gpu_ops *ops)
+static int advice_kernels_add_kernels(struct advice_kernels *kernels, const struct gpu_ops *ops)
 {
     const struct replay *replay = &kernels->adviser->replay;
     const struct replay_events *events = &replay->events;
 
     for (uint32_t i = 0; i < events->work_count; i++) {
         const struct replay_work *work = &events->works[i];
-        if (!counts(kernels, work))
+        if (!advice_kernels_counts(kernels, work))
             continue;
         struct advice_kernel kernel = { .work = i, .op = NO_OPERATOR, .source = NO_OPERATOR, .todo = NO_KEY };
         kernel.class = replay_table_of(events, work->at) == REPLAY_KERNEL ? OP_UNKNOWN : OP_COPY;
         kernel.edge = replay_edge_to(replay, replay_work_end(replay, i), REPLAY_RUN);
         kernel.run_ns = kernel.edge == REPLAY_NO_EDGE ? 0 : replay->graph.lag[kernel.edge];
-        if (name_of(kernels, ops, work->at, &kernel.name) != 0 ||
+        if (advice_kernels_name_of(kernels, ops, work->at, &kernel.name) != 0 ||
             array_reserve(&kernels->list, &kernels->room, kernels->count + 1, sizeof *kernels->list) != 0)
             return ERR_NO_MEMORY;
         kernels->list[kernels->count++] = kernel;
@@ -280,19 +280,19 @@ static int list_kernels(struct advice_kernels *kernels, struct error *err)
     int code = gpu_read(&ops, kernels->adviser->report, GPU_KERNEL, tensor_kernel_columns, err);
 
     if (code == 0)
-        code = add_kernels(kernels, &ops);
+        code = advice_kernels_add_kernels(kernels, &ops);
     gpu_free(&ops);
     return code;
 }
 
-static int read_kernels(struct advice_kernels *kernels, struct error *err)
+static int advice_kernels_read_kernels(struct advice_kernels *kernels, struct error *err)
 {
     int code;
 
     if ((code = tensor_kernels_read(&kernels->cores, kernels->adviser->report, err)) != 0 ||
         (code = gpu_peaks_read(&kernels->peaks, kernels->adviser->report, NULL, err)) != 0 ||
-        (code = list_kernels(kernels, err)) != 0 || (code = read_operators(kernels, err)) != 0 ||
-        (kernels->operators->count && (code = find_operators(kernels)) != 0))
+        (code = list_kernels(kernels, err)) != 0 || (code = advice_kernels_read_operators(kernels, err)) != 0 ||
+        (kernels->operators->count && (code = advice_kernels_find_operators(kernels)) != 0))
         return code;
     for (size_t i = 0; i < kernels->count; i++) {
         if (kernels->operators->count && (code = use_operator(kernels, &kernels->list[i])) != 0)
@@ -327,7 +327,7 @@ int adviser_kernels(struct adviser *adviser, struct advice_kernels **out, struct
     if (!kernels)
         return error_short_memory(err, "for the kernels");
     *kernels = (struct advice_kernels){ .adviser = adviser, .works = OP_WORKS_NONE, .names.width = 2 };
-    if ((code = read_kernels(kernels, err)) != 0) {
+    if ((code = advice_kernels_read_kernels(kernels, err)) != 0) {
         free_kernels(kernels);
         return code == ERR_NO_MEMORY ? error_short_memory(err, "for the kernels") : code;
     }

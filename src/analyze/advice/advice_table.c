@@ -8,7 +8,7 @@ const char *const advice_call_tables[] = { "CUPTI_ACTIVITY_KIND_RUNTIME", NULL }
 const char *const advice_work_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
                                            "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", NULL };
 
-static const struct table_column columns[ADVICE_COLUMNS] = {
+static const struct table_column advice_table_columns[ADVICE_COLUMNS] = {
     [ADVICE_IMPACT] = { "Impact", CELL_INT, UNIT_NS, 0 },
     [ADVICE_SAVES] = { "Saves per Step", CELL_INT, UNIT_NS, 0 },
     [ADVICE_ABOUT] = { "About", CELL_INT, UNIT_NS, 0 },
@@ -24,7 +24,7 @@ static const struct table_column columns[ADVICE_COLUMNS] = {
     [ADVICE_TID] = { "TID", CELL_INT, UNIT_ID, 0 },
 };
 
-static int add_row(struct table *table, const struct adviser *adviser, const struct advice_cause *cause)
+static int advice_table_add_row(struct table *table, const struct adviser *adviser, const struct advice_cause *cause)
 {
     struct table_cell *row = table_add_row(table);
 
@@ -50,13 +50,13 @@ static int add_row(struct table *table, const struct adviser *adviser, const str
 
 int advice_table_of(struct adviser *adviser, const struct analysis *rule, struct table **out, struct error *err)
 {
-    struct table *table = table_new(columns, ADVICE_COLUMNS);
+    struct table *table = table_new(advice_table_columns, ADVICE_COLUMNS);
     int code = ERR_NO_MEMORY;
 
     if (!table)
         goto hand_over;
     for (size_t i = 0; i < adviser->count; i++)
-        if (adviser->causes[i].rule == rule && (code = add_row(table, adviser, &adviser->causes[i])) != 0)
+        if (adviser->causes[i].rule == rule && (code = advice_table_add_row(table, adviser, &adviser->causes[i])) != 0)
             goto hand_over;
     code = 0;
 hand_over:

@@ -14,7 +14,7 @@ static const struct threshold {
 #include "advice_thresholds.def"
 };
 
-static int is_of(const struct threshold *threshold, const struct analysis *rule)
+static int advice_limits_is_of(const struct threshold *threshold, const struct analysis *rule)
 {
     return analysis_is_replayed(rule) && (!*threshold->rule || strcmp(threshold->rule, rule->name) == 0);
 }
@@ -34,8 +34,8 @@ int advice_thresholds_read(int64_t out[ADVICE_THRESHOLDS], const struct analysis
         return code;
     for (size_t i = 0; i < ADVICE_THRESHOLDS; i++) {
         const struct threshold *threshold = &thresholds[i];
-        if ((code = option_number(is_of(threshold, rule) ? request : &none, threshold->option, threshold->fallback,
-                                  threshold->least, threshold->greatest, &out[i], err)) != 0)
+        if ((code = option_number(advice_limits_is_of(threshold, rule) ? request : &none, threshold->option,
+                                  threshold->fallback, threshold->least, threshold->greatest, &out[i], err)) != 0)
             return code;
         out[i] *= strcmp(threshold->unit, "us") == 0 ? 1000 : 1;
     }
@@ -45,14 +45,14 @@ int advice_thresholds_read(int64_t out[ADVICE_THRESHOLDS], const struct analysis
 void advice_thresholds_usage(struct text *out, const struct analysis *rule)
 {
     for (size_t i = 0; i < ADVICE_THRESHOLDS; i++)
-        if (is_of(&thresholds[i], rule))
+        if (advice_limits_is_of(&thresholds[i], rule))
             text_addf(out, "[:%s=<%s>]", thresholds[i].option, thresholds[i].unit);
 }
 
 void advice_thresholds_help(struct text *out, const struct analysis *rule)
 {
     for (size_t i = 0; i < ADVICE_THRESHOLDS; i++)
-        if (is_of(&thresholds[i], rule))
+        if (advice_limits_is_of(&thresholds[i], rule))
             text_addf(out, " %s: %s %s. Default: %lld.", thresholds[i].option, thresholds[i].unit,
                       thresholds[i].meaning, (long long)thresholds[i].fallback);
 }

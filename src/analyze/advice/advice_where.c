@@ -14,7 +14,7 @@ static uint32_t place_of_edge(const struct replay_graph *graph, uint32_t edge)
 }
 
 /* The line of an edit: of the call that the edge is in or launches from, or of the pause before it. */
-static uint32_t line_of(struct adviser *adviser, const struct replay_edit *edit)
+static uint32_t advice_where_line_of(struct adviser *adviser, const struct replay_edit *edit)
 {
     const struct replay_graph *graph = &adviser->replay.graph;
     const struct replay_events *events = &adviser->replay.events;
@@ -33,7 +33,7 @@ static uint32_t line_of(struct adviser *adviser, const struct replay_edit *edit)
     return places_line(&adviser->places, places_at(&adviser->places, thread, from_ns, to_ns));
 }
 
-static int is_better(const struct places *places, const double *weight, uint32_t a, uint32_t b)
+static int advice_where_is_better(const struct places *places, const double *weight, uint32_t a, uint32_t b)
 {
     int is_range_a = places_get(places, a).kind == PLACE_RANGE, is_range_b = places_get(places, b).kind == PLACE_RANGE;
 
@@ -54,11 +54,11 @@ int advice_find_where(struct adviser *adviser, struct advice_cause *cause, struc
     if (!weight)
         return error_short_memory(err, "for the places of advice");
     for (size_t i = 0; i < edits->count; i += step) {
-        uint32_t line = line_of(adviser, &edits->list[i]);
+        uint32_t line = advice_where_line_of(adviser, &edits->list[i]);
         if (line == NO_PLACE || line >= places->keys.count)
             continue;
         weight[line] += edits->list[i].cut_ns > 0 ? (double)edits->list[i].cut_ns : 0;
-        best = best == NO_PLACE || is_better(places, weight, line, best) ? line : best;
+        best = best == NO_PLACE || advice_where_is_better(places, weight, line, best) ? line : best;
     }
     free(weight);
     if (best != NO_PLACE)

@@ -14,7 +14,7 @@ enum { START, THREAD, CHAIN, SAMPLE_COLUMNS };
 enum { IN_LOOP = 1, IN_QUEUE = 2 };
 enum { BUSY_PERCENT = 90 }; /* the rest is the way of a batch through the queues */
 
-struct marks {
+struct advice_workers_marks {
     struct keys chains;     /* by id */
     unsigned char *flags;   /* owned; by chain */
 };
@@ -31,7 +31,7 @@ static unsigned char flag_of(struct report *report, int64_t symbol, int64_t modu
                : 0;
 }
 
-static int read_marks(struct marks *marks, struct report *report, struct error *err)
+static int advice_workers_read_marks(struct advice_workers_marks *marks, struct report *report, struct error *err)
 {
     static const char *const names[CHAIN_COLUMNS] = { "id", "symbol", "module" };
     struct report_columns frames = { 0 };
@@ -56,13 +56,13 @@ int advice_workers_read(struct advice_workers *workers, struct report *report, i
                         struct error *err)
 {
     static const char *const names[SAMPLE_COLUMNS] = { "start", "globalTid", "callchainId" };
-    struct marks marks = { .chains.width = 1 };
+    struct advice_workers_marks marks = { .chains.width = 1 };
     struct keys threads = { .width = 1 };
     struct report_columns samples = { 0 };
     int code;
 
     *workers = (struct advice_workers){ 0 };
-    if ((code = read_marks(&marks, report, err)) != 0 ||
+    if ((code = advice_workers_read_marks(&marks, report, err)) != 0 ||
         (code = columns_read(report, "TACHO_PYTHON_SAMPLE", names, SAMPLE_COLUMNS, &samples, err)) != 0)
         goto done;
     for (size_t row = 0; row < samples.rows; row++) {

@@ -21,7 +21,7 @@ void advice_cause_free(struct advice_cause *cause)
     replay_edits_free(&cause->estimate);
 }
 
-static int no_memory(struct error *err)
+static int adviser_no_memory(struct error *err)
 {
     return error_short_memory(err, "for the advice");
 }
@@ -40,7 +40,7 @@ static int read_steps(struct adviser *adviser, const struct analysis_request *re
 }
 
 /* Reading the events of the replay and looking for steps do not depend on each other. */
-struct opening {
+struct adviser_opening {
     struct adviser *adviser;
     const struct analysis_request *request;
     const _Atomic int *stop; /* of the calling thread */
@@ -48,9 +48,9 @@ struct opening {
     int code[2];
 };
 
-static void open_one(void *argument, int worker, size_t i)
+static void adviser_open_one(void *argument, int worker, size_t i)
 {
-    struct opening *opening = argument;
+    struct adviser_opening *opening = argument;
     struct adviser *adviser = opening->adviser;
     const _Atomic int *stop = cancel_flag();
 
@@ -62,9 +62,9 @@ static void open_one(void *argument, int worker, size_t i)
 
 static int read_both(struct adviser *adviser, const struct analysis_request *request, struct error *err)
 {
-    struct opening opening = { .adviser = adviser, .request = request, .stop = cancel_flag() };
+    struct adviser_opening opening = { .adviser = adviser, .request = request, .stop = cancel_flag() };
 
-    report_parallel_for(adviser->report, 2, open_one, &opening);
+    report_parallel_for(adviser->report, 2, adviser_open_one, &opening);
     for (int i = 0; i < 2; i++)
         if (opening.code[i] != 0)
             return error_set(err, opening.code[i], "%s", opening.err[i].text);
@@ -150,7 +150,7 @@ int adviser_operators(struct adviser *adviser, const struct operators **out, str
         return code;
     adviser->has_operators = 1;
     if (code == 0 && operators_nest(&adviser->operators) != 0)
-        return no_memory(err);
+        return adviser_no_memory(err);
     return 0;
 }
 
@@ -203,7 +203,7 @@ int adviser_add(struct adviser *adviser, struct advice_cause *cause, struct erro
     if (!is_whole ||
         array_reserve(&adviser->causes, &adviser->room, adviser->count + 1, sizeof *adviser->causes) != 0) {
         advice_cause_free(cause);
-        return no_memory(err);
+        return adviser_no_memory(err);
     }
     adviser->causes[adviser->count++] = *cause;
     return 0;

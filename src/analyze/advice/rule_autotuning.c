@@ -15,18 +15,19 @@ enum { LEAST_TIMED = 4 };
 static const char *const timing_calls[] = { "cudaEventElapsedTime", "cuEventElapsedTime", NULL };
 
 /* The kernels that an operator launched. */
-struct launches {
+struct autotuning_launches {
     uint32_t name, last; /* of the first; the kernel that was launched last */
     unsigned char is_any, is_mixed;
 };
 
-static void add_launch(struct launches *launches, const struct advice_kernels *kernels, uint32_t number)
+static void autotuning_add_launch(struct autotuning_launches *launches, const struct advice_kernels *kernels,
+                                  uint32_t number)
 {
     const struct replay_work *works = kernels->adviser->replay.events.works;
     const struct advice_kernel *kernel = &kernels->list[number];
 
     if (!launches->is_any)
-        *launches = (struct launches){ .name = kernel->name, .last = number, .is_any = 1 };
+        *launches = (struct autotuning_launches){ .name = kernel->name, .last = number, .is_any = 1 };
     launches->is_mixed |= launches->name != kernel->name;
     if (works[kernel->work].start_ns > works[kernels->list[launches->last].work].start_ns)
         launches->last = number;
@@ -61,7 +62,7 @@ static int cut_operator(const struct adviser *adviser, struct replay_edits *edit
     return advice_cut_time(replay, edits, thread, op->start_ns, op->end_ns, 0);
 }
 
-static int add_operator(struct advice_groups *groups, const struct advice_kernels *kernels, uint32_t number)
+static int autotuning_add_operator(struct advice_groups *groups, const struct advice_kernels *kernels, uint32_t number)
 {
     const struct operators_event *op = &kernels->operators->list[number];
     struct places *places = groups->places;
@@ -79,19 +80,20 @@ static int add_operator(struct advice_groups *groups, const struct advice_kernel
 }
 
 /* Adds the operators that tune, and forgets the launches of all others. */
-static int add_operators(struct advice_groups *groups, const struct advice_kernels *kernels, struct launches *launches)
+static int autotuning_add_operators(struct advice_groups *groups, const struct advice_kernels *kernels,
+                                    struct autotuning_launches *launches)
 {
     for (uint32_t op = 0; op < kernels->operators->count; op++) {
         launches[op].is_mixed = launches[op].is_mixed &&
                                 count_timed(kernels, &kernels->operators->list[op]) >= LEAST_TIMED;
-        if (launches[op].is_mixed && add_operator(groups, kernels, op) != 0)
+        if (launches[op].is_mixed && autotuning_add_operator(groups, kernels, op) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
 static int drop_kernels(struct advice_groups *groups, const struct advice_kernels *kernels,
-                        const struct launches *launches)
+                        const struct autotuning_launches *launches)
 {
     for (uint32_t i = 0; i < kernels->count; i++) {
         const struct advice_kernel *kernel = &kernels->list[i];
@@ -107,20 +109,20 @@ static int drop_kernels(struct advice_groups *groups, const struct advice_kernel
 
 static int add_tuning(struct advice_groups *groups, struct advice_kernels *kernels)
 {
-    struct launches *launches = calloc(kernels->operators->count + 1, sizeof *launches);
+    struct autotuning_launches *launches = calloc(kernels->operators->count + 1, sizeof *launches);
     int code = launches ? 0 : ERR_NO_MEMORY;
 
     for (uint32_t i = 0; launches && i < kernels->count; i++)
         if (kernels->list[i].op != NO_OPERATOR)
-            add_launch(&launches[kernels->list[i].op], kernels, i);
-    if (code == 0 && (code = add_operators(groups, kernels, launches)) == 0)
+            autotuning_add_launch(&launches[kernels->list[i].op], kernels, i);
+    if (code == 0 && (code = autotuning_add_operators(groups, kernels, launches)) == 0)
         code = drop_kernels(groups, kernels, launches);
     free(launches);
     return code;
 }
 
 /* "aten::cudnn_convolution times kernels to choose one: 4.21 ms in each step (3 in each step)" */
-static int describe(struct advice_groups *groups, uint32_t group)
+static int autotuning_describe(struct advice_groups *groups, uint32_t group)
 {
     struct advice_cause *cause = &groups->list[group].cause;
     const struct advice_kernels *kernels = groups->adviser->kernels;
@@ -145,7 +147,7 @@ static int find_autotuning(struct adviser *adviser, struct error *err)
 {
     if (!adviser->steps->count)
         return 0;
-    return advice_kernels_find(adviser, &(struct advice_kernel_rule){ add_tuning, describe }, err);
+    return advice_kernels_find(adviser, &(struct advice_kernel_rule){ add_tuning, autotuning_describe }, err);
 }
 
 ADVICE_RUN(autotuning)

@@ -23,7 +23,7 @@ struct copies {
     struct advice_copy_rate pinned;
 };
 
-static const struct replay_thread *thread_of(const struct copies *copies, const struct advice_copy *copy)
+static const struct replay_thread *copies_thread_of(const struct copies *copies, const struct advice_copy *copy)
 {
     const struct replay_events *events = &copies->adviser->replay.events;
 
@@ -33,24 +33,25 @@ static const struct replay_thread *thread_of(const struct copies *copies, const 
 /* ---- edits ----------------------------------------------------------------------------------------------------- */
 
 /* The calls of a copy: from the first in its operator to the end. */
-static uint32_t first_call(const struct copies *copies, const struct advice_copy *copy)
+static uint32_t copies_first_call(const struct copies *copies, const struct advice_copy *copy)
 {
     const struct replay_call *calls = copies->adviser->replay.events.calls;
     uint32_t first = copy->call;
 
-    while (first > thread_of(copies, copy)->first && calls[first - 1].start_ns >= copy->from_ns)
+    while (first > copies_thread_of(copies, copy)->first && calls[first - 1].start_ns >= copy->from_ns)
         first--;
     return first;
 }
 
-static int is_in(const struct copies *copies, const struct advice_copy *copy, uint32_t call)
+static int copies_is_in(const struct copies *copies, const struct advice_copy *copy, uint32_t call)
 {
-    return call < thread_of(copies, copy)->end && copies->adviser->replay.events.calls[call].start_ns < copy->to_ns;
+    return call < copies_thread_of(copies, copy)->end &&
+           copies->adviser->replay.events.calls[call].start_ns < copy->to_ns;
 }
 
-static int waits(const struct copies *copies, const struct advice_copy *copy)
+static int copies_waits(const struct copies *copies, const struct advice_copy *copy)
 {
-    for (uint32_t call = first_call(copies, copy); is_in(copies, copy, call); call++)
+    for (uint32_t call = copies_first_call(copies, copy); copies_is_in(copies, copy, call); call++)
         if (copies->adviser->replay.events.calls[call].wait == REPLAY_WAITED)
             return 1;
     return 0;
@@ -60,7 +61,7 @@ static int drop_waits(const struct copies *copies, const struct advice_copy *cop
 {
     const struct replay *replay = &copies->adviser->replay;
 
-    for (uint32_t call = first_call(copies, copy); is_in(copies, copy, call); call++)
+    for (uint32_t call = copies_first_call(copies, copy); copies_is_in(copies, copy, call); call++)
         if (replay_edit_drop(edits, replay_edge_to(replay, replay_call_end(call), REPLAY_WAIT)) != 0)
             return ERR_NO_MEMORY;
     return 0;
@@ -70,7 +71,7 @@ static int drop_waits(const struct copies *copies, const struct advice_copy *cop
 static int cut_time(const struct copies *copies, const struct advice_copy *copy, struct replay_edits *edits,
                     int64_t from_ns, int64_t to_ns)
 {
-    return advice_cut_time(&copies->adviser->replay, edits, thread_of(copies, copy), from_ns, to_ns, 1);
+    return advice_cut_time(&copies->adviser->replay, edits, copies_thread_of(copies, copy), from_ns, to_ns, 1);
 }
 
 static int64_t pinned_ns(const struct copies *copies, int64_t bytes)
@@ -97,7 +98,7 @@ static int is_small(const struct copies *copies, const struct advice_copy *copy)
 
 /* The first copy of a run becomes one of all bytes, for which the CPU puts them together first; the others, and the
  * time up to each of them, are gone. */
-static int gather(const struct copies *copies, const struct advice_copy *copy, struct replay_edits *edits)
+static int copies_gather(const struct copies *copies, const struct advice_copy *copy, struct replay_edits *edits)
 {
     const struct replay *replay = &copies->adviser->replay;
     int64_t bytes = bytes_of_run(copies, copy);
@@ -134,7 +135,7 @@ static int is_pageable(const struct copies *copies, const struct advice_copy *co
 {
     const struct replay_events *events = &copies->adviser->replay.events;
 
-    return replay_memory_of(events, &events->works[copy->work]) == REPLAY_PAGEABLE && waits(copies, copy);
+    return replay_memory_of(events, &events->works[copy->work]) == REPLAY_PAGEABLE && copies_waits(copies, copy);
 }
 
 static int pin(const struct copies *copies, const struct advice_copy *copy, struct replay_edits *edits)
@@ -149,23 +150,23 @@ static const struct copy_kind {
     int (*repair)(const struct copies *copies, const struct advice_copy *copy, struct replay_edits *edits);
     int has_pinned_rate, has_gather_rate; /* rates that the repair needs */
     const char *what, *advice;
-} kinds[] = {
-    { is_small, gather, 1, 1, "small tensors are copied to the GPU one by one",
+} copies_kinds[] = {
+    { is_small, copies_gather, 1, 1, "small tensors are copied to the GPU one by one",
       "Put them together first: torch.stack(list).pin_memory().to(\"cuda\", non_blocking=True)." },
     { is_made, make_on_gpu, 0, 0, "a tensor is made on the CPU and then moved to the GPU",
       "Make it on the GPU: torch.randn(…, device=\"cuda\"), torch.zeros(…, device=x.device)." },
     { is_pageable, pin, 1, 0, "a copy of pageable memory to the GPU is waited for",
       "Pin the memory; pass non_blocking=True (cudaMemcpyAsync)." },
-    { waits, drop_waits, 0, 0, "a copy to the GPU is waited for",
+    { copies_waits, drop_waits, 0, 0, "a copy to the GPU is waited for",
       "Pass non_blocking=True (cudaMemcpyAsync): the memory is pinned." },
 };
-enum { COPY_KINDS = COUNT_OF(kinds) };
+enum { COPY_KINDS = COUNT_OF(copies_kinds) };
 
 /* ---- the rule -------------------------------------------------------------------------------------------------- */
 
 /* In the bound all is gone: also the time up to the copy before it in a run, and the operator that made the tensor. */
-static int remove_all(const struct copies *copies, const struct advice_copy *copy, const struct copy_kind *kind,
-                      struct replay_edits *edits)
+static int copies_remove_all(const struct copies *copies, const struct advice_copy *copy, const struct copy_kind *kind,
+                             struct replay_edits *edits)
 {
     int64_t from_ns = kind->is_of == is_small && copy != &copies->list.list[copy->first] ? copy[-1].to_ns
                                                                                          : copy->made_ns;
@@ -175,12 +176,12 @@ static int remove_all(const struct copies *copies, const struct advice_copy *cop
     return advice_remove_copy(&copies->adviser->replay, edits, copy->work);
 }
 
-static int add_copy(struct copies *copies, const struct advice_copy *copy, int64_t kind)
+static int copies_add_copy(struct copies *copies, const struct advice_copy *copy, int64_t kind)
 {
     struct advice_groups *groups = &copies->groups;
     const struct replay_call *call = &copies->adviser->replay.events.calls[copy->call];
     struct advice_event event = {
-        .thread = thread_of(copies, copy)->id, .start_ns = copy->made_ns, .end_ns = copy->to_ns, .kind = kind
+        .thread = copies_thread_of(copies, copy)->id, .start_ns = copy->made_ns, .end_ns = copy->to_ns, .kind = kind
     };
 
     event.place = places_at(groups->places, event.thread, call->start_ns, call->end_ns);
@@ -188,30 +189,30 @@ static int add_copy(struct copies *copies, const struct advice_copy *copy, int64
     if (group == NO_KEY || (adviser_counts(copies->adviser, call) && advice_group_note(groups, group, &event) != 0))
         return ERR_NO_MEMORY;
     struct advice_cause *cause = &groups->list[group].cause;
-    return remove_all(copies, copy, &kinds[kind], &cause->bound) != 0 ||
-                   kinds[kind].repair(copies, copy, &cause->estimate) != 0
+    return copies_remove_all(copies, copy, &copies_kinds[kind], &cause->bound) != 0 ||
+                   copies_kinds[kind].repair(copies, copy, &cause->estimate) != 0
                ? ERR_NO_MEMORY
                : 0;
 }
 
-static int add_copies(struct copies *copies)
+static int copies_add_copies(struct copies *copies)
 {
     for (size_t i = 0; i < copies->list.count; i++) {
         const struct advice_copy *copy = &copies->list.list[i];
         int64_t kind = 0;
-        while (kind < COPY_KINDS && !kinds[kind].is_of(copies, copy))
+        while (kind < COPY_KINDS && !copies_kinds[kind].is_of(copies, copy))
             kind++;
-        if (kind < COPY_KINDS && add_copy(copies, copy, kind) != 0)
+        if (kind < COPY_KINDS && copies_add_copy(copies, copy, kind) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int describe(struct advice_groups *groups, uint32_t group)
+static int copies_describe(struct advice_groups *groups, uint32_t group)
 {
     const struct copies *copies = (const struct copies *)((const char *)groups - offsetof(struct copies, groups));
     struct advice_cause *cause = &groups->list[group].cause;
-    const struct copy_kind *kind = &kinds[keys_get(&groups->keys, group)[1]];
+    const struct copy_kind *kind = &copies_kinds[keys_get(&groups->keys, group)[1]];
     uint32_t place;
     int64_t unused;
 
@@ -241,8 +242,8 @@ static int find_copies(struct adviser *adviser, struct error *err)
         (code = advice_copy_bytes(adviser, &copies.bytes, err)) != 0 ||
         (code = advice_pinned_rate(adviser, &copies.bytes, REPLAY_TO_GPU, &copies.pinned, err)) != 0)
         goto done;
-    code = add_copies(&copies) == 0 ? advice_groups_add(&copies.groups, 0, describe, err)
-                                    : error_short_memory(err, "for the copies");
+    code = copies_add_copies(&copies) == 0 ? advice_groups_add(&copies.groups, 0, copies_describe, err)
+                                           : error_short_memory(err, "for the copies");
 done:
     report_columns_free(&copies.bytes);
     advice_copies_free(&copies.list);

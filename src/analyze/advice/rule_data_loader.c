@@ -17,7 +17,7 @@ enum { LOADS_ITSELF, WAITS_FOR_WORKERS, LOADER_KINDS };
 
 static const struct loader_kind {
     const char *what, *advice;
-} kinds[LOADER_KINDS] = {
+} data_loader_kinds[LOADER_KINDS] = {
     { "the DataLoader has no workers",
       "Set num_workers (4 to begin with), persistent_workers=True and pin_memory=True, "
       "so that batches are made in other processes." },
@@ -32,7 +32,7 @@ struct loaders {
     struct advice_workers workers;
 };
 
-static int kind_of(const struct loaders *loaders, const struct thread_span *span)
+static int data_loader_kind_of(const struct loaders *loaders, const struct thread_span *span)
 {
     return strstr(report_string(loaders->adviser->report, span->name, NULL), "MultiProcessing") ? WAITS_FOR_WORKERS
                                                                                                 : LOADS_ITSELF;
@@ -65,10 +65,11 @@ static int cut_batch(const struct replay *replay, struct replay_edits *edits, co
     return replay_edit_drop(edits, edge);
 }
 
-static int add_batch(struct loaders *loaders, const struct replay_thread *thread, const struct thread_span *span)
+static int data_loader_add_batch(struct loaders *loaders, const struct replay_thread *thread,
+                                 const struct thread_span *span)
 {
     const struct replay *replay = &loaders->adviser->replay;
-    struct advice_event event = { .kind = kind_of(loaders, span),
+    struct advice_event event = { .kind = data_loader_kind_of(loaders, span),
                                   .place = places_at(loaders->groups.places, span->thread, span->start_ns,
                                                      span->end_ns),
                                   .thread = span->thread,
@@ -91,7 +92,7 @@ static int add_batches(struct loaders *loaders)
     for (size_t i = 0; i < spans->count; i++) {
         const struct thread_span *span = &spans->list[i];
         const struct replay_thread *thread = advice_thread(loaders->adviser, span->thread, span->end_ns);
-        if (thread && add_batch(loaders, thread, span) != 0)
+        if (thread && data_loader_add_batch(loaders, thread, span) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -127,7 +128,7 @@ static int64_t enough_workers(struct adviser *adviser, struct advice_cause *caus
 /* "the DataLoader has no workers: 12.1 ms for a batch, 5 workers keep up, mostly in data.py:31 __getitem__", at the
  * line of the loop. The time of a worker for a batch is that of a step times the number of workers, if they are always
  * busy. */
-static int describe(struct advice_groups *groups, uint32_t group)
+static int data_loader_describe(struct advice_groups *groups, uint32_t group)
 {
     struct advice_cause *cause = &groups->list[group].cause;
     const int64_t *key = keys_get(&groups->keys, group);
@@ -135,7 +136,7 @@ static int describe(struct advice_groups *groups, uint32_t group)
     uint32_t place;
 
     advice_group_most(groups, group, &place, &kind);
-    text_add(&cause->what, kinds[kind].what);
+    text_add(&cause->what, data_loader_kinds[kind].what);
     text_add(&cause->what, ": ");
     human_time(&cause->what, batch_ns);
     text_add(&cause->what, " for a batch");
@@ -149,7 +150,7 @@ static int describe(struct advice_groups *groups, uint32_t group)
         place_text(&cause->what, groups->places, place);
     }
     place_text(&cause->where, groups->places, loop == NO_PLACE ? place : loop);
-    cause->advice = kinds[kind].advice;
+    cause->advice = data_loader_kinds[kind].advice;
     return 1;
 }
 
@@ -172,7 +173,7 @@ static int judge_workers(struct loaders *loaders, struct error *err)
         advice_workers_are_busy(&loaders->workers))
         return code;
     for (size_t i = 0; i < spans->count; i++)
-        if (kind_of(loaders, &spans->list[i]) != WAITS_FOR_WORKERS)
+        if (data_loader_kind_of(loaders, &spans->list[i]) != WAITS_FOR_WORKERS)
             spans->list[kept++] = spans->list[i];
     spans->count = kept;
     return 0;
@@ -191,7 +192,7 @@ static int find_data_loader(struct adviser *adviser, struct error *err)
         goto done;
     if (add_batches(&loaders) != 0 && (code = error_short_memory(err, "for the batches")) != 0)
         goto done;
-    code = advice_groups_add(&loaders.groups, advice_least(adviser), describe, err);
+    code = advice_groups_add(&loaders.groups, advice_least(adviser), data_loader_describe, err);
 done:
     advice_operators_free(&loaders.operators);
     advice_groups_free(&loaders.groups);

@@ -6,7 +6,7 @@
 #include "analyze/registry.h"
 #include "base/human.h"
 
-static const char *const event_tables[] = { "TACHO_PYTHON_EVENT", NULL };
+static const char *const garbage_event_tables[] = { "TACHO_PYTHON_EVENT", NULL };
 static const char mark[] = "gc ";
 
 static int add_collection(struct advice_groups *groups, const struct thread_span *span)
@@ -29,7 +29,7 @@ static int add_collection(struct advice_groups *groups, const struct thread_span
 }
 
 /* "garbage collection: 2.10 ms in each step (3 in each step)" */
-static int describe(struct advice_groups *groups, uint32_t group)
+static int garbage_describe(struct advice_groups *groups, uint32_t group)
 {
     struct advice_cause *cause = &groups->list[group].cause;
     uint32_t place;
@@ -62,7 +62,7 @@ static int find_garbage_collection(struct adviser *adviser, struct error *err)
         if (add_collection(&groups, &spans.list[i]) != 0 &&
             (code = error_short_memory(err, "for the garbage collections")) != 0)
             goto done;
-    code = advice_groups_add(&groups, advice_least(adviser), describe, err);
+    code = advice_groups_add(&groups, advice_least(adviser), garbage_describe, err);
 done:
     thread_spans_free(&spans);
     advice_groups_free(&groups);
@@ -80,7 +80,7 @@ const struct analysis rule_garbage_collection = {
         "is that of a replay without them. Needs --advise or --python-events=true.",
     .needs = { { "CUDA trace data", advice_call_tables },
                { "GPU trace data", advice_work_tables },
-               { "events of Python", event_tables } },
+               { "events of Python", garbage_event_tables } },
     ADVICE_RULE(garbage_collection, .advice = "Remove gc.collect() from the loop, or call gc.freeze() before it.",
                 .praise = "The GPU does not wait for Python's garbage collector."),
 };

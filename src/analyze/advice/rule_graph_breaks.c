@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/path.h"
 
-static const char *const event_tables[] = { "TACHO_PYTHON_EVENT", NULL };
+static const char *const graph_breaks_event_tables[] = { "TACHO_PYTHON_EVENT", NULL };
 static const char break_kind[] = "graph break";
 enum { MOST_BREAKS = 4 }; /* lines that are told */
 
@@ -31,7 +31,7 @@ static int read_breaks(struct graph_breaks *breaks, struct report *report, struc
     enum { START, THREAD, KIND, SYMBOL, MODULE, LINE, REASON };
     static const char *const names[] = { "start", "globalTid", "kind", "symbol", "module", "line", "reasonId", NULL };
     struct row_cursor rows;
-    int code = row_cursor_open(&rows, report, event_tables[0], names, err);
+    int code = row_cursor_open(&rows, report, graph_breaks_event_tables[0], names, err);
 
     if (code != 0)
         return code;
@@ -99,7 +99,7 @@ const struct analysis rule_graph_breaks = {
             "itself. There is no figure. Needs --advise or --python-events=true.",
     .needs = { { "CUDA trace data", advice_call_tables },
                { "GPU trace data", advice_work_tables },
-               { "events of Python", event_tables } },
+               { "events of Python", graph_breaks_event_tables } },
     ADVICE_RULE(graph_breaks, .advice = "Move what torch.compile cannot compile out of the function.",
                 .praise = "torch.compile compiles functions as a whole, or none was compiled."),
 };

@@ -15,7 +15,7 @@ enum { SHORT_NS = 200000, LONG_NS = 10 * SHORT_NS };
 /* Between two kernels of a stream: a longer gap is no matter of launches. */
 enum { SHORT_GAP_NS = 20000 };
 
-struct launches {
+struct launch_bound_launches {
     struct adviser *adviser;
     struct advice_cause cause;
     uint8_t *launches;         /* owned; by call: whether it launches kernels */
@@ -41,7 +41,7 @@ static int is_of_warm_up(const struct adviser *adviser, const struct replay_call
     return step != NO_STEP && adviser->steps->list[step].is_warm_up;
 }
 
-static void note_launch(struct launches *launches, const struct replay_call *call)
+static void note_launch(struct launch_bound_launches *launches, const struct replay_call *call)
 {
     uint32_t step = adviser_step(launches->adviser, call);
     struct report_span *span = &launches->spans[step == NO_STEP ? launches->adviser->steps->count : step];
@@ -53,7 +53,7 @@ static void note_launch(struct launches *launches, const struct replay_call *cal
 }
 
 /* How long a step launches: threads may do so at the same time, so that their times do not add up. */
-static int64_t launching_ns(const struct launches *launches)
+static int64_t launching_ns(const struct launch_bound_launches *launches)
 {
     int64_t all = 0;
 
@@ -62,7 +62,7 @@ static int64_t launching_ns(const struct launches *launches)
     return all / (int64_t)launches->adviser->step_count;
 }
 
-static int count_kernels(struct launches *launches)
+static int count_kernels(struct launch_bound_launches *launches)
 {
     const struct replay_events *events = &launches->adviser->replay.events;
 
@@ -85,7 +85,7 @@ static int count_kernels(struct launches *launches)
 }
 
 /* Remembers the longest time between two calls as the place to look at. */
-static void note_host(struct launches *launches, uint32_t call, int64_t host_ns)
+static void note_host(struct launch_bound_launches *launches, uint32_t call, int64_t host_ns)
 {
     const struct replay_events *events = &launches->adviser->replay.events;
 
@@ -98,7 +98,7 @@ static void note_host(struct launches *launches, uint32_t call, int64_t host_ns)
 }
 
 /* The first launch of a step remains: it is the launch of the graph. */
-static int is_first_of_step(struct launches *launches, uint32_t call)
+static int is_first_of_step(struct launch_bound_launches *launches, uint32_t call)
 {
     uint32_t step = adviser_step(launches->adviser, &launches->adviser->replay.events.calls[call]);
     int is_first = step != launches->last_step;
@@ -107,7 +107,7 @@ static int is_first_of_step(struct launches *launches, uint32_t call)
     return is_first;
 }
 
-static int cut_call(struct launches *launches, uint32_t call)
+static int cut_call(struct launch_bound_launches *launches, uint32_t call)
 {
     static const enum replay_kind before[] = { REPLAY_HOST, REPLAY_HANDOVER };
     const struct replay *replay = &launches->adviser->replay;
@@ -134,7 +134,7 @@ static int cut_call(struct launches *launches, uint32_t call)
     return 0;
 }
 
-static int cut_thread(struct launches *launches, const struct replay_thread *thread)
+static int cut_thread(struct launch_bound_launches *launches, const struct replay_thread *thread)
 {
     const struct replay_events *events = &launches->adviser->replay.events;
     int has_launches = 0;
@@ -147,7 +147,7 @@ static int cut_thread(struct launches *launches, const struct replay_thread *thr
     return 0;
 }
 
-static int cut_calls(struct launches *launches)
+static int cut_calls(struct launch_bound_launches *launches)
 {
     const struct replay_events *events = &launches->adviser->replay.events;
 
@@ -158,7 +158,7 @@ static int cut_calls(struct launches *launches)
 }
 
 /* Cuts the gap between a kernel and the work before it. */
-static int cut_gap(struct launches *launches, uint32_t work)
+static int cut_gap(struct launch_bound_launches *launches, uint32_t work)
 {
     const struct replay *replay = &launches->adviser->replay;
     const struct replay_graph *graph = &replay->graph;
@@ -171,7 +171,7 @@ static int cut_gap(struct launches *launches, uint32_t work)
     return 0;
 }
 
-static int cut_gaps(struct launches *launches)
+static int cut_gaps(struct launch_bound_launches *launches)
 {
     const struct replay_events *events = &launches->adviser->replay.events;
 
@@ -190,7 +190,7 @@ static int has_operators(struct report *report)
 }
 
 /* "launch-bound: 378 kernels of 12.0 µs, launched in 16.9 ms" */
-static void describe(struct launches *launches)
+static void launch_bound_describe(struct launch_bound_launches *launches)
 {
     static const char
         for_torch[] = "torch.compile(mode=\"reduce-overhead\") or CUDA graphs launch all kernels at once; "
@@ -210,7 +210,7 @@ static void describe(struct launches *launches)
 }
 
 /* Whether there are so many short kernels that launches may be what takes the time. */
-static int is_likely(const struct launches *launches)
+static int is_likely(const struct launch_bound_launches *launches)
 {
     const struct adviser *adviser = launches->adviser;
 
@@ -220,7 +220,7 @@ static int is_likely(const struct launches *launches)
 }
 
 /* Whether the launches cost enough that a change of the whole step is worth it. */
-static int is_bound(struct launches *launches, int *out, struct error *err)
+static int is_bound(struct launch_bound_launches *launches, int *out, struct error *err)
 {
     struct adviser *adviser = launches->adviser;
     int64_t *step_ns = &launches->cause.estimate_step.usual_ns;
@@ -233,13 +233,13 @@ static int is_bound(struct launches *launches, int *out, struct error *err)
 
 static int find_launch_bound(struct adviser *adviser, struct error *err)
 {
-    struct launches launches = { .adviser = adviser, .last_step = NO_STEP - 1 };
+    struct launch_bound_launches launches = { .adviser = adviser, .last_step = NO_STEP - 1 };
     int is_found, code;
 
     if ((code = count_kernels(&launches)) != 0 || !is_likely(&launches) || (code = cut_calls(&launches)) != 0 ||
         (code = is_bound(&launches, &is_found, err)) != 0 || !is_found || (code = cut_gaps(&launches)) != 0)
         goto free_cause;
-    describe(&launches);
+    launch_bound_describe(&launches);
     free(launches.launches);
     free(launches.spans);
     return adviser_add(adviser, &launches.cause, err);

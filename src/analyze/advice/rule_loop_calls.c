@@ -17,14 +17,14 @@ static const struct {
                    "Run all kernels and shapes once before the loop, or set CUDA_MODULE_LOADING=EAGER." },
 };
 
-static int use_of(const void *context, uint32_t name)
+static int loop_calls_use_of(const void *context, uint32_t name)
 {
     const struct adviser *adviser = context;
 
     return (int)call_use_of(report_string(adviser->report, *keys_get(&adviser->replay.events.names, name), NULL));
 }
 
-static int add_call(struct advice_groups *groups, uint32_t at, enum call_use use)
+static int loop_calls_add_call(struct advice_groups *groups, uint32_t at, enum call_use use)
 {
     struct adviser *adviser = groups->adviser;
     const struct replay_call *call = &adviser->replay.events.calls[at];
@@ -42,23 +42,23 @@ static int add_call(struct advice_groups *groups, uint32_t at, enum call_use use
     return advice_call_vanish(&adviser->replay, &cause->estimate, at);
 }
 
-static int add_calls(struct advice_groups *groups)
+static int loop_calls_add_calls(struct advice_groups *groups)
 {
     struct adviser *adviser = groups->adviser;
     const struct replay_events *events = &adviser->replay.events;
     struct name_classes uses;
-    int code = name_classes_open(&uses, events->names.count, use_of, adviser);
+    int code = name_classes_open(&uses, events->names.count, loop_calls_use_of, adviser);
 
     for (uint32_t i = 0; i < events->call_count && code == 0; i++) {
         enum call_use use = (enum call_use)name_class(&uses, events->calls[i].name);
         if (faults[use].what && adviser_changes(adviser, &events->calls[i]))
-            code = add_call(groups, i, use);
+            code = loop_calls_add_call(groups, i, use);
     }
     name_classes_free(&uses);
     return code;
 }
 
-static int describe(struct advice_groups *groups, uint32_t group)
+static int loop_calls_describe(struct advice_groups *groups, uint32_t group)
 {
     struct advice_cause *cause = &groups->list[group].cause;
     int64_t use = keys_get(&groups->keys, group)[0], unused;
@@ -84,9 +84,9 @@ static int find_loop_calls(struct adviser *adviser, struct error *err)
         return 0;
     if ((code = advice_groups_open(&groups, adviser, err)) != 0)
         goto free_groups;
-    if (add_calls(&groups) != 0 && (code = error_short_memory(err, "for the calls in the loop")) != 0)
+    if (loop_calls_add_calls(&groups) != 0 && (code = error_short_memory(err, "for the calls in the loop")) != 0)
         goto free_groups;
-    code = advice_groups_add(&groups, 0, describe, err);
+    code = advice_groups_add(&groups, 0, loop_calls_describe, err);
 free_groups:
     advice_groups_free(&groups);
     return code;

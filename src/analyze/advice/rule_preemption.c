@@ -26,19 +26,20 @@ static const struct owner {
 };
 
 struct preemptions {
-    struct advice_groups groups; /* the first member: describe() gets it. Keys: process, owner. Kinds are threads */
+    struct advice_groups
+        groups; /* the first member: preemption_describe() gets it. Keys: process, owner. Kinds are threads */
     struct thread_spans pauses;
     struct thread_names names;
 };
 
-static int owner_of(const struct thread_span *pause)
+static int preemption_owner_of(const struct thread_span *pause)
 {
     if (!global_tid_number(pause->other)) /* not known, or the idle thread */
         return NOT_RECORDED;
     return global_process(pause->other) == global_process(pause->thread) ? SAME_PROCESS : OTHER_PROCESS;
 }
 
-static int add_pause(struct advice_groups *groups, const struct thread_span *pause)
+static int preemption_add_pause(struct advice_groups *groups, const struct thread_span *pause)
 {
     const struct replay *replay = &groups->adviser->replay;
     const struct replay_thread *thread = advice_thread(groups->adviser, pause->thread, pause->start_ns);
@@ -50,7 +51,7 @@ static int add_pause(struct advice_groups *groups, const struct thread_span *pau
 
     if (!thread || pause->name != OFF_CPU_PREEMPTED)
         return 0;
-    uint32_t group = advice_group(groups, global_process(pause->thread), owner_of(pause));
+    uint32_t group = advice_group(groups, global_process(pause->thread), preemption_owner_of(pause));
     if (group == NO_KEY || advice_group_note(groups, group, &event) != 0)
         return ERR_NO_MEMORY;
     struct advice_cause *cause = &groups->list[group].cause;
@@ -81,7 +82,7 @@ static size_t count_cpus(struct report *report, int64_t process)
 }
 
 /* "no CPU for 2.10 ms in each step: 31 threads of this process ran instead, most worker (17); it ran on 2 CPUs" */
-static int describe(struct advice_groups *groups, uint32_t group)
+static int preemption_describe(struct advice_groups *groups, uint32_t group)
 {
     const struct preemptions *all = (const struct preemptions *)groups;
     struct advice_cause *cause = &groups->list[group].cause;
@@ -120,10 +121,10 @@ static int find_preemption(struct adviser *adviser, struct error *err)
         (code = thread_names_read(&all.names, adviser->report, err)) != 0)
         goto done;
     for (size_t i = 0; i < all.pauses.count; i++)
-        if (add_pause(&all.groups, &all.pauses.list[i]) != 0 &&
+        if (preemption_add_pause(&all.groups, &all.pauses.list[i]) != 0 &&
             (code = error_short_memory(err, "for the context switches")) != 0)
             goto done;
-    code = advice_groups_add(&all.groups, advice_least(adviser), describe, err);
+    code = advice_groups_add(&all.groups, advice_least(adviser), preemption_describe, err);
 done:
     thread_names_free(&all.names);
     thread_spans_free(&all.pauses);

@@ -45,7 +45,8 @@ static int keep_operators(struct advice_operators *operators, struct error *err)
     return 0;
 }
 
-static int add_event(struct between *between, uint32_t group, uint32_t place, int64_t from_ns, int64_t to_ns)
+static int python_between_add_event(struct between *between, uint32_t group, uint32_t place, int64_t from_ns,
+                                    int64_t to_ns)
 {
     const struct advice_event event = {
         .place = place, .thread = between->thread->id, .start_ns = from_ns, .end_ns = to_ns
@@ -69,11 +70,11 @@ static int add_without_waits(struct between *between, uint32_t group, uint32_t p
         const struct gil_wait *wait = &waits->list[i];
         if (wait->thread != between->thread->id || wait->start_ns >= to_ns)
             break;
-        if (wait->start_ns > from_ns && add_event(between, group, place, from_ns, wait->start_ns) != 0)
+        if (wait->start_ns > from_ns && python_between_add_event(between, group, place, from_ns, wait->start_ns) != 0)
             return ERR_NO_MEMORY;
         from_ns = wait->end_ns;
     }
-    return from_ns < to_ns ? add_event(between, group, place, from_ns, to_ns) : 0;
+    return from_ns < to_ns ? python_between_add_event(between, group, place, from_ns, to_ns) : 0;
 }
 
 /* The function that a place is in: for a generator, a comprehension or a function within another one, the outermost. */
@@ -86,7 +87,7 @@ static int64_t outermost_function(const struct places *places, const struct plac
 }
 
 /* Counts code of the user, of packages, and of C that these call. What runs in a range is not known. */
-static int add_stretch(void *context, uint32_t number, int64_t from_ns, int64_t to_ns)
+static int python_between_add_stretch(void *context, uint32_t number, int64_t from_ns, int64_t to_ns)
 {
     struct between *between = context;
     struct places *places = between->groups.places;
@@ -117,7 +118,7 @@ static int add_gil_waits(struct between *between, int64_t from_ns, int64_t to_ns
                 end = wait->end_ns < to_ns ? wait->end_ns : to_ns;
         uint32_t group = advice_group(&between->groups, WAITS_FOR_GIL, wait->holder),
                  place = places_line(places, places_at(places, wait->holder, start, end));
-        if (add_event(between, group, place, start, end) != 0)
+        if (python_between_add_event(between, group, place, start, end) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -129,15 +130,16 @@ static int is_long(const struct between *between, int64_t from_ns, int64_t to_ns
     return from_ns < to_ns && saturating_duration(from_ns, to_ns) >= between->adviser->thresholds[THRESHOLD_PIECE];
 }
 
-static int add_piece(struct between *between, int64_t from_ns, int64_t to_ns)
+static int python_between_add_piece(struct between *between, int64_t from_ns, int64_t to_ns)
 {
     if (!is_long(between, from_ns, to_ns))
         return 0;
-    return places_each(between->groups.places, between->thread->id, from_ns, to_ns, add_stretch, between);
+    return places_each(between->groups.places, between->thread->id, from_ns, to_ns, python_between_add_stretch,
+                       between);
 }
 
 /* The time between two calls, without the operators in it. */
-static int add_gap(struct between *between, int64_t from_ns, int64_t to_ns)
+static int python_between_add_gap(struct between *between, int64_t from_ns, int64_t to_ns)
 {
     const struct thread_spans *spans = &between->operators.spans;
     size_t behind, i = thread_spans_from(spans, between->thread->id, from_ns, &behind);
@@ -145,14 +147,14 @@ static int add_gap(struct between *between, int64_t from_ns, int64_t to_ns)
     if (add_gil_waits(between, from_ns, to_ns) != 0)
         return ERR_NO_MEMORY;
     for (; i < behind && spans->list[i].start_ns < to_ns; i++) {
-        if (add_piece(between, from_ns, spans->list[i].start_ns) != 0)
+        if (python_between_add_piece(between, from_ns, spans->list[i].start_ns) != 0)
             return ERR_NO_MEMORY;
         from_ns = spans->list[i].end_ns;
     }
-    return add_piece(between, from_ns, to_ns);
+    return python_between_add_piece(between, from_ns, to_ns);
 }
 
-static int add_thread(struct between *between)
+static int python_between_add_thread(struct between *between)
 {
     const struct replay *replay = &between->adviser->replay;
     const struct replay_thread *thread = between->thread;
@@ -164,26 +166,26 @@ static int add_thread(struct between *between)
             !adviser_counts(between->adviser, call))
             continue;
         int64_t from_ns = replay_edge_start(replay, edge);
-        if (is_long(between, from_ns, call->start_ns) && add_gap(between, from_ns, call->start_ns) != 0)
+        if (is_long(between, from_ns, call->start_ns) && python_between_add_gap(between, from_ns, call->start_ns) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int add_threads(struct between *between)
+static int python_between_add_threads(struct between *between)
 {
     const struct replay_events *events = &between->adviser->replay.events;
 
     for (uint32_t i = 0; i < events->thread_count; i++) {
         between->thread = &events->threads[i];
-        if (add_thread(between) != 0)
+        if (python_between_add_thread(between) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
 /* "Python between launches: 2.03 ms in each step" */
-static int describe(struct advice_groups *groups, uint32_t group)
+static int python_between_describe(struct advice_groups *groups, uint32_t group)
 {
     struct advice_cause *cause = &groups->list[group].cause;
     int64_t total_ns = 0, kind;
@@ -220,9 +222,10 @@ static int find_python_between(struct adviser *adviser, struct error *err)
         goto done;
     if ((code = keep_operators(&between.operators, err)) != 0)
         goto done;
-    if (add_threads(&between) != 0 && (code = error_short_memory(err, "for the times between launches")) != 0)
+    if (python_between_add_threads(&between) != 0 &&
+        (code = error_short_memory(err, "for the times between launches")) != 0)
         goto done;
-    code = advice_groups_add(&between.groups, advice_least(adviser), describe, err);
+    code = advice_groups_add(&between.groups, advice_least(adviser), python_between_describe, err);
 done:
     gil_waits_free(&between.gil_waits);
     advice_operators_free(&between.operators);

@@ -10,11 +10,11 @@
 #include "base/human.h"
 #include "base/path.h"
 
-static const char *const event_tables[] = { "TACHO_PYTHON_EVENT", NULL };
+static const char *const recompilations_event_tables[] = { "TACHO_PYTHON_EVENT", NULL };
 
 static const struct compile_kind {
     const char *name, *what, *advice; /* what: behind the name of the function */
-} kinds[] = {
+} recompilations_kinds[] = {
     { "recompile", " is compiled again",
       "Keep shapes, types and Python values that it depends on the same, or torch.compile(dynamic=True); "
       "mark_dynamic() for single dimensions." },
@@ -25,7 +25,7 @@ static const struct compile_kind {
     { "record CUDA graph", "CUDA graphs are recorded in the loop",
       "Run the model twice with all shapes before the loop; each shape is recorded anew." },
 };
-enum { KINDS = COUNT_OF(kinds) };
+enum { KINDS = COUNT_OF(recompilations_kinds) };
 
 struct compilation {
     int kind;
@@ -34,15 +34,15 @@ struct compilation {
 };
 
 struct compilations {
-    struct advice_groups groups; /* the first member: describe() gets it */
+    struct advice_groups groups; /* the first member: recompilations_describe() gets it */
     struct compilation *list;    /* owned */
     size_t count, room;
 };
 
-static int kind_of(const char *name)
+static int recompilations_kind_of(const char *name)
 {
     for (int kind = 0; kind < KINDS; kind++)
-        if (strcmp(kinds[kind].name, name) == 0)
+        if (strcmp(recompilations_kinds[kind].name, name) == 0)
             return kind;
     return -1;
 }
@@ -58,7 +58,8 @@ static int read_compilations(struct compilations *all, struct report *report, st
     if (code != 0)
         return code;
     while (row_cursor_next(&rows)) {
-        struct compilation compilation = { .kind = kind_of(report_string(report, row_int(&rows, KIND), NULL)),
+        struct compilation compilation = { .kind = recompilations_kind_of(
+                                               report_string(report, row_int(&rows, KIND), NULL)),
                                            .symbol = row_int_or(&rows, SYMBOL, 0),
                                            .module = row_int_or(&rows, MODULE, 0),
                                            .line = row_int_or(&rows, LINE, 0),
@@ -103,7 +104,7 @@ static int add_compilation(struct compilations *all, size_t number)
 }
 
 /* "forward is compiled again: 1.20 s for 3: tensor 'x' size mismatch at index 0", at "train.py:41 forward" */
-static int describe(struct advice_groups *groups, uint32_t group)
+static int recompilations_describe(struct advice_groups *groups, uint32_t group)
 {
     const struct compilations *all = (const struct compilations *)groups;
     struct advice_cause *cause = &groups->list[group].cause;
@@ -116,14 +117,14 @@ static int describe(struct advice_groups *groups, uint32_t group)
     const char *symbol = compilation->symbol ? report_string(report, compilation->symbol, NULL) : "";
     const char *module = compilation->module ? report_string(report, compilation->module, NULL) : "";
     const char *reason = compilation->reason ? report_string(report, compilation->reason, NULL) : "";
-    text_addf(&cause->what, "%s%s: ", symbol, kinds[compilation->kind].what);
+    text_addf(&cause->what, "%s%s: ", symbol, recompilations_kinds[compilation->kind].what);
     human_time(&cause->what, groups->list[group].total_ns);
     text_addf(&cause->what, " for %lld%s%.*s", (long long)cause->count, *reason ? ": " : "", (int)strcspn(reason, "\n"),
               reason);
     if (*module)
         text_addf(&cause->where, "%s:%lld %s", module + path_folder_length(module), (long long)compilation->line,
                   symbol);
-    cause->advice = kinds[compilation->kind].advice;
+    cause->advice = recompilations_kinds[compilation->kind].advice;
     return 1;
 }
 
@@ -141,7 +142,7 @@ static int find_recompilations(struct adviser *adviser, struct error *err)
     for (size_t i = 0; i < all.count; i++)
         if (add_compilation(&all, i) != 0 && (code = error_short_memory(err, "for the compilations")) != 0)
             goto done;
-    code = advice_groups_add(&all.groups, 0, describe, err);
+    code = advice_groups_add(&all.groups, 0, recompilations_describe, err);
 done:
     free(all.list);
     advice_groups_free(&all.groups);
@@ -159,7 +160,7 @@ const struct analysis rule_recompilations = {
             "--python-events=true.",
     .needs = { { "CUDA trace data", advice_call_tables },
                { "GPU trace data", advice_work_tables },
-               { "events of Python", event_tables } },
+               { "events of Python", recompilations_event_tables } },
     ADVICE_RULE(recompilations, .advice = "Compile all functions for all shapes before the loop.",
                 .praise = "torch.compile compiles nothing in the steps."),
 };

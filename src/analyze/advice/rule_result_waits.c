@@ -20,7 +20,7 @@ static const struct wait_kind {
     const char *call;     /* in the name of the CUDA call; NULL: any */
     int is_copy;          /* it waits for a copy from the GPU */
     const char *what, *advice;
-} kinds[] = {
+} result_waits_kinds[] = {
 #define KEEP "Keep the value on the GPU (total += loss.detach()), and read it every 50 steps or so."
 #define SIZE                                                                                                           \
     "The size of the result depends on the data, so that the CPU must know it. Use torch.where or a product with the " \
@@ -58,18 +58,19 @@ static const struct wait_kind {
     { NULL, NULL, 0, "a CUDA call waits for the GPU", "Wait later: launch the work of the next step first." },
 };
 
-static int64_t kind_of(const char *operator, const char * call, int is_copy)
+static int64_t result_waits_kind_of(const char *operator, const char * call, int is_copy)
 {
     size_t i = 0;
 
-    while ((kinds[i].operator&& !text_begins_with(operator, kinds[i].operator)) ||
-           (kinds[i].call && !strstr(call, kinds[i].call)) || (kinds[i].is_copy && !is_copy))
+    while ((result_waits_kinds[i].operator&& !text_begins_with(operator, result_waits_kinds[i].operator)) ||
+           (result_waits_kinds[i].call && !strstr(call, result_waits_kinds[i].call)) ||
+           (result_waits_kinds[i].is_copy && !is_copy))
         i++; /* the last kind is any */
     return (int64_t)i;
 }
 
 /* Calls that wait by the way: other rules are about these. */
-static int is_other(const char *call)
+static int result_waits_is_other(const char *call)
 {
     static const char *const others[] = { "cudaMemset", "cuInit", NULL };
     enum call_use use = call_use_of(call);
@@ -151,7 +152,7 @@ static uint32_t group_of_wait(struct waits *waits, uint32_t place, int64_t kind)
     return advice_group(&waits->groups, line, has_line ? -1 : kind);
 }
 
-static int add_wait(struct waits *waits, uint32_t at, const char *name)
+static int result_waits_add_wait(struct waits *waits, uint32_t at, const char *name)
 {
     const struct replay *replay = &waits->adviser->replay;
     const struct replay_call *call = &replay->events.calls[at];
@@ -164,8 +165,8 @@ static int add_wait(struct waits *waits, uint32_t at, const char *name)
     if (advice_waits_for_copy(&replay->events, &waits->operators, at)) /* the rule copies is about these */
         return 0;
     const struct thread_span *operator= advice_operator(&waits->operators);
-    event.kind = kind_of(operator? report_string(waits->adviser->report, operator->name, NULL) : "", name,
-                         waits_for_copy(&replay->events, call));
+    event.kind = result_waits_kind_of(operator? report_string(waits->adviser->report, operator->name, NULL) : "", name,
+                                      waits_for_copy(&replay->events, call));
     event.place = places_at(waits->groups.places, event.thread, call->start_ns, call->end_ns);
     /* an operator may wait twice, for its copy and for its stream: either alone saves nothing */
     uint32_t group = waits->group_of[at] != NO_KEY ? waits->group_of[at]
@@ -218,7 +219,7 @@ static int cut_copies(struct waits *waits)
     return 0;
 }
 
-static int add_waits(struct waits *waits)
+static int result_waits_add_waits(struct waits *waits)
 {
     const struct replay_events *events = &waits->adviser->replay.events;
 
@@ -232,7 +233,7 @@ static int add_waits(struct waits *waits)
         if ((call->wait != REPLAY_WAITED && call->wait != REPLAY_READY) || !adviser_changes(waits->adviser, call))
             continue;
         const char *name = report_string(waits->adviser->report, *keys_get(&events->names, call->name), NULL);
-        if (!is_other(name) && add_wait(waits, i, name) != 0)
+        if (!result_waits_is_other(name) && result_waits_add_wait(waits, i, name) != 0)
             return ERR_NO_MEMORY;
     }
     return cut_copies(waits);
@@ -240,7 +241,7 @@ static int add_waits(struct waits *waits)
 
 /* ---- the rule -------------------------------------------------------------------------------------------------- */
 
-static int describe(struct advice_groups *groups, uint32_t group)
+static int result_waits_describe(struct advice_groups *groups, uint32_t group)
 {
     struct advice_cause *cause = &groups->list[group].cause;
     uint32_t place;
@@ -249,10 +250,10 @@ static int describe(struct advice_groups *groups, uint32_t group)
     if (!cause->count)
         return 0;
     advice_group_most(groups, group, &place, &kind);
-    text_add(&cause->what, kinds[kind].what);
+    text_add(&cause->what, result_waits_kinds[kind].what);
     advice_add_count(&cause->what, groups->adviser, cause->count);
     place_text(&cause->where, groups->places, place);
-    cause->advice = kinds[kind].advice;
+    cause->advice = result_waits_kinds[kind].advice;
     return 1;
 }
 
@@ -266,9 +267,9 @@ static int find_result_waits(struct adviser *adviser, struct error *err)
         (code = advice_copy_bytes(adviser, &waits.bytes, err)) != 0 ||
         (code = advice_pinned_rate(adviser, &waits.bytes, REPLAY_FROM_GPU, &waits.pinned, err)) != 0)
         goto done;
-    if (add_waits(&waits) != 0 && (code = error_short_memory(err, "for the waits")) != 0)
+    if (result_waits_add_waits(&waits) != 0 && (code = error_short_memory(err, "for the waits")) != 0)
         goto done;
-    code = advice_groups_add(&waits.groups, 0, describe, err);
+    code = advice_groups_add(&waits.groups, 0, result_waits_describe, err);
 done:
     free(waits.group_of);
     free(waits.is_again);

@@ -15,7 +15,7 @@
 #include "base/intern.h"
 
 struct slow {
-    struct advice_groups groups;       /* by name and line; the first member: describe() gets it */
+    struct advice_groups groups;       /* by name and line; the first member: slow_operators_describe() gets it */
     struct adviser *adviser;
     struct intern names;               /* of operators; emit_nvtx names each call of one differently */
     struct advice_operators operators; /* the outermost ones alone */
@@ -25,7 +25,7 @@ struct slow {
 /* What to try, by a part of the operator's name; the first row that matches. */
 static const struct {
     const char *part, *advice;
-} kinds[] = {
+} slow_operators_kinds[] = {
     { "attention", "cuDNN prepares attention for each new shape. Keep shapes the same: pad to a few lengths, or "
                    "allocate the KV cache once. Or torch.backends.cuda.enable_cudnn_sdp(False)." },
     { "conv", "cuDNN prepares convolutions for each new shape. Keep shapes the same, or set "
@@ -64,7 +64,7 @@ static int is_gil_wait(const struct gil_waits *waits, int64_t thread, int64_t fr
     return waited_ns > saturating_duration(from_ns, to_ns) / 2;
 }
 
-static uint32_t group_of(struct slow *slow, const struct thread_span *span, uint32_t place)
+static uint32_t slow_operators_group_of(struct slow *slow, const struct thread_span *span, uint32_t place)
 {
     size_t length;
     const char *name = report_string(slow->adviser->report, span->name, &length);
@@ -74,7 +74,8 @@ static uint32_t group_of(struct slow *slow, const struct thread_span *span, uint
 }
 
 /* Adds a time between two calls in an operator. kind: whether the operator calls CUDA. */
-static int add_piece(struct slow *slow, const struct thread_span *span, int64_t from_ns, int64_t to_ns, int has_calls)
+static int slow_operators_add_piece(struct slow *slow, const struct thread_span *span, int64_t from_ns, int64_t to_ns,
+                                    int has_calls)
 {
     struct advice_event event = { .kind = has_calls, .thread = span->thread, .start_ns = from_ns, .end_ns = to_ns };
     struct places *places = slow->groups.places;
@@ -83,7 +84,7 @@ static int add_piece(struct slow *slow, const struct thread_span *span, int64_t 
         is_gil_wait(&slow->gil_waits, span->thread, from_ns, to_ns))
         return 0;
     event.place = places_line(places, places_at(places, span->thread, span->start_ns, span->end_ns));
-    uint32_t group = group_of(slow, span, event.place);
+    uint32_t group = slow_operators_group_of(slow, span, event.place);
     if (group == NO_KEY || advice_group_note(&slow->groups, group, &event) != 0)
         return ERR_NO_MEMORY;
     struct advice_cause *cause = &slow->groups.list[group].cause;
@@ -94,7 +95,8 @@ static int add_piece(struct slow *slow, const struct thread_span *span, int64_t 
     return advice_cut_time(replay, &cause->estimate, thread, from_ns, to_ns, 0);
 }
 
-static int add_operator(struct slow *slow, const struct thread_span *span, const struct replay_thread *thread)
+static int slow_operators_add_operator(struct slow *slow, const struct thread_span *span,
+                                       const struct replay_thread *thread)
 {
     const struct replay_events *events = &slow->adviser->replay.events;
     uint32_t call = replay_call_from(events, thread, span->start_ns);
@@ -102,14 +104,14 @@ static int add_operator(struct slow *slow, const struct thread_span *span, const
     int64_t from_ns = span->start_ns;
 
     for (; call < thread->end && events->calls[call].start_ns < span->end_ns; call++) {
-        if (add_piece(slow, span, from_ns, events->calls[call].start_ns, has_calls) != 0)
+        if (slow_operators_add_piece(slow, span, from_ns, events->calls[call].start_ns, has_calls) != 0)
             return ERR_NO_MEMORY;
         from_ns = events->calls[call].end_ns;
     }
-    return add_piece(slow, span, from_ns, span->end_ns, has_calls);
+    return slow_operators_add_piece(slow, span, from_ns, span->end_ns, has_calls);
 }
 
-static int add_operators(struct slow *slow)
+static int slow_operators_add_operators(struct slow *slow)
 {
     const struct thread_spans *spans = &slow->operators.spans;
     int64_t least_ns = slow->adviser->thresholds[THRESHOLD_OPERATOR];
@@ -119,14 +121,14 @@ static int add_operators(struct slow *slow)
         const struct replay_thread *thread = saturating_duration(span->start_ns, span->end_ns) < least_ns
                                                  ? NULL
                                                  : advice_thread(slow->adviser, span->thread, span->start_ns);
-        if (thread && add_operator(slow, span, thread) != 0)
+        if (thread && slow_operators_add_operator(slow, span, thread) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
 /* "scaled_dot_product_attention: 36.1 ms on the CPU", "topk computes on the CPU: 5.00 ms" */
-static int describe(struct advice_groups *groups, uint32_t group)
+static int slow_operators_describe(struct advice_groups *groups, uint32_t group)
 {
     static const char own[] = "aten::";
     struct advice_cause *cause = &groups->list[group].cause;
@@ -136,14 +138,14 @@ static int describe(struct advice_groups *groups, uint32_t group)
     size_t kind = 0;
 
     advice_group_most(groups, group, &place, &has_calls);
-    while (!strstr(name, kinds[kind].part))
+    while (!strstr(name, slow_operators_kinds[kind].part))
         kind++;
     text_add(&cause->what, strncmp(name, own, sizeof own - 1) == 0 ? name + sizeof own - 1 : name);
     text_add(&cause->what, has_calls ? ": " : " computes on the CPU: ");
     human_time(&cause->what, total_ns);
     text_add(&cause->what, has_calls ? " on the CPU" : "");
     place_text(&cause->where, groups->places, place);
-    cause->advice = has_calls ? kinds[kind].advice : on_cpu;
+    cause->advice = has_calls ? slow_operators_kinds[kind].advice : on_cpu;
     return 1;
 }
 
@@ -157,9 +159,9 @@ static int find_slow_operators(struct adviser *adviser, struct error *err)
         (code = gil_waits_read(&slow.gil_waits, adviser->report, err)) != 0)
         goto done;
     keep_outermost_operators(&slow.operators);
-    if (add_operators(&slow) != 0 && (code = error_short_memory(err, "for the operators")) != 0)
+    if (slow_operators_add_operators(&slow) != 0 && (code = error_short_memory(err, "for the operators")) != 0)
         goto done;
-    code = advice_groups_add(&slow.groups, advice_least(adviser), describe, err);
+    code = advice_groups_add(&slow.groups, advice_least(adviser), slow_operators_describe, err);
 done:
     gil_waits_free(&slow.gil_waits);
     advice_operators_free(&slow.operators);

@@ -56,8 +56,8 @@ static enum gpu_rate best_rate(const double *rate, const struct remedy *remedy)
 }
 
 /* An operator may launch several kernels of other kinds than products, so that its FLOPs are not those of each. */
-static struct successor replace(const struct advice_kernels *kernels, const struct advice_kernel *kernel,
-                                const struct remedy *remedy)
+static struct successor tensor_advice_replace(const struct advice_kernels *kernels, const struct advice_kernel *kernel,
+                                              const struct remedy *remedy)
 {
     const struct op_work *work = advice_kernel_work(kernels, kernel);
     const double *rate = kernels->peaks.rate;
@@ -88,7 +88,7 @@ static struct successor on_tensor_cores(const struct advice_kernels *kernels, co
         found++;
     if (found == REMEDIES)
         return (struct successor){ -1, 0, 0 };
-    struct successor next = replace(kernels, kernel, &remedies[found]);
+    struct successor next = tensor_advice_replace(kernels, kernel, &remedies[found]);
     next.remedy = found;
     next.estimate_ns = next.estimate_ns < SHORTEST_NS ? SHORTEST_NS : next.estimate_ns;
     return next;
@@ -147,7 +147,8 @@ static int add_product(struct advice_groups *groups, const struct advice_kernels
 }
 
 /* A cast goes with its operator. */
-static int narrow(struct advice_cause *cause, const struct advice_kernels *kernels, const struct advice_kernel *kernel)
+static int tensor_advice_narrow(struct advice_cause *cause, const struct advice_kernels *kernels,
+                                const struct advice_kernel *kernel)
 {
     const struct op_work *work = advice_kernel_work(kernels, kernel);
 
@@ -187,13 +188,13 @@ static int align(struct advice_cause *cause, const struct advice_kernels *kernel
 }
 
 /* What a repair of the products may save in other kernels. */
-static int add_others(struct advice_groups *groups, const struct advice_kernels *kernels)
+static int tensor_advice_add_others(struct advice_groups *groups, const struct advice_kernels *kernels)
 {
     for (uint32_t group = 0; group < groups->keys.count; group++) {
         int64_t remedy = keys_get(&groups->keys, group)[0];
         int is_wide = remedy != SIZES && strcmp(remedies[remedy].type, "fp32") == 0;
         for (size_t i = 0; i < kernels->count && (is_wide || remedy == SIZES); i++)
-            if ((is_wide ? narrow : align)(&groups->list[group].cause, kernels, &kernels->list[i]) != 0)
+            if ((is_wide ? tensor_advice_narrow : align)(&groups->list[group].cause, kernels, &kernels->list[i]) != 0)
                 return ERR_NO_MEMORY;
     }
     return 0;
@@ -204,11 +205,11 @@ static int add_products(struct advice_groups *groups, struct advice_kernels *ker
     for (size_t i = 0; i < kernels->count; i++)
         if (add_product(groups, kernels, &kernels->list[i]) != 0)
             return ERR_NO_MEMORY;
-    return add_others(groups, kernels);
+    return tensor_advice_add_others(groups, kernels);
 }
 
 /* "tensor cores unused: 24 matrix products of fp32 in 8.31 ms" */
-static int describe(struct advice_groups *groups, uint32_t group)
+static int tensor_advice_describe(struct advice_groups *groups, uint32_t group)
 {
     struct advice_cause *cause = &groups->list[group].cause;
     const struct gpu_peaks *peaks = &groups->adviser->kernels->peaks;
@@ -234,7 +235,7 @@ static int describe(struct advice_groups *groups, uint32_t group)
 
 static int find_tensor_cores(struct adviser *adviser, struct error *err)
 {
-    return advice_kernels_find(adviser, &(struct advice_kernel_rule){ add_products, describe }, err);
+    return advice_kernels_find(adviser, &(struct advice_kernel_rule){ add_products, tensor_advice_describe }, err);
 }
 
 ADVICE_RUN(tensor_cores)

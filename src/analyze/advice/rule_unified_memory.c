@@ -56,7 +56,7 @@ static int add_stalls(struct unified *unified, const char *table, struct error *
     return code;
 }
 
-static int by_start(const void *a, const void *b)
+static int unified_memory_by_start(const void *a, const void *b)
 {
     const struct stall *x = a, *y = b;
 
@@ -71,7 +71,7 @@ static void merge_stalls(struct unified *unified)
     size_t kept = 0;
 
     if (unified->count)
-        qsort(unified->list, unified->count, sizeof *unified->list, by_start);
+        qsort(unified->list, unified->count, sizeof *unified->list, unified_memory_by_start);
     for (size_t i = 1; i < unified->count; i++) {
         struct stall *last = &unified->list[kept];
         const struct stall *next = &unified->list[i];
@@ -114,7 +114,7 @@ static int64_t stalled_ns(const struct unified *unified, const struct replay_wor
 
 /* ---- the rule -------------------------------------------------------------------------------------------------- */
 
-static int add_kernel(struct unified *unified, uint32_t at, int64_t stalled, double bytes)
+static int unified_memory_add_kernel(struct unified *unified, uint32_t at, int64_t stalled, double bytes)
 {
     const struct replay *replay = &unified->adviser->replay;
     struct advice_groups *groups = &unified->groups;
@@ -135,7 +135,7 @@ static int add_kernel(struct unified *unified, uint32_t at, int64_t stalled, dou
     return less > 0 ? replay_edit_cut(&cause->estimate, edge, less) : 0;
 }
 
-static int add_kernels(struct unified *unified)
+static int unified_memory_add_kernels(struct unified *unified)
 {
     const struct replay_events *events = &unified->adviser->replay.events;
 
@@ -146,13 +146,13 @@ static int add_kernels(struct unified *unified)
             !adviser_counts(unified->adviser, &events->calls[work->call]))
             continue;
         int64_t stalled = stalled_ns(unified, work, &bytes);
-        if (stalled > 0 && add_kernel(unified, i, stalled, bytes) != 0)
+        if (stalled > 0 && unified_memory_add_kernel(unified, i, stalled, bytes) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int describe(struct advice_groups *groups, uint32_t group)
+static int unified_memory_describe(struct advice_groups *groups, uint32_t group)
 {
     const struct unified *unified = (const struct unified *)((const char *)groups - offsetof(struct unified, groups));
     struct advice_cause *cause = &groups->list[group].cause;
@@ -182,8 +182,9 @@ static int find_unified_memory(struct adviser *adviser, struct error *err)
         (code = advice_pinned_rate(adviser, &unified.bytes, REPLAY_TO_GPU, &unified.pinned, err)) != 0)
         goto done;
     merge_stalls(&unified);
-    code = add_kernels(&unified) == 0 ? advice_groups_add(&unified.groups, 0, describe, err)
-                                      : error_short_memory(err, "for unified memory");
+    code = unified_memory_add_kernels(&unified) == 0
+               ? advice_groups_add(&unified.groups, 0, unified_memory_describe, err)
+               : error_short_memory(err, "for unified memory");
 done:
     free(unified.list);
     gpu_devices_free(&unified.devices);

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 
-static int has_rows(struct report *report, const char *name)
+static int analysis_has_rows(struct report *report, const char *name)
 {
     const struct report_table *table = report_table(report, name);
 
@@ -13,7 +13,7 @@ static int has_rows(struct report *report, const char *name)
 int analysis_need_is_met(const struct analysis_need *need, struct report *report)
 {
     for (const char *const *name = need->tables; *name; name++)
-        if (has_rows(report, *name))
+        if (analysis_has_rows(report, *name))
             return 1;
     return 0;
 }
@@ -55,6 +55,6 @@ const char *analysis_need_option(const struct analysis_need *need)
 
 int analysis_is_default(const struct analysis *analysis, struct report *report)
 {
-    return analysis->by_default && (!analysis->default_where ||
-                                    (has_rows(report, analysis->default_where) && !analysis_missing(analysis, report)));
+    return analysis->by_default && (!analysis->default_where || (analysis_has_rows(report, analysis->default_where) &&
+                                                                 !analysis_missing(analysis, report)));
 }

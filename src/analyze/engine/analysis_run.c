@@ -6,8 +6,8 @@
 #include "summary_partial.h"
 
 /* Reads the option that every analysis has, and checks the others and the data. */
-static int check(const struct analysis *analysis, struct report *report, const struct analysis_request *request,
-                 int64_t *rows, struct error *err)
+static int analysis_run_check(const struct analysis *analysis, struct report *report,
+                              const struct analysis_request *request, int64_t *rows, struct error *err)
 {
     const struct analysis_need *missing = analysis_missing(analysis, report);
     int code;
@@ -28,7 +28,7 @@ int analysis_run(const struct analysis *analysis, struct report *report, const s
                  struct table **out, struct error *err)
 {
     int64_t rows;
-    int code = check(analysis, report, request, &rows, err);
+    int code = analysis_run_check(analysis, report, request, &rows, err);
 
     if (code != 0 || (code = stored_partials_run(analysis, report, request, out, err)) != ERR_NOT_FOUND)
         return code;
@@ -55,7 +55,7 @@ int analysis_merge(const struct analysis *analysis, struct report *whole, const 
                    const struct analysis_partial *partials, size_t count, struct table **out, struct error *err)
 {
     int64_t rows;
-    int code = check(analysis, whole, request, &rows, err);
+    int code = analysis_run_check(analysis, whole, request, &rows, err);
 
     if (code != 0 || (code = summary_merge(analysis->divides, partials, count, out, err)) != 0)
         return code;

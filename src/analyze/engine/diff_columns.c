@@ -84,7 +84,7 @@ static int is_own(const char *report, const char *name)
     return 0;
 }
 
-static int is_key(const char *report, const struct table_column *column)
+static int diff_columns_is_key(const char *report, const struct table_column *column)
 {
     return (column->kind == CELL_TEXT || column->unit == UNIT_ID) && !is_own(report, column->name);
 }
@@ -97,7 +97,7 @@ static int is_figure(const struct table_column *column)
 /* ---- the figure ------------------------------------------------------------------------------------------------ */
 
 /* Whether each run that has rows has the figure in one of them. */
-static int is_known(struct table *const *tables, size_t count, int column)
+static int diff_columns_is_known(struct table *const *tables, size_t count, int column)
 {
     for (size_t i = 0; i < count; i++) {
         size_t rows = tables[i] ? table_row_count(tables[i]) : 0, known = !rows;
@@ -123,7 +123,7 @@ static int find_nickname(struct diff_columns *columns, struct table *const *tabl
 {
     for (size_t i = 0; nickname->columns[i]; i++) {
         columns->compared = find_figure(columns, nickname->columns[i], nickname->is_percent);
-        if (columns->compared >= 0 && is_known(tables, count, columns->compared)) {
+        if (columns->compared >= 0 && diff_columns_is_known(tables, count, columns->compared)) {
             columns->combine = nickname->combine;
             return 1;
         }
@@ -143,7 +143,7 @@ static enum diff_combine combine_of(const char *column)
 
 /* The column of this name; a share only if nothing else is called so. Without a name, the first time, else the first
  * figure. */
-static int find_column(const struct diff_columns *columns, const char *wanted)
+static int diff_columns_find_column(const struct diff_columns *columns, const char *wanted)
 {
     int found = -1;
 
@@ -160,7 +160,8 @@ static int find_column(const struct diff_columns *columns, const char *wanted)
     return found;
 }
 
-static int complain(const struct diff_columns *columns, const char *report, const char *wanted, struct error *err)
+static int diff_columns_complain(const struct diff_columns *columns, const char *report, const char *wanted,
+                                 struct error *err)
 {
     struct text names = { 0 };
 
@@ -197,8 +198,8 @@ static int choose_figure(struct diff_columns *columns, struct table *const *tabl
         if ((!wanted || strcasecmp(nicknames[i].name, wanted) == 0) &&
             find_nickname(columns, tables, count, &nicknames[i]))
             return 0;
-    if ((columns->compared = find_column(columns, wanted)) < 0)
-        return complain(columns, report, wanted, err);
+    if ((columns->compared = diff_columns_find_column(columns, wanted)) < 0)
+        return diff_columns_complain(columns, report, wanted, err);
     columns->combine = combine_of(columns->all[columns->compared].name);
     return 0;
 }
@@ -215,7 +216,7 @@ int diff_columns_choose(struct diff_columns *out, struct table *const *tables, s
         return error_set(err, ERR_NO_DATA, "no run has data for %s", report);
     *out = (struct diff_columns){ .all = table_columns(any), .count = table_column_count(any) };
     for (size_t i = 0; i < out->count && out->key_count < DIFF_MOST_KEYS; i++)
-        if (is_key(report, &out->all[i]))
+        if (diff_columns_is_key(report, &out->all[i]))
             out->keys[out->key_count++] = (int)i;
     if ((code = choose_figure(out, tables, count, report, wanted, err)) != 0)
         return code;

@@ -17,7 +17,7 @@ static int compare_reals(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(const double *sorted, size_t count)
+static double diff_shift_median(const double *sorted, size_t count)
 {
     return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
@@ -66,14 +66,14 @@ double table_diff_shift(double *before, size_t before_count, double *after, size
 
     qsort(before, before_count, sizeof *before, compare_reals);
     qsort(after, after_count, sizeof *after, compare_reals);
-    *shift = *low = *high = count ? median(after, after_count) - median(before, before_count) : 0;
+    *shift = *low = *high = count ? diff_shift_median(after, after_count) - diff_shift_median(before, before_count) : 0;
     if (differences && count > 1) {
         for (size_t i = 0; i < before_count; i++)
             for (size_t j = 0; j < after_count; j++)
                 differences[i * after_count + j] = after[j] - before[i];
         qsort(differences, count, sizeof *differences, compare_reals);
         size_t out = leave_out(before_count, after_count, &confidence);
-        *shift = median(differences, count);
+        *shift = diff_shift_median(differences, count);
         *low = differences[out];
         *high = differences[count - 1 - out];
     }

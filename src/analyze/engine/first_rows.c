@@ -21,7 +21,7 @@ struct heap {
     uint64_t total;
 };
 
-struct finding {
+struct first_rows_finding {
     const struct first_rows_wish *wish;
     struct heap *heaps; /* by worker */
 };
@@ -36,7 +36,7 @@ static int by_moment(const void *a, const void *b)
     return is_later(a, b) - is_later(b, a);
 }
 
-static int by_row(const void *a, const void *b)
+static int first_rows_by_row(const void *a, const void *b)
 {
     const uint64_t *left = a, *right = b;
 
@@ -45,7 +45,7 @@ static int by_row(const void *a, const void *b)
 
 /* ---- finding them ---------------------------------------------------------------------------------------------- */
 
-static void swap(struct moment *list, size_t a, size_t b)
+static void first_rows_swap(struct moment *list, size_t a, size_t b)
 {
     struct moment kept = list[a];
 
@@ -59,11 +59,11 @@ static void sink(struct heap *heap)
         child += child + 1 < heap->count && is_later(&heap->list[child + 1], &heap->list[child]);
         if (!is_later(&heap->list[child], &heap->list[at]))
             return;
-        swap(heap->list, at, child);
+        first_rows_swap(heap->list, at, child);
     }
 }
 
-static int add(struct heap *heap, struct moment moment, size_t most)
+static int first_rows_add(struct heap *heap, struct moment moment, size_t most)
 {
     if (heap->count == most) {
         heap->list[0] = moment;
@@ -74,13 +74,13 @@ static int add(struct heap *heap, struct moment moment, size_t most)
         return ERR_NO_MEMORY;
     size_t at = heap->count++;
     for (heap->list[at] = moment; at && is_later(&heap->list[at], &heap->list[(at - 1) / 2]); at = (at - 1) / 2)
-        swap(heap->list, at, (at - 1) / 2);
+        first_rows_swap(heap->list, at, (at - 1) / 2);
     return 0;
 }
 
-static int look(void *context, int worker, const struct report_block *block)
+static int first_rows_look(void *context, int worker, const struct report_block *block)
 {
-    const struct finding *finding = context;
+    const struct first_rows_finding *finding = context;
     const struct first_rows_wish *wish = finding->wish;
     struct heap *heap = &finding->heaps[worker];
     uint64_t total = 0;
@@ -92,7 +92,7 @@ static int look(void *context, int worker, const struct report_block *block)
         total++;
         if (!wish->most || (heap->count == wish->most && !is_later(&heap->list[0], &moment)))
             continue;
-        if (add(heap, moment, wish->most) != 0)
+        if (first_rows_add(heap, moment, wish->most) != 0)
             return ERR_NO_MEMORY;
     }
     heap->total += total;
@@ -100,7 +100,7 @@ static int look(void *context, int worker, const struct report_block *block)
 }
 
 /* The first ones of what all workers have seen. */
-static int merge(struct first_rows *first, const struct heap *heaps, size_t count, size_t most)
+static int first_rows_merge(struct first_rows *first, const struct heap *heaps, size_t count, size_t most)
 {
     struct moment *all = NULL;
     size_t found = 0;
@@ -124,7 +124,7 @@ static int merge(struct first_rows *first, const struct heap *heaps, size_t coun
     qsort(all, found, sizeof *all, by_moment);
     for (size_t i = 0; i < first->count; i++)
         first->rows[i] = all[i].row;
-    qsort(first->rows, first->count, sizeof *first->rows, by_row);
+    qsort(first->rows, first->count, sizeof *first->rows, first_rows_by_row);
     free(all);
     return 0;
 }
@@ -133,15 +133,16 @@ int first_rows_find(struct first_rows *first, struct report *report, const struc
                     const struct first_rows_wish *wish, struct error *err)
 {
     size_t workers = (size_t)report_workers(report);
-    struct finding finding = { wish, calloc(workers, sizeof *finding.heaps) };
+    struct first_rows_finding finding = { wish, calloc(workers, sizeof *finding.heaps) };
     int code;
 
     *first = (struct first_rows){ 0 };
     if (!finding.heaps)
         return error_no_memory(err);
-    if ((code = report_scan(report, table, wish->columns, wish->column_count, NULL, look, &finding, err)) != 0)
+    if ((code = report_scan(report, table, wish->columns, wish->column_count, NULL, first_rows_look, &finding, err)) !=
+        0)
         goto free_heaps;
-    code = merge(first, finding.heaps, workers, wish->most);
+    code = first_rows_merge(first, finding.heaps, workers, wish->most);
 free_heaps:
     for (size_t i = 0; i < workers; i++)
         free(finding.heaps[i].list);
@@ -157,16 +158,16 @@ void first_rows_free(struct first_rows *first)
 
 /* ---- reading them ---------------------------------------------------------------------------------------------- */
 
-struct reading {
+struct first_rows_reading {
     const struct first_rows *first;
     struct report_columns *out;
     uint64_t arrived;
 };
 
 /* Two blocks may share a word of a bitmap. */
-static int take(void *context, int worker, const struct report_block *block)
+static int first_rows_take(void *context, int worker, const struct report_block *block)
 {
-    struct reading *reading = context;
+    struct first_rows_reading *reading = context;
     const struct first_rows *first = reading->first;
     size_t i = array_first_not_below(first->rows, first->count, block->first_row), begin = i;
 
@@ -183,7 +184,7 @@ static int take(void *context, int worker, const struct report_block *block)
     return 0;
 }
 
-static int make_room(struct report_columns *out, size_t rows, size_t column_count)
+static int first_rows_make_room(struct report_columns *out, size_t rows, size_t column_count)
 {
     *out = (struct report_columns){ rows, column_count, calloc(column_count + 1, sizeof *out->values),
                                     calloc(column_count + 1, sizeof *out->nulls) };
@@ -202,8 +203,8 @@ int first_rows_read(const struct first_rows *first, struct report *report, const
                     const int *columns, size_t column_count, struct report_columns *out, struct error *err)
 {
     enum { NEAR_ROWS = 1 << 16 }; /* rows that are so near to each other share chunks, or the next ones */
-    struct reading reading = { first, out, 0 };
-    int code = make_room(out, first->count, column_count);
+    struct first_rows_reading reading = { first, out, 0 };
+    int code = first_rows_make_room(out, first->count, column_count);
 
     if (code != 0) {
         error_set(err, code, "out of memory");
@@ -213,7 +214,7 @@ int first_rows_read(const struct first_rows *first, struct report *report, const
         for (end = i + 1; end < first->count && first->rows[end] - first->rows[end - 1] < NEAR_ROWS;)
             end++;
         code = report_scan_rows(report, table, columns, column_count, first->rows[i],
-                                first->rows[end - 1] - first->rows[i] + 1, take, &reading, err);
+                                first->rows[end - 1] - first->rows[i] + 1, first_rows_take, &reading, err);
         if (code != 0)
             goto free_columns;
     }

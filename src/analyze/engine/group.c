@@ -11,7 +11,7 @@
 enum { FIRST_PIECE = 2, LARGEST_PIECE = 16 * 1024, FIRST_SLOTS = 256 };
 
 /* The groups of one worker. On a cache line of its own, as workers write to it all the time. */
-struct part {
+struct group_part {
     struct group *groups;
     size_t count, capacity;
     uint32_t *slots; /* 1 + index of a group, 0: free; a power of two of them, at most half full */
@@ -22,18 +22,18 @@ struct part {
 struct groups {
     int workers;
     int64_t *scratch;
-    struct part *parts; /* one for each worker, and one that they are merged into */
+    struct group_part *parts; /* one for each worker, and one that they are merged into */
 };
 
 struct groups *groups_new(int workers)
 {
     struct groups *groups = calloc(1, sizeof *groups);
-    size_t size = (size_t)(workers + 1) * sizeof(struct part);
+    size_t size = (size_t)(workers + 1) * sizeof(struct group_part);
 
     if (!groups)
         return NULL;
     groups->workers = workers;
-    groups->parts = aligned_alloc(_Alignof(struct part), size);
+    groups->parts = aligned_alloc(_Alignof(struct group_part), size);
     if (!groups->parts) {
         free(groups);
         return NULL;
@@ -47,7 +47,7 @@ void groups_delete(struct groups *groups)
     if (!groups)
         return;
     for (int i = 0; i <= groups->workers; i++) {
-        struct part *part = &groups->parts[i];
+        struct group_part *part = &groups->parts[i];
         arena_free(&part->pieces);
         free(part->groups);
         free(part->slots);
@@ -58,7 +58,7 @@ void groups_delete(struct groups *groups)
 }
 
 /* The products do not wait for each other, unlike a chain of mixing steps. */
-static inline uint64_t hash_key(const struct group_key *key)
+static inline uint64_t group_hash_key(const struct group_key *key)
 {
     uint64_t sum = (uint64_t)key->part[0] * 0x9e3779b97f4a7c15u + (uint64_t)key->part[1] * 0xc2b2ae3d27d4eb4fu +
                    (uint64_t)key->part[2] * 0x165667b19e3779f9u + (uint64_t)key->part[3] * 0xff51afd7ed558ccdu;
@@ -71,7 +71,7 @@ static inline int same_key(const struct group_key *a, const struct group_key *b)
     return a->part[0] == b->part[0] && a->part[1] == b->part[1] && a->part[2] == b->part[2] && a->part[3] == b->part[3];
 }
 
-static int grow_slots(struct part *part)
+static int grow_slots(struct group_part *part)
 {
     size_t slot_count = part->slot_count ? part->slot_count * 2 : FIRST_SLOTS;
     uint32_t *slots = calloc(slot_count, sizeof *slots);
@@ -91,7 +91,7 @@ static int grow_slots(struct part *part)
 }
 
 /* Room for one more group, so that adding it cannot fail half-way. */
-static int make_room(struct part *part)
+static int group_make_room(struct group_part *part)
 {
     if (array_reserve_up_to(&part->groups, &part->capacity, part->count + 1, UINT32_MAX - 1, sizeof *part->groups) != 0)
         return ERR_NO_MEMORY;
@@ -99,10 +99,11 @@ static int make_room(struct part *part)
 }
 
 /* Adds a group for a new key; NULL when memory is short. Out of line, since the copy of the key
- * would slow down find_group(), which only reads it. */
-static __attribute__((noinline)) struct group *add_group(struct part *part, const struct group_key *key, uint64_t hash)
+ * would slow down group_find_group(), which only reads it. */
+static __attribute__((noinline)) struct group *group_add_group(struct group_part *part, const struct group_key *key,
+                                                               uint64_t hash)
 {
-    if (make_room(part) != 0)
+    if (group_make_room(part) != 0)
         return NULL;
     size_t at = hash & (part->slot_count - 1);
     while (part->slots[at])
@@ -114,21 +115,21 @@ static __attribute__((noinline)) struct group *add_group(struct part *part, cons
 }
 
 /* The group of a key, made if there is none; NULL when memory is short. */
-static inline struct group *find_group(struct part *part, const struct group_key *key)
+static inline struct group *group_find_group(struct group_part *part, const struct group_key *key)
 {
-    uint64_t hash = hash_key(key);
+    uint64_t hash = group_hash_key(key);
 
     if (!part->slot_count)
-        return add_group(part, key, hash);
+        return group_add_group(part, key, hash);
     for (size_t at = hash & (part->slot_count - 1); part->slots[at]; at = (at + 1) & (part->slot_count - 1)) {
         struct group *group = &part->groups[part->slots[at] - 1];
         if (same_key(&group->key, key))
             return group;
     }
-    return add_group(part, key, hash);
+    return group_add_group(part, key, hash);
 }
 
-static int add_piece(struct part *part, struct group *group)
+static int group_add_piece(struct group_part *part, struct group *group)
 {
     uint32_t capacity = group->pieces ? group->pieces->capacity * 2 : FIRST_PIECE;
 
@@ -150,21 +151,21 @@ static int add_piece(struct part *part, struct group *group)
 
 int groups_add(struct groups *groups, int worker, const struct group_key *key, int64_t value)
 {
-    struct part *part = &groups->parts[worker];
-    struct group *group = find_group(part, key);
+    struct group_part *part = &groups->parts[worker];
+    struct group *group = group_find_group(part, key);
 
     if (!group)
         return ERR_NO_MEMORY;
-    if (group->next == group->end && add_piece(part, group) != 0)
+    if (group->next == group->end && group_add_piece(part, group) != 0)
         return ERR_NO_MEMORY;
     *group->next++ = value;
     statistics_add(&group->figures, value);
     return 0;
 }
 
-static int join(struct part *part, const struct group_key *key, const struct group *from)
+static int group_join(struct group_part *part, const struct group_key *key, const struct group *from)
 {
-    struct group *group = find_group(part, key);
+    struct group *group = group_find_group(part, key);
 
     if (!group)
         return ERR_NO_MEMORY;
@@ -181,22 +182,22 @@ static int join(struct part *part, const struct group_key *key, const struct gro
     return 0;
 }
 
-static int merge(struct groups *groups, void (*map)(void *context, struct group_key *key), void *context)
+static int group_merge(struct groups *groups, void (*map)(void *context, struct group_key *key), void *context)
 {
-    struct part *merged = &groups->parts[groups->workers];
+    struct group_part *merged = &groups->parts[groups->workers];
 
     for (int i = 0; i < groups->workers; i++)
         for (size_t j = 0; j < groups->parts[i].count; j++) {
             struct group_key key = groups->parts[i].groups[j].key;
             if (map)
                 map(context, &key);
-            if (join(merged, &key, &groups->parts[i].groups[j]) != 0)
+            if (group_join(merged, &key, &groups->parts[i].groups[j]) != 0)
                 return ERR_NO_MEMORY;
         }
     return 0;
 }
 
-static int find_medians(struct groups *groups, struct part *merged)
+static int find_medians(struct groups *groups, struct group_part *merged)
 {
     uint64_t largest = 1;
 
@@ -217,9 +218,9 @@ static int find_medians(struct groups *groups, struct part *merged)
 int groups_finish(struct groups *groups, void (*map)(void *context, struct group_key *key), void *context,
                   struct group **out, size_t *count, struct error *err)
 {
-    struct part *merged = &groups->parts[groups->workers];
+    struct group_part *merged = &groups->parts[groups->workers];
 
-    if (merge(groups, map, context) != 0 || find_medians(groups, merged) != 0)
+    if (group_merge(groups, map, context) != 0 || find_medians(groups, merged) != 0)
         return error_short_memory(err, "to group the events");
     *out = merged->groups;
     *count = merged->count;

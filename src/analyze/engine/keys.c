@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 
-static uint32_t hash_key(const int64_t *key, size_t width)
+static uint32_t keys_hash_key(const int64_t *key, size_t width)
 {
     uint64_t hash = 0;
 
@@ -19,7 +19,7 @@ static uint32_t hash_key(const int64_t *key, size_t width)
 }
 
 /* Keys are short: a call of memcmp costs more than the comparison. */
-static int is_key(const struct keys *keys, uint32_t number, const int64_t *key)
+static int keys_is_key(const struct keys *keys, uint32_t number, const int64_t *key)
 {
     const int64_t *other = keys_get(keys, number);
 
@@ -29,19 +29,19 @@ static int is_key(const struct keys *keys, uint32_t number, const int64_t *key)
     return 1;
 }
 
-static uint32_t find(const struct keys *keys, uint32_t hash, const int64_t *key)
+static uint32_t keys_find_slot(const struct keys *keys, uint32_t hash, const int64_t *key)
 {
     const struct hash_index *index = &keys->index;
 
     for (struct hash_entry *found = hash_index_find(index, hash); found; found = hash_index_find_next(index, found))
-        if (is_key(keys, (uint32_t)hash_entry_number(found), key))
+        if (keys_is_key(keys, (uint32_t)hash_entry_number(found), key))
             return (uint32_t)hash_entry_number(found);
     return NO_KEY;
 }
 
 uint32_t keys_add(struct keys *keys, const int64_t *key)
 {
-    uint32_t hash = hash_key(key, keys->width), number = find(keys, hash, key);
+    uint32_t hash = keys_hash_key(key, keys->width), number = keys_find_slot(keys, hash, key);
 
     if (number != NO_KEY)
         return number;
@@ -55,7 +55,7 @@ uint32_t keys_add(struct keys *keys, const int64_t *key)
 
 uint32_t keys_find(const struct keys *keys, const int64_t *key)
 {
-    return find(keys, hash_key(key, keys->width), key);
+    return keys_find_slot(keys, keys_hash_key(key, keys->width), key);
 }
 
 void keys_free(struct keys *keys)

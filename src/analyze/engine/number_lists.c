@@ -32,7 +32,7 @@ static int bucket_of_size(uint64_t size)
 }
 
 /* Those of negative numbers mirror the others. */
-static int bucket_of(int64_t number)
+static int number_lists_bucket_of(int64_t number)
 {
     return number < 0 ? ~bucket_of_size((uint64_t)~number) : bucket_of_size((uint64_t)number);
 }
@@ -60,17 +60,17 @@ static int64_t bucket_least(int bucket)
 /* The end of the bucket that begins at a place. */
 static size_t bucket_end(const int64_t *sorted, size_t count, size_t first)
 {
-    int bucket = bucket_of(sorted[first]);
+    int bucket = number_lists_bucket_of(sorted[first]);
     size_t end = first + 1;
 
-    while (end < count && bucket_of(sorted[end]) == bucket)
+    while (end < count && number_lists_bucket_of(sorted[end]) == bucket)
         end++;
     return end;
 }
 
 static void put_bucket(struct text *out, const int64_t *sorted, size_t count)
 {
-    uint64_t before = (uint64_t)bucket_least(bucket_of(*sorted));
+    uint64_t before = (uint64_t)bucket_least(number_lists_bucket_of(*sorted));
 
     for (size_t i = 0, next; i < count; i = next) {
         for (next = i + 1; next < count && sorted[next] == sorted[i]; next++)
@@ -91,7 +91,7 @@ void number_list_put(struct text *out, const int64_t *sorted, size_t count)
 
     for (size_t first = 0, end; first < count; first = end, bucket_count++) {
         size_t begin = numbers.length;
-        int bucket = bucket_of(sorted[first]);
+        int bucket = number_lists_bucket_of(sorted[first]);
         end = bucket_end(sorted, count, first);
         put_bucket(&numbers, sorted + first, end - first);
         text_add_varint(&buckets, zigzag(bucket - before));
@@ -163,7 +163,7 @@ static struct format_cursor bucket_numbers(const struct number_list *list, int b
 /* ---- searching ------------------------------------------------------------------------------------------------- */
 
 /* The place of this rank, which becomes the rank within it; -1: there are fewer. */
-static int64_t find_place(const uint64_t *counts, size_t places, uint64_t *rank)
+static int64_t number_lists_find_place(const uint64_t *counts, size_t places, uint64_t *rank)
 {
     for (size_t i = 0; i < places; i++) {
         if (*rank < counts[i])
@@ -173,7 +173,7 @@ static int64_t find_place(const uint64_t *counts, size_t places, uint64_t *rank)
     return -1;
 }
 
-static int find_bucket(const struct number_list *lists, size_t count, uint64_t *rank, int *out)
+static int number_lists_find_bucket(const struct number_list *lists, size_t count, uint64_t *rank, int *out)
 {
     uint64_t counts[BUCKETS] = { 0 };
 
@@ -185,7 +185,7 @@ static int find_bucket(const struct number_list *lists, size_t count, uint64_t *
         if (cursor.table.failed)
             return ERR_CORRUPT;
     }
-    int64_t place = find_place(counts, BUCKETS, rank);
+    int64_t place = number_lists_find_place(counts, BUCKETS, rank);
     *out = (int)place - (MOST_BUCKET + 1);
     return place < 0 ? ERR_CORRUPT : 0;
 }
@@ -208,7 +208,7 @@ static int count_places(const struct number_list *list, int bucket, uint64_t low
 int number_lists_select(const struct number_list *lists, size_t count, uint64_t rank, int64_t *out)
 {
     uint64_t low = 0;
-    int bucket, code = find_bucket(lists, count, &rank, &bucket);
+    int bucket, code = number_lists_find_bucket(lists, count, &rank, &bucket);
 
     if (code != 0)
         return code;
@@ -218,7 +218,7 @@ int number_lists_select(const struct number_list *lists, size_t count, uint64_t 
         for (size_t i = 0; i < count; i++)
             if ((code = count_places(&lists[i], bucket, low, shift, counts)) != 0)
                 return code;
-        int64_t place = find_place(counts, (size_t)1 << (bits - shift), &rank);
+        int64_t place = number_lists_find_place(counts, (size_t)1 << (bits - shift), &rank);
         if (place < 0)
             return ERR_CORRUPT;
         low += (uint64_t)place << shift;

@@ -19,7 +19,7 @@ struct jobs {
     size_t room;
 };
 
-static int add_job(struct jobs *jobs, const char *name)
+static int one_job_add_job(struct jobs *jobs, const char *name)
 {
     size_t before = jobs->names.count;
     int64_t id = intern_add(&jobs->names, name, strlen(name));
@@ -42,7 +42,7 @@ static int read_jobs(struct jobs *jobs, struct report *report, struct error *err
         return code;
     while (row_cursor_next(&rows))
         if (strcmp(report_string(report, row_int_or(&rows, 0, 0), NULL), "JOB") == 0 &&
-            (code = add_job(jobs, report_string(report, row_int_or(&rows, 1, 0), NULL))) != 0)
+            (code = one_job_add_job(jobs, report_string(report, row_int_or(&rows, 1, 0), NULL))) != 0)
             break;
     row_cursor_close(&rows);
     return code;
@@ -62,7 +62,7 @@ static int refuse_jobs(const struct jobs *jobs, struct error *err)
     return ERR_NO_DATA;
 }
 
-static int compare_parts(const void *a, const void *b)
+static int one_job_compare_parts(const void *a, const void *b)
 {
     const struct report_part *x = *(const struct report_part *const *)a, *y = *(const struct report_part *const *)b;
 
@@ -81,7 +81,7 @@ static int check_ranks(const struct report *report, struct error *err)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
         parts[i] = report_part_at(report, i);
-    qsort(parts, count, sizeof *parts, compare_parts);
+    qsort(parts, count, sizeof *parts, one_job_compare_parts);
     for (size_t i = 1; i < count; i++) {
         if (parts[i]->rank < 0 || parts[i]->rank != parts[i - 1]->rank)
             continue;

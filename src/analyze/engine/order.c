@@ -173,7 +173,7 @@ static int number_threads(struct distribution *distribution, const uint32_t *ord
     return 0;
 }
 
-static int compare_threads(const void *a, const void *b, void *context)
+static int row_order_compare_threads(const void *a, const void *b, void *context)
 {
     const struct keys *threads = context;
     int64_t x = *keys_get(threads, *(const uint32_t *)a), y = *keys_get(threads, *(const uint32_t *)b);
@@ -194,7 +194,8 @@ static int distribute(struct distribution *distribution, const uint32_t *order, 
         distribution->next[distribution->numbers[i]]++;
     for (size_t i = 0; i < threads; i++)
         distribution->by_id[i] = (uint32_t)i;
-    qsort_r(distribution->by_id, threads, sizeof *distribution->by_id, compare_threads, &distribution->threads);
+    qsort_r(distribution->by_id, threads, sizeof *distribution->by_id, row_order_compare_threads,
+            &distribution->threads);
     for (size_t i = 0, first = 0; i < threads; i++) {
         size_t rows = distribution->next[distribution->by_id[i]];
         distribution->next[distribution->by_id[i]] = first;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct analysis_option *find(const struct analysis_request *request, const char *name)
+static const struct analysis_option *report_options_find(const struct analysis_request *request, const char *name)
 {
     for (size_t i = request->option_count; i > 0; i--)
         if (strcmp(request->options[i - 1].name, name) == 0)
@@ -16,12 +16,12 @@ static const struct analysis_option *find(const struct analysis_request *request
 
 int option_given(const struct analysis_request *request, const char *name)
 {
-    return find(request, name) != NULL;
+    return report_options_find(request, name) != NULL;
 }
 
 const char *option_text(const struct analysis_request *request, const char *name)
 {
-    const struct analysis_option *option = find(request, name);
+    const struct analysis_option *option = report_options_find(request, name);
 
     return option ? option->value : NULL;
 }
@@ -39,7 +39,7 @@ int option_truth(const struct analysis_request *request, const char *name, int *
 int option_number(const struct analysis_request *request, const char *name, int64_t fallback, int64_t least,
                   int64_t greatest, int64_t *out, struct error *err)
 {
-    const struct analysis_option *option = find(request, name);
+    const struct analysis_option *option = report_options_find(request, name);
     char *end;
 
     *out = fallback;

@@ -42,7 +42,7 @@ double statistics_deviation(const struct statistics *figures)
  * the same bucket. */
 enum { BUCKETS_A_POWER = 64, BUCKETS = 60 * BUCKETS_A_POWER };
 
-static inline unsigned bucket_of(uint64_t distance)
+static inline unsigned statistics_bucket_of(uint64_t distance)
 {
     if (distance < BUCKETS_A_POWER)
         return (unsigned)distance;
@@ -51,7 +51,7 @@ static inline unsigned bucket_of(uint64_t distance)
 }
 
 /* The bucket in which the number of this rank lies; rank becomes its rank in there. */
-static unsigned find_bucket(const uint32_t *counts, uint64_t *rank)
+static unsigned statistics_find_bucket(const uint32_t *counts, uint64_t *rank)
 {
     unsigned bucket = 0;
 
@@ -81,13 +81,13 @@ int64_t statistics_select(int64_t *values, size_t count, uint64_t rank)
         for (size_t i = 1; i < count; i++)
             min = values[i] < min ? values[i] : min;
         for (size_t i = 0; i < count; i++)
-            counts[bucket_of((uint64_t)values[i] - (uint64_t)min)]++;
-        unsigned bucket = find_bucket(counts, &rank);
+            counts[statistics_bucket_of((uint64_t)values[i] - (uint64_t)min)]++;
+        unsigned bucket = statistics_find_bucket(counts, &rank);
         if (bucket < BUCKETS_A_POWER)
             return min + (int64_t)bucket; /* a bucket of one value */
         size_t kept = 0;
         for (size_t i = 0; i < count; i++)
-            if (bucket_of((uint64_t)values[i] - (uint64_t)min) == bucket)
+            if (statistics_bucket_of((uint64_t)values[i] - (uint64_t)min) == bucket)
                 values[kept++] = values[i];
         count = kept;
     }
@@ -126,11 +126,11 @@ static int64_t lower_middle(const struct statistics_piece *pieces, uint64_t coun
 
     for (const struct statistics_piece *piece = pieces; piece; piece = piece->next)
         for (uint32_t i = 0; i < piece->used; i++)
-            counts[bucket_of((uint64_t)piece->values[i] - (uint64_t)min)]++;
-    unsigned bucket = find_bucket(counts, &rank);
+            counts[statistics_bucket_of((uint64_t)piece->values[i] - (uint64_t)min)]++;
+    unsigned bucket = statistics_find_bucket(counts, &rank);
     for (const struct statistics_piece *piece = pieces; piece; piece = piece->next)
         for (uint32_t i = 0; i < piece->used; i++)
-            if (bucket_of((uint64_t)piece->values[i] - (uint64_t)min) == bucket)
+            if (statistics_bucket_of((uint64_t)piece->values[i] - (uint64_t)min) == bucket)
                 scratch[kept++] = piece->values[i];
     return statistics_select(scratch, kept, rank);
 }

@@ -11,18 +11,20 @@
 
 /* ---- making ---------------------------------------------------------------------------------------------------- */
 
-static uint64_t add_word(uint64_t hash, const char *word)
+static uint64_t stored_partials_add_word(uint64_t hash, const char *word)
 {
     return hash_bytes_seeded(word ? word : "", word ? strlen(word) + 1 : 0, hash);
 }
 
 uint64_t stored_partial_key(const struct analysis *analysis, const struct analysis_request *request)
 {
-    uint64_t hash = add_word(add_word(STORED_PARTIALS_VERSION, TACHO_VERSION), analysis->name);
+    uint64_t hash = stored_partials_add_word(stored_partials_add_word(STORED_PARTIALS_VERSION, TACHO_VERSION),
+                                             analysis->name);
 
     for (size_t i = 0; i < request->option_count; i++)
         if (strcmp(request->options[i].name, "rows") != 0)
-            hash = add_word(add_word(hash, request->options[i].name), request->options[i].value);
+            hash = stored_partials_add_word(stored_partials_add_word(hash, request->options[i].name),
+                                            request->options[i].value);
     return hash;
 }
 
@@ -46,7 +48,7 @@ int stored_partial_make(const struct analysis *analysis, struct report *report, 
 
 enum part_state { PART_IS_READ, PART_IS_STORED, PART_HAS_NOTHING };
 
-struct member {
+struct stored_partials_member {
     const struct report_part *about;
     size_t number;
 };
@@ -56,15 +58,16 @@ struct gathering {
     struct report *set;
     uint64_t key;
     size_t count;
-    struct member *members;            /* by system and rank */
-    enum part_state *states;           /* by part, as the rest */
+    struct stored_partials_member *members; /* by system and rank */
+    enum part_state *states;                /* by part, as the rest */
     struct report_partial *stored;
-    struct analysis_partial *partials; /* one more than parts: that of those that are read */
+    struct analysis_partial *partials;      /* one more than parts: that of those that are read */
 };
 
 static int by_system(const void *a, const void *b)
 {
-    const struct report_part *x = ((const struct member *)a)->about, *y = ((const struct member *)b)->about;
+    const struct report_part *x = ((const struct stored_partials_member *)a)->about,
+                             *y = ((const struct stored_partials_member *)b)->about;
 
     if (x->system != y->system)
         return x->system < y->system ? -1 : 1;
@@ -73,13 +76,13 @@ static int by_system(const void *a, const void *b)
 
 /* Reports that may be of the same process are read: ids of one can name what is in the other. Of a host's reports
  * without a rank that is not known. */
-static void tell_apart(struct gathering *gathering)
+static void stored_partials_tell_apart(struct gathering *gathering)
 {
-    struct member *members = gathering->members;
+    struct stored_partials_member *members = gathering->members;
     size_t count = gathering->count;
 
     for (size_t i = 0; i < count; i++)
-        members[i] = (struct member){ report_part_at(gathering->set, i), i };
+        members[i] = (struct stored_partials_member){ report_part_at(gathering->set, i), i };
     qsort(members, count, sizeof *members, by_system);
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && members[end].about->system == members[first].about->system; end++)
@@ -128,8 +131,8 @@ static void read_stored(void *argument, int worker, size_t number)
 }
 
 /* One result of all parts whose rows are read. */
-static int read_rows(struct gathering *gathering, const struct analysis_request *request, struct text *partial,
-                     struct error *err)
+static int stored_partials_read_rows(struct gathering *gathering, const struct analysis_request *request,
+                                     struct text *partial, struct error *err)
 {
     struct report_choice *choices = calloc(gathering->count + 1, sizeof *choices);
     const struct analysis_share share = { gathering->set, partial, NULL };
@@ -160,14 +163,14 @@ free_choices:
     return code;
 }
 
-static int gather(struct gathering *gathering, const struct analysis_request *request, struct table **out,
-                  struct error *err)
+static int stored_partials_gather(struct gathering *gathering, const struct analysis_request *request,
+                                  struct table **out, struct error *err)
 {
     struct text partial = { 0 };
     size_t stored = 0;
     int code;
 
-    tell_apart(gathering);
+    stored_partials_tell_apart(gathering);
     for (size_t i = 0; i < gathering->count; i++)
         look_at_part(gathering, i);
     report_parallel_for(gathering->set, gathering->count, read_stored, gathering);
@@ -175,7 +178,7 @@ static int gather(struct gathering *gathering, const struct analysis_request *re
         stored += gathering->states[i] == PART_IS_STORED;
     if (!stored)
         return error_set(err, ERR_NOT_FOUND, "no report has a result");
-    if ((code = read_rows(gathering, request, &partial, err)) != 0)
+    if ((code = stored_partials_read_rows(gathering, request, &partial, err)) != 0)
         goto free_partial;
     code = analysis_merge(gathering->analysis, gathering->set, request, gathering->partials, gathering->count + 1, out,
                           err);
@@ -202,7 +205,7 @@ int stored_partials_run(const struct analysis *analysis, struct report *set, con
     if (!gathering.members || !gathering.states || !gathering.stored || !gathering.partials)
         code = error_no_memory(err);
     else
-        code = gather(&gathering, request, out, err);
+        code = stored_partials_gather(&gathering, request, out, err);
     for (size_t i = 0; gathering.stored && i < gathering.count; i++)
         free(gathering.stored[i].memory);
     free(gathering.members);

@@ -16,7 +16,7 @@
 
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 
-static void put_text(struct text *out, const char *bytes, size_t length)
+static void summary_partial_put_text(struct text *out, const char *bytes, size_t length)
 {
     text_add_varint(out, length);
     text_add_bytes(out, bytes, length);
@@ -72,7 +72,7 @@ static int put_numbers(struct text *out, const struct group *group)
     else
         sorted = sort_values(room, room + count, count, figures->min, figures->max);
     number_list_put(&list, sorted, count);
-    put_text(out, text_string(&list), list.length);
+    summary_partial_put_text(out, text_string(&list), list.length);
     out->failed |= text_failed(&list);
     text_free(&list);
     free(room);
@@ -95,10 +95,10 @@ static void put_texts(struct text *out, const struct summary_shape *shape, const
 
     if (shape->identify)
         identity = shape->identify(context, group);
-    put_text(out, identity.bytes, identity.length);
+    summary_partial_put_text(out, identity.bytes, identity.length);
     shape->label(context, group, texts);
     for (int i = 0; i < SUMMARY_TEXTS; i++)
-        put_text(out, texts[i].bytes, texts[i].length);
+        summary_partial_put_text(out, texts[i].bytes, texts[i].length);
 }
 
 int summary_partial_add(struct text *out, const struct summary_shape *shape, const struct group *groups, size_t count,
@@ -115,7 +115,7 @@ int summary_partial_add(struct text *out, const struct summary_shape *shape, con
 }
 
 /* Rows without a name and those whose name is empty are two groups of a set, which the bytes do not tell apart. */
-static int is_named(const struct summary_shape *shape, const struct group *group, void *context)
+static int summary_partial_is_named(const struct summary_shape *shape, const struct group *group, void *context)
 {
     struct summary_text texts[SUMMARY_TEXTS] = { 0 };
 
@@ -133,7 +133,7 @@ int summary_deliver(const struct analysis_request *request, const struct summary
         return summary_table(shape, groups, count, context, out, err);
     *out = NULL;
     for (size_t i = 0; i < count && request->share->is_bound; i++)
-        if (!is_named(shape, &groups[i], context))
+        if (!summary_partial_is_named(shape, &groups[i], context))
             analysis_share_bind(request->share);
     return summary_partial_add(request->share->partial, shape, groups, count, context, err);
 }
@@ -247,7 +247,8 @@ static void label_merged(void *context, const struct group *group, struct summar
         texts[i] = get_text(&cursor);
 }
 
-static int make_table(struct merging *merging, const struct summary_shape *shape, struct table **out, struct error *err)
+static int summary_partial_make_table(struct merging *merging, const struct summary_shape *shape, struct table **out,
+                                      struct error *err)
 {
     struct summary_shape merged = *shape;
     struct group *groups = calloc(merging->count + 1, sizeof *groups);
@@ -277,7 +278,7 @@ int summary_merge(const struct summary_shape *shape, const struct analysis_parti
         if (partials[i].length && (code = get_groups(&merging, &partials[i], err)) != 0)
             goto free_groups;
     }
-    code = make_table(&merging, shape, out, err);
+    code = summary_partial_make_table(&merging, shape, out, err);
 free_groups:
     for (size_t i = 0; i < merging.count; i++)
         free(merging.list[i].lists);

@@ -7,14 +7,14 @@
 enum { SHARE, TOTAL, COUNT, MEAN, MEDIAN, LEAST, GREATEST, DEVIATION, FIGURES };
 
 /* The cells of a row that hold texts. */
-struct texts {
+struct summary_table_texts {
     int first, count;
 };
 
 /* By name, the last text, then by the texts before it. */
-static int compare_names(const struct table_cell *a, const struct table_cell *b, void *context)
+static int summary_table_compare_names(const struct table_cell *a, const struct table_cell *b, void *context)
 {
-    const struct texts *texts = context;
+    const struct summary_table_texts *texts = context;
 
     for (int i = texts->first + texts->count - 1; i >= texts->first; i--) {
         int order = cell_compare_text(&a[i], &b[i]);
@@ -25,21 +25,21 @@ static int compare_names(const struct table_cell *a, const struct table_cell *b,
 }
 
 /* A group's place in the table. Sorting these before there are rows keeps a table of a million names fast. */
-struct place {
+struct summary_table_place {
     __int128 total;
     const struct group *group;
 };
 
 static int compare_places(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct summary_table_place *x = a, *y = b;
 
     return (x->total < y->total) - (x->total > y->total);
 }
 
-static struct texts texts_of(const struct summary_shape *shape)
+static struct summary_table_texts summary_table_texts_of(const struct summary_shape *shape)
 {
-    struct texts texts = { .first = shape->of_sizes ? FIGURES - 1 : FIGURES };
+    struct summary_table_texts texts = { .first = shape->of_sizes ? FIGURES - 1 : FIGURES };
 
     while (texts.count < SUMMARY_TEXTS && shape->text_names[texts.count])
         texts.count++;
@@ -54,12 +54,12 @@ static void set_whole(struct table_cell *cell, int64_t value, int of_sizes)
         cell_set_int(cell, value);
 }
 
-static int add_row(struct table *table, const struct summary_shape *shape, const struct group *group, __int128 sum,
-                   void *context)
+static int summary_table_add_row(struct table *table, const struct summary_shape *shape, const struct group *group,
+                                 __int128 sum, void *context)
 {
     const struct statistics *figures = &group->figures;
     struct summary_text labels[SUMMARY_TEXTS] = { 0 };
-    struct texts texts = texts_of(shape);
+    struct summary_table_texts texts = summary_table_texts_of(shape);
     struct table_cell *row = table_add_row(table);
     double unit = shape->of_sizes ? 1e6 : 1;
     int skipped = shape->of_sizes; /* the share */
@@ -95,10 +95,10 @@ static const struct table_column size_columns[FIGURES] = {
     [DEVIATION] = { "StdDev", CELL_REAL, UNIT_MEGABYTES, 3 },
 };
 
-static struct table *new_table(const struct summary_shape *shape)
+static struct table *summary_table_new_table(const struct summary_shape *shape)
 {
     struct table_column columns[FIGURES + SUMMARY_TEXTS];
-    struct texts texts = texts_of(shape);
+    struct summary_table_texts texts = summary_table_texts_of(shape);
 
     memcpy(columns, shape->of_sizes ? size_columns : time_columns, sizeof time_columns);
     columns[COUNT].name = shape->count_name;
@@ -108,21 +108,21 @@ static struct table *new_table(const struct summary_shape *shape)
     return table_new(columns + FIGURES - texts.first, (size_t)(texts.first + texts.count));
 }
 
-static int fill_table(struct table *table, const struct summary_shape *shape, const struct place *places, size_t count,
-                      void *context)
+static int summary_table_fill_table(struct table *table, const struct summary_shape *shape,
+                                    const struct summary_table_place *places, size_t count, void *context)
 {
-    struct texts texts = texts_of(shape);
+    struct summary_table_texts texts = summary_table_texts_of(shape);
     __int128 sum = 0;
 
     for (size_t i = 0; i < count; i++)
         sum += places[i].total;
     for (size_t first = 0, i = 0; i < count; i++) {
-        if (add_row(table, shape, places[i].group, sum, context) != 0)
+        if (summary_table_add_row(table, shape, places[i].group, sum, context) != 0)
             return ERR_NO_MEMORY;
         if (i + 1 < count && places[i + 1].total == places[i].total)
             continue;
         if (i > first)
-            table_sort_part(table, first, i + 1 - first, compare_names, &texts);
+            table_sort_part(table, first, i + 1 - first, summary_table_compare_names, &texts);
         first = i + 1;
     }
     return 0;
@@ -131,16 +131,16 @@ static int fill_table(struct table *table, const struct summary_shape *shape, co
 int summary_table(const struct summary_shape *shape, const struct group *groups, size_t count, void *context,
                   struct table **out, struct error *err)
 {
-    struct table *table = new_table(shape);
-    struct place *places = malloc((count + 1) * sizeof *places);
+    struct table *table = summary_table_new_table(shape);
+    struct summary_table_place *places = malloc((count + 1) * sizeof *places);
     int code = ERR_NO_MEMORY;
 
     if (!table || !places)
         goto free_places;
     for (size_t i = 0; i < count; i++)
-        places[i] = (struct place){ groups[i].figures.total, &groups[i] };
+        places[i] = (struct summary_table_place){ groups[i].figures.total, &groups[i] };
     qsort(places, count, sizeof *places, compare_places);
-    code = fill_table(table, shape, places, count, context);
+    code = summary_table_fill_table(table, shape, places, count, context);
 free_places:
     free(places);
     return table_hand_over(table, code, out, err);

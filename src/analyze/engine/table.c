@@ -147,15 +147,15 @@ int cell_compare_text(const struct table_cell *a, const struct table_cell *b)
     return order ? order : (a_length > b_length) - (a_length < b_length);
 }
 
-struct sorting {
+struct table_sorting {
     const struct table *table;
     int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context);
     void *context;
 };
 
-static int compare_rows(const void *a, const void *b, void *argument)
+static int table_compare_rows(const void *a, const void *b, void *argument)
 {
-    const struct sorting *sorting = argument;
+    const struct table_sorting *sorting = argument;
     size_t row_a = *(const size_t *)a, row_b = *(const size_t *)b;
     int order = sorting->compare(table_row(sorting->table, row_a), table_row(sorting->table, row_b), sorting->context);
 
@@ -181,7 +181,7 @@ void table_sort_part(struct table *table, size_t first, size_t count,
     if (order && sorted) {
         for (size_t i = 0; i < count; i++)
             order[i] = first + i;
-        qsort_r(order, count, sizeof *order, compare_rows, &(struct sorting){ table, compare, context });
+        qsort_r(order, count, sizeof *order, table_compare_rows, &(struct table_sorting){ table, compare, context });
         for (size_t i = 0; i < count; i++)
             memcpy(sorted + i * table->column_count, table_row(table, order[i]), row_bytes);
         memcpy(table->cells + first * table->column_count, sorted, count * row_bytes);

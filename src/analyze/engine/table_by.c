@@ -16,7 +16,7 @@ struct row_ref {
 };
 
 /* The figure of a name in one part. */
-struct figure {
+struct table_by_figure {
     size_t name, part;
     double value;
     size_t rows;
@@ -29,7 +29,7 @@ struct spread {
     int is_known;
 };
 
-struct joining {
+struct table_by_joining {
     const struct table_by_part *parts;
     size_t part_count;
     const struct table_by_request *request;
@@ -38,7 +38,7 @@ struct joining {
     struct intern names;
     struct row_ref *rows; /* owned, as all below */
     size_t row_count, row_room;
-    struct figure *figures;
+    struct table_by_figure *figures;
     size_t figure_count, figure_room;
     struct spread *spreads; /* by name */
     double *values;         /* by part */
@@ -46,7 +46,7 @@ struct joining {
 
 /* ---- names and figures ----------------------------------------------------------------------------------------- */
 
-static int64_t number_name(struct joining *joining, const struct table_cell *row)
+static int64_t table_by_number_name(struct table_by_joining *joining, const struct table_cell *row)
 {
     struct text name = { 0 };
 
@@ -64,7 +64,7 @@ static int64_t number_name(struct joining *joining, const struct table_cell *row
 }
 
 /* Rows of a part that have the same name become one figure. */
-static void combine(struct figure *figure, double value, enum diff_combine how)
+static void table_by_combine(struct table_by_figure *figure, double value, enum diff_combine how)
 {
     figure->rows++;
     if (how == DIFF_SUM)
@@ -76,30 +76,31 @@ static void combine(struct figure *figure, double value, enum diff_combine how)
 }
 
 /* `last` is, by name, the last figure of it + 1. */
-static int add_figure(struct joining *joining, size_t name, size_t part, const struct table_cell *cell, size_t *last)
+static int table_by_add_figure(struct table_by_joining *joining, size_t name, size_t part,
+                               const struct table_cell *cell, size_t *last)
 {
     double value = cell->kind == CELL_INT ? (double)cell->integer : cell->real;
 
     if (cell->kind != CELL_INT && cell->kind != CELL_REAL)
         return 0;
     if (last[name] && joining->figures[last[name] - 1].part == part) {
-        combine(&joining->figures[last[name] - 1], value, joining->columns.combine);
+        table_by_combine(&joining->figures[last[name] - 1], value, joining->columns.combine);
         return 0;
     }
     if (array_reserve(&joining->figures, &joining->figure_room, joining->figure_count + 1, sizeof *joining->figures) !=
         0)
         return ERR_NO_MEMORY;
-    joining->figures[joining->figure_count++] = (struct figure){ name, part, value, 1 };
+    joining->figures[joining->figure_count++] = (struct table_by_figure){ name, part, value, 1 };
     last[name] = joining->figure_count;
     return 0;
 }
 
-static int number_rows(struct joining *joining)
+static int table_by_number_rows(struct table_by_joining *joining)
 {
     for (size_t p = 0; p < joining->part_count; p++) {
         const struct table *table = joining->parts[p].table;
         for (size_t r = 0; table && r < table_row_count(table); r++) {
-            int64_t name = joining->has_spread ? number_name(joining, table_row(table, r)) : 0;
+            int64_t name = joining->has_spread ? table_by_number_name(joining, table_row(table, r)) : 0;
             if (name < 0 ||
                 array_reserve(&joining->rows, &joining->row_room, joining->row_count + 1, sizeof *joining->rows) != 0)
                 return ERR_NO_MEMORY;
@@ -109,7 +110,7 @@ static int number_rows(struct joining *joining)
     return 0;
 }
 
-static int find_figures(struct joining *joining)
+static int find_figures(struct table_by_joining *joining)
 {
     size_t *last = calloc(joining->names.count + 1, sizeof *last);
     int code = last ? 0 : ERR_NO_MEMORY;
@@ -117,7 +118,7 @@ static int find_figures(struct joining *joining)
     for (size_t i = 0; i < joining->row_count && code >= 0; i++) {
         const struct row_ref *at = &joining->rows[i];
         const struct table_cell *row = table_row(joining->parts[at->part].table, at->row);
-        code = add_figure(joining, at->name, at->part, &row[joining->columns.compared], last);
+        code = table_by_add_figure(joining, at->name, at->part, &row[joining->columns.compared], last);
     }
     free(last);
     return code;
@@ -127,21 +128,21 @@ static int find_figures(struct joining *joining)
 
 static int compare_figures(const void *a, const void *b)
 {
-    const struct figure *x = a, *y = b;
+    const struct table_by_figure *x = a, *y = b;
 
     if (x->name != y->name)
         return x->name < y->name ? -1 : 1;
     return x->part < y->part ? -1 : x->part > y->part;
 }
 
-static int compare_values(const void *a, const void *b)
+static int table_by_compare_values(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
     return x < y ? -1 : x > y;
 }
 
-static void find_spread(struct joining *joining, struct spread *spread)
+static void find_spread(struct table_by_joining *joining, struct spread *spread)
 {
     size_t count = 0, absent = joining->part_count - spread->count;
 
@@ -151,7 +152,7 @@ static void find_spread(struct joining *joining, struct spread *spread)
         joining->values[count++] = 0;
     if (!count)
         return;
-    qsort(joining->values, count, sizeof *joining->values, compare_values);
+    qsort(joining->values, count, sizeof *joining->values, table_by_compare_values);
     spread->least = joining->values[0];
     spread->median = (joining->values[(count - 1) / 2] + joining->values[count / 2]) / 2;
     spread->greatest = joining->values[count - 1];
@@ -168,7 +169,7 @@ static int by_sum(const void *a, const void *b)
 }
 
 /* The name with the greatest sum first; names whose figures cannot be summed stay as they came. */
-static int order_names(struct joining *joining)
+static int order_names(struct table_by_joining *joining)
 {
     size_t count = joining->names.count;
     struct spread **order = array_alloc(count + 1, sizeof *order);
@@ -185,7 +186,7 @@ static int order_names(struct joining *joining)
     return 0;
 }
 
-static int find_spreads(struct joining *joining)
+static int find_spreads(struct table_by_joining *joining)
 {
     joining->spreads = calloc(joining->names.count + 1, sizeof *joining->spreads);
     joining->values = array_alloc(joining->part_count + 1, sizeof *joining->values);
@@ -203,7 +204,7 @@ static int find_spreads(struct joining *joining)
     return order_names(joining);
 }
 
-static int compare_rows(const void *a, const void *b, void *context)
+static int table_by_compare_rows(const void *a, const void *b, void *context)
 {
     const struct row_ref *x = a, *y = b;
     const struct spread *spreads = context;
@@ -218,7 +219,7 @@ static int compare_rows(const void *a, const void *b, void *context)
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-static struct table *new_table(const struct joining *joining)
+static struct table *table_by_new_table(const struct table_by_joining *joining)
 {
     const struct table_by_request *request = joining->request;
     size_t added = joining->has_spread ? ADDED : LABEL + 1, count = joining->columns.count + added;
@@ -243,7 +244,7 @@ static struct table *new_table(const struct joining *joining)
     return table;
 }
 
-static void set_figure(struct table_cell *cell, const struct table_column *column, double value)
+static void table_by_set_figure(struct table_cell *cell, const struct table_column *column, double value)
 {
     if (column->kind == CELL_INT)
         cell_set_int(cell, (int64_t)value);
@@ -251,7 +252,7 @@ static void set_figure(struct table_cell *cell, const struct table_column *colum
         cell_set_real(cell, value);
 }
 
-static int copy_row(struct table *table, const struct joining *joining, const struct row_ref *ref)
+static int table_by_copy_row(struct table *table, const struct table_by_joining *joining, const struct row_ref *ref)
 {
     const struct table_by_part *part = &joining->parts[ref->part];
     const struct table_cell *from = table_row(part->table, ref->row);
@@ -267,9 +268,9 @@ static int copy_row(struct table *table, const struct joining *joining, const st
         cell_set_int(&row[LABEL], part->number);
     if (joining->has_spread && joining->spreads[ref->name].is_known) {
         const struct spread *spread = &joining->spreads[ref->name];
-        set_figure(&row[LEAST], &columns[LEAST], spread->least);
-        set_figure(&row[MEDIAN], &columns[MEDIAN], spread->median);
-        set_figure(&row[GREATEST], &columns[GREATEST], spread->greatest);
+        table_by_set_figure(&row[LEAST], &columns[LEAST], spread->least);
+        table_by_set_figure(&row[MEDIAN], &columns[MEDIAN], spread->median);
+        table_by_set_figure(&row[GREATEST], &columns[GREATEST], spread->greatest);
     }
     for (size_t c = 0; c < joining->columns.count; c++) {
         row[added + c] = from[c];
@@ -281,21 +282,22 @@ static int copy_row(struct table *table, const struct joining *joining, const st
 }
 
 /* Of a list of events, which has no names, all rows. */
-static int is_wanted(const struct joining *joining, const struct row_ref *ref)
+static int table_by_is_wanted(const struct table_by_joining *joining, const struct row_ref *ref)
 {
     int64_t rows = joining->request->rows;
 
     return rows < 0 || (joining->has_spread ? (int64_t)joining->spreads[ref->name].place : (int64_t)ref->row) < rows;
 }
 
-static int fill_table(struct table *table, struct joining *joining)
+static int table_by_fill_table(struct table *table, struct table_by_joining *joining)
 {
     int code;
 
     if (joining->has_spread && joining->row_count)
-        qsort_r(joining->rows, joining->row_count, sizeof *joining->rows, compare_rows, joining->spreads);
+        qsort_r(joining->rows, joining->row_count, sizeof *joining->rows, table_by_compare_rows, joining->spreads);
     for (size_t i = 0; i < joining->row_count; i++)
-        if (is_wanted(joining, &joining->rows[i]) && (code = copy_row(table, joining, &joining->rows[i])) != 0)
+        if (table_by_is_wanted(joining, &joining->rows[i]) &&
+            (code = table_by_copy_row(table, joining, &joining->rows[i])) != 0)
             return code;
     return 0;
 }
@@ -309,7 +311,7 @@ static int is_list(const struct diff_columns *columns)
     return 0;
 }
 
-static int choose_columns(struct joining *joining, struct error *err)
+static int table_by_choose_columns(struct table_by_joining *joining, struct error *err)
 {
     struct table **tables = calloc(joining->part_count + 1, sizeof *tables);
     struct error cause = { 0 };
@@ -327,28 +329,28 @@ static int choose_columns(struct joining *joining, struct error *err)
     return 0;
 }
 
-static int join(struct joining *joining, struct table **out)
+static int table_by_join(struct table_by_joining *joining, struct table **out)
 {
     int code;
 
-    if ((code = number_rows(joining)) != 0)
+    if ((code = table_by_number_rows(joining)) != 0)
         return code;
     if (joining->has_spread && ((code = find_figures(joining)) != 0 || (code = find_spreads(joining)) != 0))
         return code;
-    *out = new_table(joining);
-    return *out ? fill_table(*out, joining) : ERR_NO_MEMORY;
+    *out = table_by_new_table(joining);
+    return *out ? table_by_fill_table(*out, joining) : ERR_NO_MEMORY;
 }
 
 int table_by_make(const struct table_by_part *parts, size_t count, const struct table_by_request *request,
                   struct table **out, struct error *err)
 {
-    struct joining joining = { .parts = parts, .part_count = count, .request = request };
-    int code = choose_columns(&joining, err);
+    struct table_by_joining joining = { .parts = parts, .part_count = count, .request = request };
+    int code = table_by_choose_columns(&joining, err);
 
     *out = NULL;
     if (code != 0)
         return code;
-    if ((code = join(&joining, out)) != 0) {
+    if ((code = table_by_join(&joining, out)) != 0) {
         table_delete(*out);
         *out = NULL;
         error_set(err, code, "out of memory");

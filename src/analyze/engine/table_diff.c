@@ -16,28 +16,28 @@ enum { MOST_RUNS = 256 };
 
 #define CONFIDENT 1.96 /* standard errors around an estimate that hold the truth with 95 % confidence */
 
-struct figure {
+struct table_diff_figure {
     double sum, least, greatest, samples;
     size_t count;
 };
 
-struct matching {
+struct table_diff_matching {
     struct diff_columns columns;
     size_t runs, before_runs;
     struct intern names;
-    struct figure *figures;          /* by name * runs + run */
+    struct table_diff_figure *figures; /* by name * runs + run */
     size_t figure_room, cell_room;
-    double all_samples[2];           /* of each run, for add_error_of_share() */
-    const struct table_cell **cells; /* by name: a row that has it */
-    const char *const *programs;     /* of the request */
-    int has_program, has_negative;   /* a row is of a program; a figure is below 0 */
+    double all_samples[2];             /* of each run, for add_error_of_share() */
+    const struct table_cell **cells;   /* by name: a row that has it */
+    const char *const *programs;       /* of the request */
+    int has_program, has_negative;     /* a row is of a program; a figure is below 0 */
 };
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 /* Whether a cell names the module of the run's program, or a thread that is called as the program is. */
-static int is_program(const struct matching *matching, const struct table_column *column, const struct diff_key *key,
-                      size_t run)
+static int table_diff_is_program(const struct table_diff_matching *matching, const struct table_column *column,
+                                 const struct diff_key *key, size_t run)
 {
     enum { LONGEST_THREAD = 15 }; /* the kernel keeps no more of a name */
     int is_thread = strcmp(column->name, "Thread") == 0;
@@ -48,7 +48,8 @@ static int is_program(const struct matching *matching, const struct table_column
     return length == key->shown && memcmp(matching->programs[run], key->bytes, length) == 0;
 }
 
-static void add_name(struct text *out, struct matching *matching, const struct table_cell *row, size_t run)
+static void table_diff_add_name(struct text *out, struct table_diff_matching *matching, const struct table_cell *row,
+                                size_t run)
 {
     const struct diff_columns *columns = &matching->columns;
 
@@ -58,7 +59,7 @@ static void add_name(struct text *out, struct matching *matching, const struct t
         text_addf(out, "%d", (int)cell->kind);
         if (cell->kind == CELL_TEXT) {
             struct diff_key key = diff_key_of(column, cell);
-            int is_of_program = is_program(matching, column, &key, run);
+            int is_of_program = table_diff_is_program(matching, column, &key, run);
             matching->has_program |= is_of_program;
             text_add_bytes(out, is_of_program ? matching->programs[0] : key.bytes,
                            is_of_program ? strlen(matching->programs[0]) : key.matched);
@@ -69,7 +70,7 @@ static void add_name(struct text *out, struct matching *matching, const struct t
     }
 }
 
-static int make_room(struct matching *matching, size_t names)
+static int table_diff_make_room(struct table_diff_matching *matching, size_t names)
 {
     if (array_reserve_zeroed(&matching->figures, &matching->figure_room, names * matching->runs,
                              sizeof *matching->figures) != 0 ||
@@ -78,7 +79,7 @@ static int make_room(struct matching *matching, size_t names)
     return 0;
 }
 
-static double value_of(const struct table_cell *cell)
+static double table_diff_value_of(const struct table_cell *cell)
 {
     switch (cell->kind) {
     case CELL_INT: return (double)cell->integer;
@@ -87,7 +88,7 @@ static double value_of(const struct table_cell *cell)
     }
 }
 
-static void figure_add(struct figure *figure, double value, double samples)
+static void table_diff_figure_add(struct table_diff_figure *figure, double value, double samples)
 {
     figure->sum += value;
     figure->samples += samples;
@@ -97,27 +98,28 @@ static void figure_add(struct figure *figure, double value, double samples)
 }
 
 /* `name` is scratch space. */
-static int add_row_of_run(struct matching *matching, const struct table_cell *row, size_t run, struct text *name)
+static int add_row_of_run(struct table_diff_matching *matching, const struct table_cell *row, size_t run,
+                          struct text *name)
 {
     const struct diff_columns *columns = &matching->columns;
 
     text_clear(name);
-    add_name(name, matching, row, run);
+    table_diff_add_name(name, matching, row, run);
     if (text_failed(name))
         return ERR_NO_MEMORY;
     int64_t id = intern_add(&matching->names, text_string(name), name->length);
-    if (id < 0 || make_room(matching, (size_t)id + 1) != 0)
+    if (id < 0 || table_diff_make_room(matching, (size_t)id + 1) != 0)
         return ERR_NO_MEMORY;
-    double value = value_of(&row[columns->compared]);
-    figure_add(&matching->figures[(size_t)id * matching->runs + run], value,
-               columns->samples < 0 ? 0 : value_of(&row[columns->samples]));
+    double value = table_diff_value_of(&row[columns->compared]);
+    table_diff_figure_add(&matching->figures[(size_t)id * matching->runs + run], value,
+                          columns->samples < 0 ? 0 : table_diff_value_of(&row[columns->samples]));
     matching->has_negative |= value < 0;
     matching->cells[id] = row;
     return 0;
 }
 
 /* A run without data for this report has no table. */
-static int add_run(struct matching *matching, const struct table *table, size_t run)
+static int table_diff_add_run(struct table_diff_matching *matching, const struct table *table, size_t run)
 {
     struct text name = { 0 };
     int code = 0;
@@ -132,7 +134,7 @@ free_name:
     return code;
 }
 
-static double figure_of(const struct matching *matching, const struct figure *figure)
+static double table_diff_figure_of(const struct table_diff_matching *matching, const struct table_diff_figure *figure)
 {
     switch (matching->columns.combine) {
     case DIFF_SUM: return figure->sum;
@@ -145,7 +147,7 @@ static double figure_of(const struct matching *matching, const struct figure *fi
 
 /* ---- changes --------------------------------------------------------------------------------------------------- */
 
-static double median_of(const double *sorted, size_t count)
+static double table_diff_median_of(const double *sorted, size_t count)
 {
     return !count ? 0 : count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
@@ -155,24 +157,24 @@ static double change_of(double *values, size_t before, size_t after, struct tabl
 {
     double confidence = table_diff_shift(values, before, values + before, after, &out->change, &out->low, &out->high);
 
-    out->before = median_of(values, before);
-    out->after = median_of(values + before, after);
+    out->before = table_diff_median_of(values, before);
+    out->after = table_diff_median_of(values + before, after);
     return confidence;
 }
 
-static int compares_share(const struct matching *matching)
+static int compares_share(const struct table_diff_matching *matching)
 {
     return matching->columns.all[matching->columns.compared].unit == UNIT_PERCENT;
 }
 
 /* One run a side, of a figure that was estimated from samples. With several runs, their noise has that error in it. */
-static int has_sampling_error(const struct matching *matching)
+static int has_sampling_error(const struct table_diff_matching *matching)
 {
     return matching->columns.samples >= 0 && matching->runs == 2;
 }
 
 /* The number of samples varies by its square root. */
-static void add_sampling_error(const struct figure figures[2], struct table_diff_change *out)
+static void add_sampling_error(const struct table_diff_figure figures[2], struct table_diff_change *out)
 {
     double samples = figures[0].samples + figures[1].samples;
     double error = samples > 0 ? CONFIDENT * sqrt(samples) * (figures[0].sum + figures[1].sum) / samples : 0;
@@ -182,12 +184,12 @@ static void add_sampling_error(const struct figure figures[2], struct table_diff
 }
 
 /* All samples of a run, of which its rows have shares. */
-static double samples_of_run(const struct matching *matching, size_t run)
+static double samples_of_run(const struct table_diff_matching *matching, size_t run)
 {
-    const struct figure *most = NULL;
+    const struct table_diff_figure *most = NULL;
 
     for (size_t id = 0; id < matching->names.count; id++) {
-        const struct figure *figure = &matching->figures[id * matching->runs + run];
+        const struct table_diff_figure *figure = &matching->figures[id * matching->runs + run];
         most = most && most->samples >= figure->samples ? most : figure;
     }
     return most && most->sum > 0 ? 100 * most->samples / most->sum : 0;
@@ -195,7 +197,7 @@ static double samples_of_run(const struct matching *matching, size_t run)
 
 /* The same for a share of the samples. Agresti and Caffo's interval, which is right for few samples too: both sides
  * count one sample more, and one more of the others. */
-static void add_error_of_share(const struct matching *matching, const struct figure figures[2],
+static void add_error_of_share(const struct table_diff_matching *matching, const struct table_diff_figure figures[2],
                                struct table_diff_change *out)
 {
     double change = 0, variance = 0;
@@ -211,26 +213,26 @@ static void add_error_of_share(const struct matching *matching, const struct fig
 }
 
 /* What is never negative cannot lose more than it was, however far runs or samples scatter. */
-static void bound_loss(const struct matching *matching, struct table_diff_change *out)
+static void bound_loss(const struct table_diff_matching *matching, struct table_diff_change *out)
 {
     if (!matching->has_negative)
         out->low = fmax(out->low, -out->before);
 }
 
 /* A sum that a run lacks is 0; any other figure that it lacks is not known, and the run does not count. */
-static void name_change(const struct matching *matching, size_t id, struct table_diff_change *out)
+static void name_change(const struct table_diff_matching *matching, size_t id, struct table_diff_change *out)
 {
     double before[MOST_RUNS], after[MOST_RUNS], values[2 * MOST_RUNS];
     size_t counts[2] = { 0 };
 
     *out = (struct table_diff_change){ 0 };
     for (size_t run = 0; run < matching->runs; run++) {
-        const struct figure *figure = &matching->figures[id * matching->runs + run];
+        const struct table_diff_figure *figure = &matching->figures[id * matching->runs + run];
         int is_after = run >= matching->before_runs;
         if (figure->count)
             *(is_after ? &out->in_after : &out->in_before) = 1;
         if (figure->count || matching->columns.combine == DIFF_SUM)
-            (is_after ? after : before)[counts[is_after]++] = figure_of(matching, figure);
+            (is_after ? after : before)[counts[is_after]++] = table_diff_figure_of(matching, figure);
     }
     memcpy(values, before, counts[0] * sizeof *values);
     memcpy(values + counts[0], after, counts[1] * sizeof *values);
@@ -252,7 +254,7 @@ static int is_shift(const struct table_diff_change *change)
     return fabs(change->change - (change->after - change->before)) > rounded_off;
 }
 
-static void overall_change(const struct matching *matching, int rows_overlap, struct table_diff *out)
+static void overall_change(const struct table_diff_matching *matching, int rows_overlap, struct table_diff *out)
 {
     const struct diff_columns *columns = &matching->columns;
     double values[2 * MOST_RUNS] = { 0 };
@@ -273,20 +275,20 @@ static void overall_change(const struct matching *matching, int rows_overlap, st
 
 enum { BEFORE, AFTER, CHANGE, PERCENT, LOW, HIGH, NOTE, FIGURES };
 
-struct ordered {
+struct table_diff_ordered {
     struct table_diff_change change;
     size_t id;
 };
 
 static int by_effect(const void *a, const void *b)
 {
-    const struct ordered *x = a, *y = b;
+    const struct table_diff_ordered *x = a, *y = b;
     double p = fabs(x->change.change), q = fabs(y->change.change);
 
     return p != q ? (p < q) - (p > q) : (x->id > y->id) - (x->id < y->id);
 }
 
-static struct table *new_table(const struct matching *matching)
+static struct table *table_diff_new_table(const struct table_diff_matching *matching)
 {
     const struct diff_columns *from = &matching->columns;
     const struct table_column *compared = &from->all[from->compared];
@@ -310,7 +312,7 @@ static struct table *new_table(const struct matching *matching)
     return table_new(columns, count);
 }
 
-static void set_figure(struct table_cell *cell, const struct table_column *column, double value)
+static void table_diff_set_figure(struct table_cell *cell, const struct table_column *column, double value)
 {
     if (column->kind == CELL_INT)
         cell_set_int(cell, saturating_from_double(value));
@@ -318,7 +320,7 @@ static void set_figure(struct table_cell *cell, const struct table_column *colum
         cell_set_real(cell, value);
 }
 
-static int add_keys(struct table *table, const struct matching *matching, size_t id, struct table_cell *cell)
+static int add_keys(struct table *table, const struct table_diff_matching *matching, size_t id, struct table_cell *cell)
 {
     const struct diff_columns *columns = &matching->columns;
 
@@ -335,7 +337,8 @@ static int add_keys(struct table *table, const struct matching *matching, size_t
     return 0;
 }
 
-static int add_row(struct table *table, const struct matching *matching, const struct ordered *from)
+static int table_diff_add_row(struct table *table, const struct table_diff_matching *matching,
+                              const struct table_diff_ordered *from)
 {
     const struct table_diff_change *change = &from->change;
     const struct table_column *columns = table_columns(table);
@@ -345,10 +348,10 @@ static int add_row(struct table *table, const struct matching *matching, const s
     if (!cell)
         return ERR_NO_MEMORY;
     if (change->in_before)
-        set_figure(&cell[BEFORE], &columns[BEFORE], change->before);
+        table_diff_set_figure(&cell[BEFORE], &columns[BEFORE], change->before);
     if (change->in_after)
-        set_figure(&cell[AFTER], &columns[AFTER], change->after);
-    set_figure(&cell[CHANGE], &columns[CHANGE], change->change);
+        table_diff_set_figure(&cell[AFTER], &columns[AFTER], change->after);
+    table_diff_set_figure(&cell[CHANGE], &columns[CHANGE], change->change);
     int known = change->in_before && change->before != 0;
     if (known)
         cell_set_real(&cell[PERCENT], 100 * change->change / fabs(change->before));
@@ -371,20 +374,21 @@ static int is_unchanged(const struct table_diff_change *change)
 }
 
 /* Whether a change gets a row. */
-static int is_listed(const struct table_diff_change *change, const struct table_diff_request *request)
+static int table_diff_is_listed(const struct table_diff_change *change, const struct table_diff_request *request)
 {
     if (request->is_overview)
         return change->in_before && change->in_after;
     return request->with_unchanged || !is_unchanged(change);
 }
 
-static int make_table(const struct matching *matching, const struct table_diff_request *request, struct table_diff *out)
+static int table_diff_make_table(const struct table_diff_matching *matching, const struct table_diff_request *request,
+                                 struct table_diff *out)
 {
     size_t names = matching->names.count, count = 0;
-    struct ordered *order = calloc(names + 1, sizeof *order);
+    struct table_diff_ordered *order = calloc(names + 1, sizeof *order);
     int code = 0;
 
-    out->table = new_table(matching);
+    out->table = table_diff_new_table(matching);
     out->rows = calloc(names + 1, sizeof *out->rows);
     if (!order || !out->table || !out->rows) {
         code = ERR_NO_MEMORY;
@@ -393,7 +397,7 @@ static int make_table(const struct matching *matching, const struct table_diff_r
     for (size_t id = 0; id < names; id++) {
         order[count].id = id;
         name_change(matching, id, &order[count].change);
-        count += (size_t)is_listed(&order[count].change, request);
+        count += (size_t)table_diff_is_listed(&order[count].change, request);
     }
     out->unchanged = request->is_overview ? 0 : names - count;
     if (!request->is_overview)
@@ -401,7 +405,7 @@ static int make_table(const struct matching *matching, const struct table_diff_r
     for (size_t i = 0; i < count; i++) {
         out->rows[i] = order[i].change;
         out->is_shift |= is_shift(&order[i].change);
-        if ((code = add_row(out->table, matching, &order[i])) != 0)
+        if ((code = table_diff_add_row(out->table, matching, &order[i])) != 0)
             goto free_order;
     }
 free_order:
@@ -409,19 +413,19 @@ free_order:
     return code;
 }
 
-static int compare_runs(struct matching *matching, struct table *const *tables,
+static int compare_runs(struct table_diff_matching *matching, struct table *const *tables,
                         const struct table_diff_request *request, struct table_diff *out)
 {
     const struct diff_columns *columns = &matching->columns;
     int code;
 
     for (size_t i = 0; i < matching->runs; i++)
-        if ((code = add_run(matching, tables[i], i)) != 0)
+        if ((code = table_diff_add_run(matching, tables[i], i)) != 0)
             return code;
     for (size_t run = 0; run < 2 && has_sampling_error(matching) && compares_share(matching); run++)
         matching->all_samples[run] = samples_of_run(matching, run);
     overall_change(matching, request->rows_overlap, out);
-    if ((code = make_table(matching, request, out)) != 0)
+    if ((code = table_diff_make_table(matching, request, out)) != 0)
         return code;
     out->column = columns->all[columns->compared].name;
     out->unit = columns->all[columns->compared].unit;
@@ -433,7 +437,9 @@ static int compare_runs(struct matching *matching, struct table *const *tables,
 int table_diff_make(struct table *const *tables, size_t before, size_t after, const struct table_diff_request *request,
                     struct table_diff *out, struct error *err)
 {
-    struct matching matching = { .runs = before + after, .before_runs = before, .programs = request->programs };
+    struct table_diff_matching matching = { .runs = before + after,
+                                            .before_runs = before,
+                                            .programs = request->programs };
     int code;
 
     *out = (struct table_diff){ 0 };

@@ -20,7 +20,7 @@ const char *const finding_answer_names[FINDING_ANSWERS] = {
     [ANSWER_NOT_CHECKED] = "not checked",
 };
 
-static int no_memory(struct error *err)
+static int findings_no_memory(struct error *err)
 {
     return error_short_memory(err, "for the findings");
 }
@@ -43,12 +43,12 @@ void findings_free(struct findings *findings)
 }
 
 /* Takes over the finding, also after an error. */
-static int add(struct findings *findings, struct finding *finding, struct error *err)
+static int findings_add(struct findings *findings, struct finding *finding, struct error *err)
 {
     if (text_failed(&finding->what) || text_failed(&finding->where) || text_failed(&finding->path) ||
         array_reserve(&findings->list, &findings->room, findings->count + 1, sizeof *findings->list) != 0) {
         free_finding(finding);
-        return no_memory(err);
+        return findings_no_memory(err);
     }
     findings->list[findings->count++] = *finding;
     return 0;
@@ -58,7 +58,7 @@ static int add(struct findings *findings, struct finding *finding, struct error 
 
 /* Sets the file and the line of a cause. It names its place in words, so that this is the place with these words; none
  * if two files of one name have it. */
-static void find_line(struct finding *finding, const struct places *places)
+static void findings_find_line(struct finding *finding, const struct places *places)
 {
     struct text words = { 0 };
 
@@ -81,8 +81,8 @@ static void find_line(struct finding *finding, const struct places *places)
     text_free(&words);
 }
 
-static int add_cause(struct findings *findings, const struct adviser *adviser, const struct advice_cause *cause,
-                     struct error *err)
+static int findings_add_cause(struct findings *findings, const struct adviser *adviser,
+                              const struct advice_cause *cause, struct error *err)
 {
     struct finding finding = { .rule = cause->rule, .cause = cause, .advice = cause->advice, .count = cause->count };
 
@@ -92,12 +92,12 @@ static int add_cause(struct findings *findings, const struct adviser *adviser, c
         text_addf(&finding.what, " (%s)", text_string(&cause->rate));
     text_add(&finding.where, text_string(&cause->where));
     if (adviser->has_places && finding.where.length)
-        find_line(&finding, &adviser->places);
-    return add(findings, &finding, err);
+        findings_find_line(&finding, &adviser->places);
+    return findings_add(findings, &finding, err);
 }
 
-static int add_causes(struct findings *findings, struct adviser *adviser, const struct findings_request *request,
-                      struct error *err)
+static int findings_add_causes(struct findings *findings, struct adviser *adviser,
+                               const struct findings_request *request, struct error *err)
 {
     int code;
 
@@ -116,7 +116,7 @@ static int add_causes(struct findings *findings, struct adviser *adviser, const 
         (request->refine && (code = request->refine(request->context, adviser, err)) != 0))
         return code;
     for (size_t i = 0; i < adviser->count; i++)
-        if ((code = add_cause(findings, adviser, &adviser->causes[i], err)) != 0)
+        if ((code = findings_add_cause(findings, adviser, &adviser->causes[i], err)) != 0)
             return code;
     return 0;
 }
@@ -132,7 +132,7 @@ struct rule_rows {
 };
 
 /* The moment of a row: where to look on the timeline. */
-static void add_moment(struct text *out, const struct table *found, size_t row)
+static void findings_add_moment(struct text *out, const struct table *found, size_t row)
 {
     const struct table_cell *cells = table_row(found, row);
 
@@ -153,7 +153,7 @@ static int is_demoted(const struct findings *findings, const struct rule_rows *r
 }
 
 /* "lock 0x7f10: 3 threads waited 756 ms …, at 1.2034 s (the largest of 2; 1.10 s together)" */
-static int add_rows(struct findings *findings, const struct rule_rows *rows, struct error *err)
+static int findings_add_rows(struct findings *findings, const struct rule_rows *rows, struct error *err)
 {
     size_t largest = rows->impact.order[0], count = table_row_count(rows->found);
     struct finding finding = { .rule = rows->rule, .count = (int64_t)count, .impact_ns = rows->impact.all };
@@ -161,7 +161,7 @@ static int add_rows(struct findings *findings, const struct rule_rows *rows, str
     if (is_demoted(findings, rows))
         text_add(&finding.what, "outside of the program (listed last): ");
     rule_finding(&finding.what, rows->rule, rows->found, largest);
-    add_moment(&finding.what, rows->found, largest);
+    findings_add_moment(&finding.what, rows->found, largest);
     if (count > 1) {
         text_add(&finding.what, " (the largest of ");
         human_count(&finding.what, count);
@@ -173,15 +173,15 @@ static int add_rows(struct findings *findings, const struct rule_rows *rows, str
         text_add_char(&finding.what, ')');
     }
     finding.advice = rule_advice(rows->rule, rows->found, largest);
-    return add(findings, &finding, err);
+    return findings_add(findings, &finding, err);
 }
 
 /* Remembers that a rule lacks data. */
-static int add_unchecked(struct findings *findings, const struct analysis *rule, struct error *err)
+static int findings_add_unchecked(struct findings *findings, const struct analysis *rule, struct error *err)
 {
     if (array_reserve(&findings->unchecked, &findings->unchecked_room, findings->unchecked_count + 1,
                       sizeof *findings->unchecked) != 0)
-        return no_memory(err);
+        return findings_no_memory(err);
     findings->unchecked[findings->unchecked_count++] = rule;
     return 0;
 }
@@ -196,8 +196,9 @@ static int is_unchecked(const struct findings *findings, const struct analysis *
 }
 
 /* Runs a rule. Without data it finds nothing. */
-static int run_rule(struct findings *findings, struct rule_rows *rows, const struct finding_choice *choice,
-                    struct report *report, const struct analysis_request *part, int64_t capture_ns, struct error *err)
+static int findings_run_rule(struct findings *findings, struct rule_rows *rows, const struct finding_choice *choice,
+                             struct report *report, const struct analysis_request *part, int64_t capture_ns,
+                             struct error *err)
 {
     enum { MOST_OPTIONS = 32 };
     struct analysis_option options[MOST_OPTIONS] = { { "rows", "-1" } }; /* all add to the impact */
@@ -211,13 +212,13 @@ static int run_rule(struct findings *findings, struct rule_rows *rows, const str
     for (size_t i = 0; i < choice->option_count && request.option_count < MOST_OPTIONS; i++)
         options[request.option_count++] = choice->options[i];
     if ((code = analysis_run(choice->rule, report, &request, &rows->found, err)) == ERR_NO_DATA)
-        return add_unchecked(findings, choice->rule, err);
+        return findings_add_unchecked(findings, choice->rule, err);
     if (code != 0)
         return code;
     return rule_impact_read(&rows->impact, choice->rule, rows->found, capture_ns, err);
 }
 
-static int by_rank(const void *a, const void *b)
+static int findings_by_rank(const void *a, const void *b)
 {
     const struct rule_rows *x = a, *y = b;
 
@@ -229,13 +230,13 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* A list of events, which was asked for, is one whatever it costs. */
-static int has_finding(const struct rule_rows *rows)
+static int findings_has_finding(const struct rule_rows *rows)
 {
     return rows->impact.all > 0 || (rows->found && rows->rule->rule->is_listing && table_row_count(rows->found));
 }
 
-static int run_rules(struct findings *findings, struct rule_rows *list, struct report *report,
-                     const struct findings_request *request, struct error *err)
+static int findings_run_rules(struct findings *findings, struct rule_rows *list, struct report *report,
+                              const struct findings_request *request, struct error *err)
 {
     int64_t capture_ns;
     int code = rule_capture_time(report, &capture_ns, err);
@@ -245,18 +246,19 @@ static int run_rules(struct findings *findings, struct rule_rows *list, struct r
     for (size_t i = 0; i < request->count; i++) {
         list[i].rule = request->choices[i].rule;
         list[i].number = i;
-        if ((code = run_rule(findings, &list[i], &request->choices[i], report, request->part, capture_ns, err)) != 0)
+        if ((code = findings_run_rule(findings, &list[i], &request->choices[i], report, request->part, capture_ns,
+                                      err)) != 0)
             return code;
     }
-    qsort(list, request->count, sizeof *list, by_rank);
+    qsort(list, request->count, sizeof *list, findings_by_rank);
     for (size_t i = 0; i < request->count; i++)
-        if (has_finding(&list[i]) && (code = add_rows(findings, &list[i], err)) != 0)
+        if (findings_has_finding(&list[i]) && (code = findings_add_rows(findings, &list[i], err)) != 0)
             return code;
     return 0;
 }
 
-static int add_others(struct findings *findings, struct report *report, const struct findings_request *request,
-                      struct error *err)
+static int findings_add_others(struct findings *findings, struct report *report, const struct findings_request *request,
+                               struct error *err)
 {
     struct rule_rows *list = calloc(request->count + 1, sizeof *list);
     struct gpu_metrics_share metrics = { 0 };
@@ -264,10 +266,10 @@ static int add_others(struct findings *findings, struct report *report, const st
     struct findings_request shared = *request;
 
     if (!list)
-        return no_memory(err);
+        return findings_no_memory(err);
     part.metrics = &metrics;
     shared.part = &part;
-    int code = run_rules(findings, list, report, &shared, err);
+    int code = findings_run_rules(findings, list, report, &shared, err);
     gpu_metrics_share_free(&metrics);
     for (size_t i = 0; i < request->count; i++) {
         table_delete(list[i].found);
@@ -287,7 +289,8 @@ static int has_found(const struct findings *findings, const struct analysis *rul
     return 0;
 }
 
-static int add_answer(struct findings *findings, struct report *report, const struct analysis *rule, struct error *err)
+static int findings_add_answer(struct findings *findings, struct report *report, const struct analysis *rule,
+                               struct error *err)
 {
     enum rule_state state = rule_state(rule, report);
     struct rule_answer answer = { .rule = rule, .answer = ANSWER_NO_PROBLEM };
@@ -302,7 +305,7 @@ static int add_answer(struct findings *findings, struct report *report, const st
     }
     if (array_reserve(&findings->answers, &findings->answer_room, findings->answer_count + 1,
                       sizeof *findings->answers) != 0)
-        return no_memory(err);
+        return findings_no_memory(err);
     findings->answers[findings->answer_count++] = answer;
     return 0;
 }
@@ -312,11 +315,11 @@ static int read_chosen(struct findings *findings, struct adviser *adviser, const
 {
     int code;
 
-    if ((code = add_causes(findings, adviser, request, err)) != 0 ||
-        (code = add_others(findings, adviser->report, request, err)) != 0)
+    if ((code = findings_add_causes(findings, adviser, request, err)) != 0 ||
+        (code = findings_add_others(findings, adviser->report, request, err)) != 0)
         return code;
     for (size_t i = 0; i < request->count; i++)
-        if ((code = add_answer(findings, adviser->report, request->choices[i].rule, err)) != 0)
+        if ((code = findings_add_answer(findings, adviser->report, request->choices[i].rule, err)) != 0)
             return code;
     return 0;
 }
@@ -333,7 +336,7 @@ int findings_read(struct findings *findings, struct adviser *adviser, const stru
         count++;
     struct finding_choice *choices = calloc(count + 1, sizeof *choices);
     if (!choices)
-        return no_memory(err);
+        return findings_no_memory(err);
     for (size_t i = 0; i < count; i++)
         if (!rules[i]->rule->is_listing)
             choices[all.count++].rule = rules[i];

@@ -80,7 +80,7 @@ static int visit_piece(const struct explanation *of, enum gap_cause cause, uint3
 }
 
 /* Cuts a piece to the gap, and charges the wait for what it delayed. */
-static int add(const struct explanation *of, enum gap_cause cause, uint32_t place, int64_t from, int64_t to)
+static int gap_causes_add(const struct explanation *of, enum gap_cause cause, uint32_t place, int64_t from, int64_t to)
 {
     int64_t start = from > of->gap->start_ns ? from : of->gap->start_ns,
             end = to < of->gap->end_ns ? to : of->gap->end_ns;
@@ -107,11 +107,11 @@ static uint32_t line_at(const struct explanation *of, int64_t from, int64_t to)
 
 /* ---- time between calls ---------------------------------------------------------------------------------------- */
 
-static int add_place(void *context, uint32_t place, int64_t from, int64_t to)
+static int gap_causes_add_place(void *context, uint32_t place, int64_t from, int64_t to)
 {
     const struct explanation *of = context;
 
-    return add(of, of->cause, places_line(of->causes->places, place), from, to);
+    return gap_causes_add(of, of->cause, places_line(of->causes->places, place), from, to);
 }
 
 /* Time of one cause, by line. Only the part in the gap is looked at. */
@@ -120,12 +120,12 @@ static int add_by_line(struct explanation *of, enum gap_cause cause, int64_t fro
     from = from > of->gap->start_ns ? from : of->gap->start_ns;
     to = to < of->gap->end_ns ? to : of->gap->end_ns;
     of->cause = cause;
-    return from < to ? places_each(of->causes->places, of->link->thread, from, to, add_place, of) : 0;
+    return from < to ? places_each(of->causes->places, of->link->thread, from, to, gap_causes_add_place, of) : 0;
 }
 
 /* Code between two calls that is neither in an operator nor anything else that is known. The rule python_between says
  * the same of it: code of PyTorch itself is the way from one launch to the next. */
-static int add_code(void *context, uint32_t number, int64_t from, int64_t to)
+static int gap_causes_add_code(void *context, uint32_t number, int64_t from, int64_t to)
 {
     struct explanation *of = context;
     const struct places *places = of->causes->places;
@@ -137,16 +137,16 @@ static int add_code(void *context, uint32_t number, int64_t from, int64_t to)
                      saturating_duration(from, to) <= LONG_NS;
         cause = is_way ? GAP_LAUNCH : place.kind == PLACE_PYTHON ? GAP_PYTHON : GAP_NATIVE;
     }
-    return add(of, cause, places_line(places, number), from, to);
+    return gap_causes_add(of, cause, places_line(places, number), from, to);
 }
 
-static int add_rest(struct explanation *of, int64_t from, int64_t to)
+static int gap_causes_add_rest(struct explanation *of, int64_t from, int64_t to)
 {
     if (of->has_launch && saturating_duration(from, to) < SHORT_NS)
         return add_by_line(of, GAP_LAUNCH, from, to);
     from = from > of->gap->start_ns ? from : of->gap->start_ns;
     to = to < of->gap->end_ns ? to : of->gap->end_ns;
-    return from < to ? places_each(of->causes->places, of->link->thread, from, to, add_code, of) : 0;
+    return from < to ? places_each(of->causes->places, of->link->thread, from, to, gap_causes_add_code, of) : 0;
 }
 
 static enum gap_cause cause_of_span(enum gap_layer layer, const struct thread_span *span)
@@ -161,8 +161,8 @@ static enum gap_cause cause_of_span(enum gap_layer layer, const struct thread_sp
 }
 
 /* At the line of the thread that holds the GIL, or of the thread itself. */
-static int add_span(struct explanation *of, enum gap_layer layer, const struct thread_span *span, int64_t from,
-                    int64_t to)
+static int gap_causes_add_span(struct explanation *of, enum gap_layer layer, const struct thread_span *span,
+                               int64_t from, int64_t to)
 {
     struct places *places = of->causes->places;
     enum gap_cause cause = cause_of_span(layer, span);
@@ -171,7 +171,7 @@ static int add_span(struct explanation *of, enum gap_layer layer, const struct t
         cause = GAP_NATIVE; /* the operator computes on the CPU */
     if (layer != LAYER_GIL)
         return add_by_line(of, cause, from, to);
-    return add(of, cause, places_line(places, places_at(places, span->other, from, to)), from, to);
+    return gap_causes_add(of, cause, places_line(places, places_at(places, span->other, from, to)), from, to);
 }
 
 /* The first layer that covers a moment explains it; what none covers is the rest. */
@@ -182,14 +182,14 @@ static int add_between(struct explanation *of, int layer, int64_t from, int64_t 
     if (from >= to || from >= of->gap->end_ns || to <= of->gap->start_ns)
         return 0;
     if (layer == GAP_LAYERS)
-        return add_rest(of, from, to);
+        return gap_causes_add_rest(of, from, to);
     const struct thread_spans *spans = &of->causes->layers[layer];
     size_t behind, i = thread_spans_from(spans, of->link->thread, from, &behind);
     for (; i < behind && spans->list[i].start_ns < to && from < to; i++) {
         const struct thread_span *span = &spans->list[i];
         int64_t start = span->start_ns > from ? span->start_ns : from, end = span->end_ns < to ? span->end_ns : to;
         if ((code = add_between(of, layer + 1, from, start)) != 0 ||
-            (code = add_span(of, (enum gap_layer)layer, span, start, end)) != 0)
+            (code = gap_causes_add_span(of, (enum gap_layer)layer, span, start, end)) != 0)
             return code;
         from = end;
     }
@@ -199,7 +199,7 @@ static int add_between(struct explanation *of, int layer, int64_t from, int64_t 
 /* ---- gaps ------------------------------------------------------------------------------------------------------ */
 
 /* The profiler's part of a call is its own. */
-static int add_call(struct explanation *of, int64_t from, int64_t to)
+static int gap_causes_add_call(struct explanation *of, int64_t from, int64_t to)
 {
     const struct replay_call *call = &of->causes->events->calls[of->link->call];
     const struct thread_spans *spans = &of->causes->layers[LAYER_PROFILER];
@@ -211,16 +211,17 @@ static int add_call(struct explanation *of, int64_t from, int64_t to)
     for (; i < behind && spans->list[i].start_ns < to && from < to; i++) {
         int64_t start = spans->list[i].start_ns > from ? spans->list[i].start_ns : from,
                 end = spans->list[i].end_ns < to ? spans->list[i].end_ns : to;
-        if ((code = add(of, cause, place, from, start)) != 0 || (code = add(of, GAP_PROFILER, place, start, end)) != 0)
+        if ((code = gap_causes_add(of, cause, place, from, start)) != 0 ||
+            (code = gap_causes_add(of, GAP_PROFILER, place, start, end)) != 0)
             return code;
         from = end;
     }
-    return add(of, cause, place, from, to);
+    return gap_causes_add(of, cause, place, from, to);
 }
 
 /* A wait in which the GPU ran dry kept the thread from launching for as long as it lasted. So much of the time after it
  * is due to the wait, and not to the code on the way to the next launch. */
-static void find_wait(struct explanation *of, int64_t launched_ns)
+static void gap_causes_find_wait(struct explanation *of, int64_t launched_ns)
 {
     const struct replay_events *events = of->causes->events;
     const struct gap_link *first = &of->causes->links[of->causes->link_count - 1];
@@ -244,8 +245,8 @@ static int add_latency(struct explanation *of, uint32_t launch, int64_t from)
     const struct gap_link behind = { .thread = call ? events->threads[call->thread].id : of->gap->thread };
 
     of->link = &behind;
-    return add(of, call ? GAP_LATENCY : GAP_UNKNOWN, call ? line_at(of, call->start_ns, call->end_ns) : NO_PLACE, from,
-               of->gap->end_ns);
+    return gap_causes_add(of, call ? GAP_LATENCY : GAP_UNKNOWN,
+                          call ? line_at(of, call->start_ns, call->end_ns) : NO_PLACE, from, of->gap->end_ns);
 }
 
 int gap_causes_explain(struct gap_causes *causes, const struct gap *gap, gap_visit *visit, void *context)
@@ -264,14 +265,14 @@ int gap_causes_explain(struct gap_causes *causes, const struct gap *gap, gap_vis
         return code;
     of.has_launch = launch != NO_CALL;
     if (causes->link_count && of.has_launch)
-        find_wait(&of, causes->events->calls[launch].end_ns);
+        gap_causes_find_wait(&of, causes->events->calls[launch].end_ns);
     for (size_t i = causes->link_count; i-- > 0;) {
         of.link = &causes->links[i];
         int64_t from = of.link->start_ns > until ? of.link->start_ns : until;
         if (of.link->end_ns <= from)
             continue;
         code = of.link->call == NO_CALL ? add_between(&of, 0, from, of.link->end_ns)
-                                        : add_call(&of, from, of.link->end_ns);
+                                        : gap_causes_add_call(&of, from, of.link->end_ns);
         if (code != 0)
             return code;
         until = of.link->end_ns;
@@ -321,8 +322,8 @@ static enum gap_layer layer_of_overhead(const char *name, size_t length)
 }
 
 /* Spans of a table, whose names say which layer they are of. */
-static int read_table(struct gap_causes *causes, const char *table,
-                      enum gap_layer (*layer_of)(const char *name, size_t length), struct error *err)
+static int gap_causes_read_table(struct gap_causes *causes, const char *table,
+                                 enum gap_layer (*layer_of)(const char *name, size_t length), struct error *err)
 {
     static const struct filter all;
     const struct thread_span_source source = { table, "nameId", NULL, NULL, NULL, NULL, 0 };
@@ -338,7 +339,7 @@ free_spans:
     return code;
 }
 
-static int read_operators(struct gap_causes *causes, struct error *err)
+static int gap_causes_read_operators(struct gap_causes *causes, struct error *err)
 {
     struct advice_operators operators = { 0 };
     int code = advice_operators_open(&operators, causes->report, err);
@@ -374,7 +375,7 @@ static int is_of_profiler(const struct stacks *stacks, uint32_t stack, unsigned 
 }
 
 /* Samples in the profiler's own libraries. */
-static int read_samples(struct gap_causes *causes, struct error *err)
+static int gap_causes_read_samples(struct gap_causes *causes, struct error *err)
 {
     static const struct filter all;
     struct stacks stacks = { 0 };
@@ -404,7 +405,7 @@ done:
     return code;
 }
 
-static int read_gil(struct gap_causes *causes, struct error *err)
+static int gap_causes_read_gil(struct gap_causes *causes, struct error *err)
 {
     struct gil_waits waits = { 0 };
     int code = gil_waits_read(&waits, causes->report, err);
@@ -425,7 +426,7 @@ free_waits:
     return code;
 }
 
-static int read_layers(struct gap_causes *causes, struct error *err)
+static int gap_causes_read_layers(struct gap_causes *causes, struct error *err)
 {
     static const struct thread_span_source os = {
         "OSRT_API", "nameId", NULL, NULL, NULL, "eventClass", EVENT_CLASS_OSRT
@@ -433,10 +434,10 @@ static int read_layers(struct gap_causes *causes, struct error *err)
     static const struct filter all;
     int code;
 
-    if ((code = read_operators(causes, err)) != 0 ||
-        (code = read_table(causes, "PROFILER_OVERHEAD", layer_of_overhead, err)) != 0 ||
-        (code = read_table(causes, "TACHO_PYTHON_EVENT", layer_of_event, err)) != 0 ||
-        (code = read_samples(causes, err)) != 0 || (code = read_gil(causes, err)) != 0 ||
+    if ((code = gap_causes_read_operators(causes, err)) != 0 ||
+        (code = gap_causes_read_table(causes, "PROFILER_OVERHEAD", layer_of_overhead, err)) != 0 ||
+        (code = gap_causes_read_table(causes, "TACHO_PYTHON_EVENT", layer_of_event, err)) != 0 ||
+        (code = gap_causes_read_samples(causes, err)) != 0 || (code = gap_causes_read_gil(causes, err)) != 0 ||
         (code = thread_spans_read(&causes->layers[LAYER_OS], causes->report, &os, &all, err)) != 0 ||
         (code = thread_spans_off_cpu(&causes->layers[LAYER_OFF_CPU], causes->report, &all, err)) != 0)
         return code;
@@ -477,7 +478,7 @@ int gap_causes_open(struct gap_causes *causes, struct report *report, const stru
         return code;
     if (index_events(causes) != 0)
         return error_short_memory(err, "for the GPU work");
-    return read_layers(causes, err);
+    return gap_causes_read_layers(causes, err);
 }
 
 void gap_causes_close(struct gap_causes *causes)

@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "gap_causes.h"
 
-static int add_link(struct gap_causes *causes, int64_t thread, int64_t start_ns, int64_t end_ns, uint32_t call)
+static int gap_walk_add_link(struct gap_causes *causes, int64_t thread, int64_t start_ns, int64_t end_ns, uint32_t call)
 {
     if (array_reserve(&causes->links, &causes->link_room, causes->link_count + 1, sizeof *causes->links) != 0)
         return ERR_NO_MEMORY;
@@ -31,13 +31,13 @@ static int walk_from(struct gap_causes *causes, uint32_t at, const struct gap *g
     for (;;) {
         const struct replay_call *call = &events->calls[at];
         int64_t thread = events->threads[call->thread].id;
-        if (add_link(causes, thread, call->start_ns, call->end_ns, at) != 0)
+        if (gap_walk_add_link(causes, thread, call->start_ns, call->end_ns, at) != 0)
             return ERR_NO_MEMORY;
         if (call->start_ns <= gap->start_ns)
             return 0;
         at = call_before(events, at);
         int64_t from = at == NO_CALL ? gap->start_ns : events->calls[at].end_ns;
-        if (add_link(causes, thread, from, call->start_ns, NO_CALL) != 0)
+        if (gap_walk_add_link(causes, thread, from, call->start_ns, NO_CALL) != 0)
             return ERR_NO_MEMORY;
         if (at == NO_CALL || from <= gap->start_ns)
             return 0;
@@ -60,13 +60,13 @@ static int walk_thread(struct gap_causes *causes, const struct gap *gap)
     uint32_t call = last_call(events, gap->thread, gap->end_ns);
     int64_t from = call == NO_CALL ? gap->start_ns : events->calls[call].end_ns;
 
-    if (from < gap->end_ns && add_link(causes, gap->thread, from, gap->end_ns, NO_CALL) != 0)
+    if (from < gap->end_ns && gap_walk_add_link(causes, gap->thread, from, gap->end_ns, NO_CALL) != 0)
         return ERR_NO_MEMORY;
     return call == NO_CALL || from <= gap->start_ns ? 0 : walk_from(causes, call, gap);
 }
 
 /* The work that ended the gap, or NO_WORK. */
-static uint32_t work_of(const struct gap_causes *causes, const struct gap *gap)
+static uint32_t gap_walk_work_of(const struct gap_causes *causes, const struct gap *gap)
 {
     const struct replay_events *events = causes->events;
     int table = 0;
@@ -89,13 +89,13 @@ static int64_t main_thread(const struct replay_events *events, uint32_t work)
 int gap_walk(struct gap_causes *causes, const struct gap *gap, uint32_t *launch)
 {
     const struct replay_events *events = causes->events;
-    uint32_t work = gap->table ? work_of(causes, gap) : NO_WORK;
+    uint32_t work = gap->table ? gap_walk_work_of(causes, gap) : NO_WORK;
 
     *launch = work == NO_WORK ? NO_CALL : events->works[work].call;
     causes->link_count = 0;
     if (work == NO_WORK)
         return walk_thread(causes, gap);
     if (*launch == NO_CALL)
-        return add_link(causes, main_thread(events, work), gap->start_ns, gap->end_ns, NO_CALL);
+        return gap_walk_add_link(causes, main_thread(events, work), gap->start_ns, gap->end_ns, NO_CALL);
     return events->calls[*launch].end_ns <= gap->start_ns ? 0 : walk_from(causes, *launch, gap);
 }

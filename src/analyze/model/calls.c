@@ -25,8 +25,8 @@ static inline uint32_t hash_call(int64_t process, int64_t correlation)
     return (uint32_t)(run << RUN_BITS | ((uint64_t)correlation & ((1u << RUN_BITS) - 1)));
 }
 
-static inline struct hash_entry *find_entry(const struct calls *calls, uint32_t hash, int64_t process,
-                                            int64_t correlation)
+static inline struct hash_entry *calls_find_entry(const struct calls *calls, uint32_t hash, int64_t process,
+                                                  int64_t correlation)
 {
     struct hash_entry *found = hash_index_find(&calls->index, hash);
 
@@ -49,7 +49,7 @@ static void fill_index(struct calls *calls)
         if (columns_is_null(&calls->columns, CALL_CORRELATION, row))
             continue;
         uint32_t hash = hash_call(process, correlation);
-        struct hash_entry *entry = find_entry(calls, hash, process, correlation);
+        struct hash_entry *entry = calls_find_entry(calls, hash, process, correlation);
         if (entry) {
             calls->next[row] = (uint32_t)hash_entry_number(entry);
             entry->number_plus_1 = (uint32_t)row + 1;
@@ -96,7 +96,7 @@ static void fill_list(struct calls *calls)
     }
 }
 
-static int make_index(struct calls *calls)
+static int calls_make_index(struct calls *calls)
 {
     calls->next = array_alloc(calls->count + 1, sizeof *calls->next);
     if (!calls->next)
@@ -133,7 +133,7 @@ int calls_read(struct calls *calls, struct report *report, struct error *err)
     calls->end = calls->columns.values[CALL_END];
     calls->thread = calls->columns.values[CALL_THREAD];
     calls->name = calls->columns.values[CALL_NAME];
-    if (calls->count && make_index(calls) != 0) {
+    if (calls->count && calls_make_index(calls) != 0) {
         calls_free(calls);
         return error_short_memory(err, "to match CUDA calls with their GPU work");
     }
@@ -155,7 +155,7 @@ uint32_t calls_find(const struct calls *calls, int64_t process, int64_t correlat
         uint64_t at = (uint64_t)correlation - (uint64_t)calls->least_id;
         return process == calls->list_process && at < calls->list_count ? calls->list[at] : NO_CALL;
     }
-    const struct hash_entry *entry = find_entry(calls, hash_call(process, correlation), process, correlation);
+    const struct hash_entry *entry = calls_find_entry(calls, hash_call(process, correlation), process, correlation);
 
     return entry ? (uint32_t)hash_entry_number(entry) : NO_CALL;
 }

@@ -131,7 +131,7 @@ static const struct loss_words *words_of(const char *source)
     return &of_a_table;
 }
 
-static struct counted_source *find_source(struct event_counts *counts, const char *name)
+static struct counted_source *event_counts_find_source(struct event_counts *counts, const char *name)
 {
     for (size_t i = 0; i < counts->source_count; i++)
         if (strcmp(counts->sources[i].name, name) == 0)
@@ -172,7 +172,7 @@ static int is_noted(const char *source, const char *cause)
 }
 
 /* Causes beyond the limit are in the sum. */
-static void add_loss(struct event_counts *counts, const char *source, const char *cause, uint64_t count)
+static void event_counts_add_loss(struct event_counts *counts, const char *source, const char *cause, uint64_t count)
 {
     struct loss *loss = find_loss(counts, source, is_noted(source, cause));
     size_t at = 0;
@@ -190,9 +190,10 @@ static void add_loss(struct event_counts *counts, const char *source, const char
 }
 
 /* Rows of a key add up, and what a full disk took is subtracted. */
-static void add_row(struct event_counts *counts, const char *source, const char *fate, const char *cause, int64_t count)
+static void event_counts_add_row(struct event_counts *counts, const char *source, const char *fate, const char *cause,
+                                 int64_t count)
 {
-    struct counted_source *of = find_source(counts, source);
+    struct counted_source *of = event_counts_find_source(counts, source);
     const struct {
         const char *fate;
         uint64_t *sum;
@@ -210,11 +211,11 @@ static void add_row(struct event_counts *counts, const char *source, const char 
     if (of && strcmp(cause, "cut") == 0)
         of->incomplete += (uint64_t)count;
     if (strcmp(fate, "lost") == 0 && count > 0)
-        add_loss(counts, source, cause, (uint64_t)count);
+        event_counts_add_loss(counts, source, cause, (uint64_t)count);
 }
 
 /* How many processes there were, recorded or not. */
-static int count_processes(struct report *report, uint64_t *count, struct error *err)
+static int event_counts_processes(struct report *report, uint64_t *count, struct error *err)
 {
     static const char *const names[] = { "globalPid", NULL };
     struct keys keys = { .width = 1 };
@@ -234,7 +235,7 @@ done:
     return code;
 }
 
-static int matches(const char *pattern, const char *table)
+static int event_counts_matches(const char *pattern, const char *table)
 {
     size_t length = strlen(pattern);
 
@@ -244,7 +245,7 @@ static int matches(const char *pattern, const char *table)
 static int is_made_of(const char *table, const struct loss_words *of)
 {
     for (const char *const *pattern = of->tables; *pattern; pattern++)
-        if (matches(*pattern, table))
+        if (event_counts_matches(*pattern, table))
             return 1;
     return 0;
 }
@@ -259,7 +260,8 @@ static int is_of_part(const struct event_counts *counts)
 }
 
 /* The events of a source. Those of a part of a capture are the rows of its tables, without the frames of stacks. */
-static uint64_t recorded_of(const struct event_counts *counts, const struct report *report, const char *source)
+static uint64_t event_counts_recorded_of(const struct event_counts *counts, const struct report *report,
+                                         const char *source)
 {
     const struct counted_source *found = source ? event_counts_find(counts, source) : NULL;
     uint64_t rows = 0;
@@ -302,7 +304,7 @@ static uint64_t total_with(uint64_t lost, uint64_t others)
 static void set_bounds(struct loss *loss, const struct event_counts *counts, const struct report *report)
 {
     for (size_t i = 0; i < LOSS_BOUNDS_MAX; i++) {
-        uint64_t recorded = recorded_of(counts, report, loss->words->shared_by[i].source);
+        uint64_t recorded = event_counts_recorded_of(counts, report, loss->words->shared_by[i].source);
         if (!recorded)
             continue;
         loss->bounds[loss->bound_count++] = (struct loss_bound){ loss->words->shared_by[i].figures,
@@ -321,12 +323,13 @@ static int set_totals(struct event_counts *counts, struct report *report, struct
     for (size_t i = 0; i < counts->loss_count; i++) {
         struct loss *loss = &counts->losses[i];
         if (loss_is_of_processes(loss)) {
-            if ((code = count_processes(report, &loss->total, err)) != 0)
+            if ((code = event_counts_processes(report, &loss->total, err)) != 0)
                 return code;
             loss->total = loss->total < loss->lost ? loss->lost : loss->total;
         } else {
-            loss->total = total_with(loss->lost, is_of_rows(loss) ? rows_left(loss, report)
-                                                                  : recorded_of(counts, report, loss->source));
+            loss->total = total_with(loss->lost, is_of_rows(loss)
+                                                     ? rows_left(loss, report)
+                                                     : event_counts_recorded_of(counts, report, loss->source));
         }
         if (!loss->is_note)
             set_bounds(loss, counts, report);
@@ -387,9 +390,9 @@ int event_counts_read(struct event_counts *counts, struct report *report, struct
     if ((code = row_cursor_open(&rows, report, "TACHO_COUNT", names, err)) != 0)
         return code;
     while (row_cursor_next(&rows))
-        add_row(counts, report_string(report, row_int_or(&rows, SOURCE, -1), NULL),
-                report_string(report, row_int_or(&rows, FATE, -1), NULL),
-                report_string(report, row_int_or(&rows, CAUSE, -1), NULL), row_int_or(&rows, COUNT, 0));
+        event_counts_add_row(counts, report_string(report, row_int_or(&rows, SOURCE, -1), NULL),
+                             report_string(report, row_int_or(&rows, FATE, -1), NULL),
+                             report_string(report, row_int_or(&rows, CAUSE, -1), NULL), row_int_or(&rows, COUNT, 0));
     row_cursor_close(&rows);
     if ((code = set_totals(counts, report, err)) != 0 || (code = read_cut_samples(&cut_samples, report, err)) != 0)
         return code;
@@ -427,7 +430,7 @@ int loss_is_small(const struct loss *loss)
 }
 
 /* " (ring full)", or " (ring full 90, damaged 4)" */
-static void add_causes(struct text *out, const struct loss *loss)
+static void event_counts_add_causes(struct text *out, const struct loss *loss)
 {
     for (size_t i = 0; i < loss->cause_count; i++) {
         text_add(out, i ? ", " : " (");
@@ -462,7 +465,7 @@ void loss_add(struct text *out, const struct loss *loss)
     else
         text_addf(out, " %s", loss->words->events);
     text_addf(out, " %s", loss->words->fate);
-    add_causes(out, loss);
+    event_counts_add_causes(out, loss);
     for (size_t i = 0; i < loss->bound_count; i++) {
         text_add(out, i ? ", " : ": ");
         add_bound(out, loss, &loss->bounds[i]);

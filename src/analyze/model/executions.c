@@ -6,7 +6,7 @@
 #include "analyze/engine/report_options.h"
 #include "base/array.h"
 
-static int add(struct executions *executions, size_t *capacity, uint32_t call, size_t kernel)
+static int executions_add(struct executions *executions, size_t *capacity, uint32_t call, size_t kernel)
 {
     if (array_reserve(&executions->list, capacity, executions->count + 1, sizeof *executions->list) != 0)
         return ERR_NO_MEMORY;
@@ -14,7 +14,7 @@ static int add(struct executions *executions, size_t *capacity, uint32_t call, s
     return 0;
 }
 
-static int join(struct executions *executions, const struct filter *filter)
+static int executions_join(struct executions *executions, const struct filter *filter)
 {
     const struct gpu_ops *kernels = &executions->kernels;
     const struct calls *calls = &executions->calls;
@@ -28,7 +28,7 @@ static int join(struct executions *executions, const struct filter *filter)
             continue;
         uint32_t call = calls_find(calls, kernels->process[row], kernels->correlation[row]);
         for (; call != NO_CALL; call = calls_next(calls, call))
-            if (add(executions, &capacity, call, row) != 0)
+            if (executions_add(executions, &capacity, call, row) != 0)
                 return ERR_NO_MEMORY;
     }
     return 0;
@@ -56,7 +56,7 @@ int executions_read(struct executions *executions, struct report *report, const 
         goto close_filter;
     if (option_given(request, "nvtx-name") && (code = launch_ranges_read(&executions->ranges, report, err)) != 0)
         goto close_filter;
-    if (join(executions, &filter) != 0)
+    if (executions_join(executions, &filter) != 0)
         code = error_short_memory(err, "to match kernels with their launches");
 close_filter:
     filter_close(&filter);

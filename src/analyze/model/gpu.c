@@ -25,7 +25,7 @@ int gpu_read(struct gpu_ops *ops, struct report *report, enum gpu_kind kind, con
     return gpu_read_table(ops, report, gpu_tables[kind], extra, err);
 }
 
-static size_t find_columns(const struct report_table *table, const char *const *extra, int *wanted)
+static size_t gpu_model_find_columns(const struct report_table *table, const char *const *extra, int *wanted)
 {
     static const char *const names[OP_COLUMNS] = {
         "start", "end", "globalPid", "correlationId", "deviceId", "streamId"
@@ -63,14 +63,14 @@ int gpu_read_table(struct gpu_ops *ops, struct report *report, const char *name,
         return 0;
     if (table->rows >= UINT32_MAX)
         return error_set(err, ERR_UNSUPPORTED, "the table %s has too many rows to join", table->name);
-    int code = report_read(report, table, wanted, find_columns(table, extra, wanted), &ops->columns, err);
+    int code = report_read(report, table, wanted, gpu_model_find_columns(table, extra, wanted), &ops->columns, err);
     if (code != 0)
         return code;
     use_columns(ops);
     return 0;
 }
 
-static int passes(const void *context, const struct report_block *block, size_t row)
+static int gpu_model_passes(const void *context, const struct report_block *block, size_t row)
 {
     struct filter_gpu_work work = {
         block->values[OP_START][row],
@@ -94,8 +94,8 @@ int gpu_read_first(struct gpu_ops *ops, struct report *report, enum gpu_kind kin
     *ops = (struct gpu_ops){ 0 };
     if (!table || !table->rows)
         return 0;
-    size_t count = find_columns(table, extra, wanted);
-    struct first_rows_wish wish = { wanted, is_all ? 1 : OP_COLUMNS, most, is_all ? NULL : passes, filter };
+    size_t count = gpu_model_find_columns(table, extra, wanted);
+    struct first_rows_wish wish = { wanted, is_all ? 1 : OP_COLUMNS, most, is_all ? NULL : gpu_model_passes, filter };
     int code = first_rows_find(&first, report, table, &wish, err);
     if (code != 0)
         return code;
@@ -127,7 +127,7 @@ int gpu_counts(const struct gpu_ops *ops, size_t row, const struct filter *filte
     return filter_gpu(filter, &place);
 }
 
-static const char *find_name(const char *const *names, size_t count, int64_t kind)
+static const char *gpu_model_find_name(const char *const *names, size_t count, int64_t kind)
 {
     return kind >= 0 && (uint64_t)kind < count ? names[kind] : NULL;
 }
@@ -151,7 +151,7 @@ const char *memcpy_kind_name(int64_t kind)
         "Unified Device-to-Device",
     };
 
-    return find_name(names, COUNT_OF(names), kind);
+    return gpu_model_find_name(names, COUNT_OF(names), kind);
 }
 
 const char *memory_kind_name(int64_t kind)
@@ -160,7 +160,7 @@ const char *memory_kind_name(int64_t kind)
         "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static", "Unknown",
     };
 
-    return find_name(names, COUNT_OF(names), kind);
+    return gpu_model_find_name(names, COUNT_OF(names), kind);
 }
 
 void memcpy_label(struct text *out, int64_t kind)

@@ -25,7 +25,7 @@ const char *const gpu_busy_tables[] = {
 enum { LANES = COUNT_OF(gpu_busy_tables) - 1 };
 
 /* The state of a worker. A place is a process and its device. */
-struct worker {
+struct gpu_busy_worker {
     struct keys places;
     uint64_t *operations;              /* owned, as all below; of a place */
     uint32_t *last;                    /* of a place, the last stretch in the current chunk, or NO_KEY */
@@ -35,30 +35,30 @@ struct worker {
 };
 
 /* The stretches of one chunk. */
-struct piece {
+struct gpu_busy_piece {
     size_t first, count;
     int worker;
 };
 
 /* A table's work, as stretches in which a device was busy without a break, as far as one chunk can tell. */
-struct lane {
+struct gpu_busy_lane {
     int64_t *start, *end; /* owned, as all below; a chunk has room for as many stretches as it has rows, and uses the
                            * first part of it */
     uint32_t *place;      /* during the scan, the worker's number for it; then the device's index */
     uint32_t *row;        /* of the first work of a stretch */
     const char *table;
-    struct piece *pieces;
+    struct gpu_busy_piece *pieces;
     _Atomic size_t piece_count;
     uint32_t *order; /* the stretches by their start */
     size_t count, next;
 };
 
-struct walk {
+struct gpu_busy_walk {
     struct report *report;
     struct filter filter;
-    struct lane lanes[LANES];
-    struct lane *lane; /* the one that is being scanned */
-    struct worker *workers;
+    struct gpu_busy_lane lanes[LANES];
+    struct gpu_busy_lane *lane; /* the one that is being scanned */
+    struct gpu_busy_worker *workers;
     size_t worker_count;
     struct gpu_devices devices;
     struct step_pauses pauses;
@@ -73,7 +73,7 @@ enum { START, END, PROCESS, DEVICE, STREAM, CORRELATION, COLUMNS };
 
 /* ---- chunks to stretches --------------------------------------------------------------------------------------- */
 
-static int make_room(struct worker *worker, size_t rows)
+static int gpu_busy_make_room(struct gpu_busy_worker *worker, size_t rows)
 {
     if (rows > worker->order_room) {
         free(worker->order);
@@ -83,7 +83,7 @@ static int make_room(struct worker *worker, size_t rows)
     return worker->order || !rows ? 0 : ERR_NO_MEMORY;
 }
 
-static uint32_t find_place(struct worker *worker, int64_t process, int64_t device)
+static uint32_t gpu_busy_find_place(struct gpu_busy_worker *worker, int64_t process, int64_t device)
 {
     uint32_t place = keys_add(&worker->places, (int64_t[]){ process, device });
 
@@ -99,7 +99,7 @@ static uint32_t find_place(struct worker *worker, int64_t process, int64_t devic
     return place;
 }
 
-static int counts(const struct walk *walk, const struct report_block *block, size_t row)
+static int gpu_busy_counts(const struct gpu_busy_walk *walk, const struct report_block *block, size_t row)
 {
     const struct filter *filter = &walk->filter;
 
@@ -115,25 +115,26 @@ static int counts(const struct walk *walk, const struct report_block *block, siz
 }
 
 /* The rows that count, by their start. */
-static int choose_rows(const struct walk *walk, struct worker *worker, const struct report_block *block, size_t *count)
+static int gpu_busy_choose_rows(const struct gpu_busy_walk *walk, struct gpu_busy_worker *worker,
+                                const struct report_block *block, size_t *count)
 {
     int is_all = !walk->filter.span && !walk->filter.only.only;
 
     *count = 0;
-    if (make_room(worker, block->rows) != 0)
+    if (gpu_busy_make_room(worker, block->rows) != 0)
         return ERR_NO_MEMORY;
     for (size_t row = 0; row < block->rows; row++)
-        if (is_all || counts(walk, block, row))
+        if (is_all || gpu_busy_counts(walk, block, row))
             worker->order[(*count)++] = (uint32_t)row;
     return order_by_time(worker->order, *count, block->values[START]);
 }
 
 /* Work that begins while its device is busy extends the stretch; other work begins a new one. */
-static void add_stretch(const struct walk *walk, struct worker *worker, struct piece *piece, uint32_t place,
-                        uint32_t row, int64_t start, int64_t end)
+static void gpu_busy_add_stretch(const struct gpu_busy_walk *walk, struct gpu_busy_worker *worker,
+                                 struct gpu_busy_piece *piece, uint32_t place, uint32_t row, int64_t start, int64_t end)
 {
     const struct report_span *span = walk->filter.span;
-    struct lane *lane = walk->lane;
+    struct gpu_busy_lane *lane = walk->lane;
     uint32_t last = worker->last[place];
 
     start = span && start < span->from_ns ? span->from_ns : start;
@@ -151,16 +152,16 @@ static void add_stretch(const struct walk *walk, struct worker *worker, struct p
     worker->last[place] = (uint32_t)at;
 }
 
-static int visit(void *context, int number, const struct report_block *block)
+static int gpu_busy_visit(void *context, int number, const struct report_block *block)
 {
-    struct walk *walk = context;
-    struct worker *worker = &walk->workers[number];
-    struct piece piece = { .first = block->first_row, .worker = number };
+    struct gpu_busy_walk *walk = context;
+    struct gpu_busy_worker *worker = &walk->workers[number];
+    struct gpu_busy_piece piece = { .first = block->first_row, .worker = number };
     int64_t process = 0, device = 0;
     uint32_t place = NO_KEY;
     size_t count;
 
-    if (choose_rows(walk, worker, block, &count) != 0)
+    if (gpu_busy_choose_rows(walk, worker, block, &count) != 0)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < worker->places.count; i++)
         worker->last[i] = NO_KEY;
@@ -169,22 +170,22 @@ static int visit(void *context, int number, const struct report_block *block)
         if (place == NO_KEY || block->values[PROCESS][row] != process || block->values[DEVICE][row] != device) {
             process = block->values[PROCESS][row];
             device = block->values[DEVICE][row];
-            place = find_place(worker, process, device);
+            place = gpu_busy_find_place(worker, process, device);
             if (place == NO_KEY)
                 return ERR_NO_MEMORY;
         }
-        add_stretch(walk, worker, &piece, place, (uint32_t)(block->first_row + row), block->values[START][row],
-                    block->values[END][row]);
+        gpu_busy_add_stretch(walk, worker, &piece, place, (uint32_t)(block->first_row + row), block->values[START][row],
+                             block->values[END][row]);
     }
     walk->lane->pieces[atomic_fetch_add(&walk->lane->piece_count, 1)] = piece;
     return 0;
 }
 
-static int scan_lane(struct walk *walk, const char *name, struct error *err)
+static int scan_lane(struct gpu_busy_walk *walk, const char *name, struct error *err)
 {
     static const char *const names[COLUMNS] = { "start", "end", "globalPid", "deviceId", "streamId", "correlationId" };
     const struct report_table *table = report_table(walk->report, name);
-    struct lane *lane = walk->lane;
+    struct gpu_busy_lane *lane = walk->lane;
     size_t column_count = walk->filter.only.only ? COLUMNS : STREAM;
     int wanted[COLUMNS];
 
@@ -202,13 +203,13 @@ static int scan_lane(struct walk *walk, const char *name, struct error *err)
     lane->pieces = malloc(report_chunk_count(table) * sizeof *lane->pieces);
     if (!lane->start || !lane->end || !lane->place || !lane->row || !lane->pieces)
         return error_short_memory(err, "for the GPU work");
-    int code = report_scan(walk->report, table, wanted, column_count, walk->filter.span, visit, walk, err);
+    int code = report_scan(walk->report, table, wanted, column_count, walk->filter.span, gpu_busy_visit, walk, err);
     return code == ERR_NO_MEMORY ? error_short_memory(err, "for the GPU work") : code;
 }
 
 /* ---- stretches of all chunks together -------------------------------------------------------------------------- */
 
-static uint32_t device_with_gpu(struct walk *walk, int64_t gpu)
+static uint32_t device_with_gpu(struct gpu_busy_walk *walk, int64_t gpu)
 {
     struct gpu_busy *busy = walk->busy;
     size_t i = 0;
@@ -224,10 +225,10 @@ static uint32_t device_with_gpu(struct walk *walk, int64_t gpu)
 }
 
 /* From now on worker->last[place] is the index of the device. */
-static int number_devices(struct walk *walk)
+static int number_devices(struct gpu_busy_walk *walk)
 {
     for (size_t i = 0; i < walk->worker_count; i++) {
-        struct worker *worker = &walk->workers[i];
+        struct gpu_busy_worker *worker = &walk->workers[i];
         for (uint32_t place = 0; place < worker->places.count; place++) {
             const int64_t *key = keys_get(&worker->places, place);
             uint32_t device = device_with_gpu(walk, gpu_device_of(&walk->devices, key[0], key[1]));
@@ -240,14 +241,14 @@ static int number_devices(struct walk *walk)
     return 0;
 }
 
-static int by_first(const void *a, const void *b)
+static int gpu_busy_by_first(const void *a, const void *b)
 {
-    const struct piece *x = a, *y = b;
+    const struct gpu_busy_piece *x = a, *y = b;
 
     return (x->first > y->first) - (x->first < y->first);
 }
 
-static int put_in_order(const struct walk *walk, struct lane *lane)
+static int gpu_busy_put_in_order(const struct gpu_busy_walk *walk, struct gpu_busy_lane *lane)
 {
     size_t total = 0;
 
@@ -257,9 +258,9 @@ static int put_in_order(const struct walk *walk, struct lane *lane)
     if (!lane->order)
         return ERR_NO_MEMORY;
     if (lane->piece_count)
-        qsort(lane->pieces, lane->piece_count, sizeof *lane->pieces, by_first);
+        qsort(lane->pieces, lane->piece_count, sizeof *lane->pieces, gpu_busy_by_first);
     for (size_t i = 0; i < lane->piece_count; i++) {
-        const struct piece *piece = &lane->pieces[i];
+        const struct gpu_busy_piece *piece = &lane->pieces[i];
         for (size_t at = piece->first; at < piece->first + piece->count; at++) {
             lane->order[lane->count++] = (uint32_t)at;
             lane->place[at] = walk->workers[piece->worker].last[lane->place[at]];
@@ -268,7 +269,7 @@ static int put_in_order(const struct walk *walk, struct lane *lane)
     return order_by_time(lane->order, lane->count, lane->start);
 }
 
-static int append_gap(struct walk *walk, struct gpu_busy_gap gap)
+static int append_gap(struct gpu_busy_walk *walk, struct gpu_busy_gap gap)
 {
     struct gpu_busy *busy = walk->busy;
 
@@ -280,7 +281,7 @@ static int append_gap(struct walk *walk, struct gpu_busy_gap gap)
     return 0;
 }
 
-static int append_pause(struct walk *walk, struct gpu_busy_gap gap)
+static int append_pause(struct gpu_busy_walk *walk, struct gpu_busy_gap gap)
 {
     struct gpu_busy *busy = walk->busy;
 
@@ -291,7 +292,7 @@ static int append_pause(struct walk *walk, struct gpu_busy_gap gap)
 }
 
 /* Keeps the longest, longest first; of two of one length the earlier. */
-static int add_gap(struct walk *walk, struct gpu_busy_gap gap)
+static int gpu_busy_add_gap(struct gpu_busy_walk *walk, struct gpu_busy_gap gap)
 {
     struct gpu_busy *busy = walk->busy;
     size_t at = busy->gap_count;
@@ -309,7 +310,8 @@ static int add_gap(struct walk *walk, struct gpu_busy_gap gap)
 }
 
 /* The device had no work up to this one, or none was recorded. */
-static int end_gap(struct walk *walk, struct gpu_busy_device *device, const struct lane *lane, uint32_t at)
+static int end_gap(struct gpu_busy_walk *walk, struct gpu_busy_device *device, const struct gpu_busy_lane *lane,
+                   uint32_t at)
 {
     struct gpu_busy_gap gap = { device->gpu, device->last_ns, saturating_duration(device->last_ns, lane->start[at]),
                                 lane->table, lane->row[at] };
@@ -321,10 +323,11 @@ static int end_gap(struct walk *walk, struct gpu_busy_device *device, const stru
     }
     if (gap.length_ns > device->largest.length_ns)
         device->largest = gap;
-    return add_gap(walk, gap);
+    return gpu_busy_add_gap(walk, gap);
 }
 
-static int add_busy(struct walk *walk, struct gpu_busy_device *device, const struct lane *lane, uint32_t at)
+static int gpu_busy_add_busy(struct gpu_busy_walk *walk, struct gpu_busy_device *device,
+                             const struct gpu_busy_lane *lane, uint32_t at)
 {
     int64_t start = lane->start[at], end = lane->end[at];
 
@@ -341,14 +344,14 @@ static int add_busy(struct walk *walk, struct gpu_busy_device *device, const str
 
 /* The lane whose next stretch begins first, or NULL at the end. No other lane has a stretch that begins before
  * `until`. */
-static struct lane *first_lane(struct walk *walk, int64_t *until)
+static struct gpu_busy_lane *first_lane(struct gpu_busy_walk *walk, int64_t *until)
 {
-    struct lane *first = NULL;
+    struct gpu_busy_lane *first = NULL;
     int64_t least = 0;
 
     *until = INT64_MAX;
     for (size_t i = 0; i < LANES; i++) {
-        struct lane *lane = &walk->lanes[i];
+        struct gpu_busy_lane *lane = &walk->lanes[i];
         if (lane->next == lane->count)
             continue;
         int64_t start = lane->start[lane->order[lane->next]];
@@ -363,19 +366,19 @@ static struct lane *first_lane(struct walk *walk, int64_t *until)
     return first;
 }
 
-static int join_stretches(struct walk *walk)
+static int join_stretches(struct gpu_busy_walk *walk)
 {
     int64_t until;
 
     if (number_devices(walk) != 0)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < LANES; i++)
-        if (put_in_order(walk, &walk->lanes[i]) != 0)
+        if (gpu_busy_put_in_order(walk, &walk->lanes[i]) != 0)
             return ERR_NO_MEMORY;
-    for (struct lane *lane; (lane = first_lane(walk, &until));)
+    for (struct gpu_busy_lane *lane; (lane = first_lane(walk, &until));)
         do {
             uint32_t at = lane->order[lane->next++];
-            if (add_busy(walk, &walk->busy->devices[lane->place[at]], lane, at) != 0)
+            if (gpu_busy_add_busy(walk, &walk->busy->devices[lane->place[at]], lane, at) != 0)
                 return ERR_NO_MEMORY;
         } while (lane->next < lane->count && lane->start[lane->order[lane->next]] <= until);
     return 0;
@@ -390,10 +393,10 @@ static int by_gpu(const void *a, const void *b)
 
 /* ---- interface ------------------------------------------------------------------------------------------------- */
 
-static void walk_free(struct walk *walk)
+static void walk_free(struct gpu_busy_walk *walk)
 {
     for (size_t i = 0; i < LANES; i++) {
-        struct lane *lane = &walk->lanes[i];
+        struct gpu_busy_lane *lane = &walk->lanes[i];
         free(lane->start);
         free(lane->end);
         free(lane->place);
@@ -413,7 +416,7 @@ static void walk_free(struct walk *walk)
     filter_close(&walk->filter);
 }
 
-static int prepare(struct walk *walk)
+static int gpu_busy_prepare(struct gpu_busy_walk *walk)
 {
     struct gpu_busy *busy = walk->busy;
 
@@ -428,14 +431,14 @@ static int prepare(struct walk *walk)
     return 0;
 }
 
-static int read_all(struct walk *walk, const struct analysis_request *request, struct error *err)
+static int gpu_busy_read_all(struct gpu_busy_walk *walk, const struct analysis_request *request, struct error *err)
 {
     struct gpu_busy *busy = walk->busy;
     int code;
 
     if ((code = filter_open(&walk->filter, walk->report, request, err)) != 0)
         return code;
-    if (prepare(walk) != 0)
+    if (gpu_busy_prepare(walk) != 0)
         return error_short_memory(err, "for the GPU work");
     if ((code = gpu_devices_read(&walk->devices, walk->report, err)) != 0 ||
         (code = step_pauses_read(&walk->pauses, walk->report, err)) != 0)
@@ -452,10 +455,10 @@ static int read_all(struct walk *walk, const struct analysis_request *request, s
     return 0;
 }
 
-static int read_with(struct walk *walk, const struct analysis_request *request, struct error *err)
+static int gpu_busy_read_with(struct gpu_busy_walk *walk, const struct analysis_request *request, struct error *err)
 {
     *walk->busy = (struct gpu_busy){ 0 };
-    int code = read_all(walk, request, err);
+    int code = gpu_busy_read_all(walk, request, err);
     walk_free(walk);
     if (code != 0)
         gpu_busy_free(walk->busy);
@@ -465,17 +468,17 @@ static int read_with(struct walk *walk, const struct analysis_request *request, 
 int gpu_busy_read(struct gpu_busy *busy, struct report *report, const struct analysis_request *request,
                   size_t most_gaps, struct error *err)
 {
-    struct walk walk = { .report = report, .busy = busy, .most_gaps = most_gaps };
+    struct gpu_busy_walk walk = { .report = report, .busy = busy, .most_gaps = most_gaps };
 
-    return read_with(&walk, request, err);
+    return gpu_busy_read_with(&walk, request, err);
 }
 
 int gpu_busy_read_gaps(struct gpu_busy *busy, struct report *report, const struct analysis_request *request,
                        int64_t least_ns, struct error *err)
 {
-    struct walk walk = { .report = report, .busy = busy, .least_gap_ns = least_ns > 0 ? least_ns : 1 };
+    struct gpu_busy_walk walk = { .report = report, .busy = busy, .least_gap_ns = least_ns > 0 ? least_ns : 1 };
 
-    return read_with(&walk, request, err);
+    return gpu_busy_read_with(&walk, request, err);
 }
 
 void gpu_busy_free(struct gpu_busy *busy)
@@ -486,7 +489,7 @@ void gpu_busy_free(struct gpu_busy *busy)
     *busy = (struct gpu_busy){ 0 };
 }
 
-static int64_t overlap(const struct report_span *span, int64_t from_ns, int64_t to_ns)
+static int64_t gpu_busy_overlap(const struct report_span *span, int64_t from_ns, int64_t to_ns)
 {
     from_ns = from_ns > span->from_ns ? from_ns : span->from_ns;
     to_ns = to_ns < span->to_ns ? to_ns : span->to_ns;
@@ -497,19 +500,19 @@ static int64_t overlap(const struct report_span *span, int64_t from_ns, int64_t 
 struct gpu_busy_use gpu_busy_use(const struct gpu_busy *busy, const struct gpu_busy_device *device,
                                  const struct report_span *span)
 {
-    struct gpu_busy_use use = { overlap(span, device->first_ns, device->last_ns),
+    struct gpu_busy_use use = { gpu_busy_overlap(span, device->first_ns, device->last_ns),
                                 saturating_duration(span->from_ns, span->to_ns) };
 
     for (size_t i = 0; i < busy->gap_count; i++)
         if (busy->gaps[i].gpu == device->gpu)
-            use.busy_ns -= overlap(span, busy->gaps[i].start_ns,
-                                   saturating_add(busy->gaps[i].start_ns, busy->gaps[i].length_ns));
+            use.busy_ns -= gpu_busy_overlap(span, busy->gaps[i].start_ns,
+                                            saturating_add(busy->gaps[i].start_ns, busy->gaps[i].length_ns));
     for (size_t i = 0; i < busy->pause_count; i++) {
         const struct gpu_busy_gap *pause = &busy->pauses[i];
         int64_t end_ns = saturating_add(pause->start_ns, pause->length_ns);
         if (pause->gpu != device->gpu)
             continue;
-        use.busy_ns -= overlap(span, pause->start_ns, end_ns);
+        use.busy_ns -= gpu_busy_overlap(span, pause->start_ns, end_ns);
         if (pause->start_ns > span->from_ns && end_ns < span->to_ns)
             use.whole_ns = saturating_subtract(use.whole_ns, pause->length_ns);
     }

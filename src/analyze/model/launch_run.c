@@ -32,7 +32,7 @@ void launch_run_close(struct launch_run *run)
 }
 
 /* The first call from `from` on that begins at the time or later: an exponential, then a binary search. */
-static size_t find_call(const struct launch_run *run, size_t from, int64_t time_ns)
+static size_t launch_run_find_call(const struct launch_run *run, size_t from, int64_t time_ns)
 {
     size_t step = 1, to = from;
 
@@ -48,8 +48,8 @@ struct launch_run_work launch_run_inside(const struct launch_run *run, int64_t s
 {
     struct launch_run_work work = LAUNCH_RUN_NO_WORK;
 
-    *from = find_call(run, *from, start_ns);
-    size_t first = *from, behind = end_ns == INT64_MAX ? run->count : find_call(run, first, end_ns + 1);
+    *from = launch_run_find_call(run, *from, start_ns);
+    size_t first = *from, behind = end_ns == INT64_MAX ? run->count : launch_run_find_call(run, first, end_ns + 1);
     while (behind > first && run->call_end_ns[behind - 1] > end_ns)
         behind--; /* a call that outlasts the range is not in it */
     for (first += run->count, behind += run->count; first < behind; first /= 2, behind /= 2) {

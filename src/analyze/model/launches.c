@@ -8,7 +8,7 @@
 #include "analyze/engine/order.h"
 #include "base/array.h"
 
-struct sweep {
+struct launch_sweep {
     const struct calls *calls;
     const struct ranges *ranges;
     size_t next;      /* the first range that has not begun */
@@ -18,7 +18,7 @@ struct sweep {
     size_t crowded;   /* the count from which on drop_ended() checks the whole list */
 };
 
-static int make_room(struct sweep *sweep)
+static int launches_make_room(struct launch_sweep *sweep)
 {
     size_t room = sweep->capacity;
 
@@ -28,7 +28,7 @@ static int make_room(struct sweep *sweep)
     return 0;
 }
 
-static void drop_ended(struct sweep *sweep, int64_t thread, int64_t start)
+static void drop_ended(struct launch_sweep *sweep, int64_t thread, int64_t start)
 {
     const struct range *ranges = sweep->ranges->list;
     size_t kept = 0;
@@ -47,7 +47,7 @@ static void drop_ended(struct sweep *sweep, int64_t thread, int64_t start)
 }
 
 /* Drops the ranges that have ended when the call begins, and adds those that have begun. */
-static int advance(struct sweep *sweep, uint32_t call)
+static int launches_advance(struct launch_sweep *sweep, uint32_t call)
 {
     const struct range *ranges = sweep->ranges->list;
     int64_t thread = sweep->calls->thread[call], start = sweep->calls->start[call];
@@ -61,7 +61,7 @@ static int advance(struct sweep *sweep, uint32_t call)
             break;
         if (range->end_ns < start)
             continue;
-        if (make_room(sweep) != 0)
+        if (launches_make_room(sweep) != 0)
             return ERR_NO_MEMORY;
         sweep->active[sweep->count++] = (uint32_t)sweep->next;
     }
@@ -69,7 +69,7 @@ static int advance(struct sweep *sweep, uint32_t call)
 }
 
 /* Writes the ranges around a call to the end of `around`; returns how many there are, at most `most`. */
-static size_t find_around(struct sweep *sweep, uint32_t call, size_t most)
+static size_t launches_find_around(struct launch_sweep *sweep, uint32_t call, size_t most)
 {
     int64_t thread = sweep->calls->thread[call], end = sweep->calls->end[call];
     size_t found = 0;
@@ -86,15 +86,15 @@ int launches_sweep(const struct calls *calls, uint32_t *list, size_t count, cons
                    int (*visit)(void *context, uint32_t call, const uint32_t *around, size_t around_count),
                    void *context)
 {
-    struct sweep sweep = { .calls = calls, .ranges = ranges };
+    struct launch_sweep sweep = { .calls = calls, .ranges = ranges };
     int code;
 
     if ((code = order_by_thread(list, count, calls->thread, calls->start)) != 0)
         return code;
     for (size_t i = 0; i < count; i++) {
-        if ((code = advance(&sweep, list[i])) != 0)
+        if ((code = launches_advance(&sweep, list[i])) != 0)
             goto free_sweep;
-        size_t around = find_around(&sweep, list[i], most);
+        size_t around = launches_find_around(&sweep, list[i], most);
         if ((code = visit(context, list[i], around ? sweep.around + sweep.capacity - around : NULL, around)) != 0)
             goto free_sweep;
     }
@@ -104,7 +104,7 @@ free_sweep:
     return code;
 }
 
-struct naming {
+struct launches_naming {
     struct launch_ranges *out;
     struct ranges ranges;
     uint32_t *by_call; /* owned; a label, or NO_KEY */
@@ -112,7 +112,7 @@ struct naming {
 
 static int note_innermost(void *context, uint32_t call, const uint32_t *around, size_t around_count)
 {
-    struct naming *naming = context;
+    struct launches_naming *naming = context;
 
     if (!around_count)
         return 0;
@@ -121,7 +121,7 @@ static int note_innermost(void *context, uint32_t call, const uint32_t *around, 
     return naming->by_call[call] == NO_KEY ? ERR_NO_MEMORY : 0;
 }
 
-static int name_kernels(struct naming *naming, const struct gpu_ops *kernels, const struct calls *calls)
+static int name_kernels(struct launches_naming *naming, const struct gpu_ops *kernels, const struct calls *calls)
 {
     struct launch_ranges *out = naming->out;
     uint32_t *list = malloc((calls->count + 1) * sizeof *list);
@@ -151,7 +151,7 @@ done:
 
 int launch_ranges_read(struct launch_ranges *out, struct report *report, struct error *err)
 {
-    struct naming naming = { .out = out };
+    struct launches_naming naming = { .out = out };
     struct filter everything = { 0 };
     struct gpu_ops kernels = { 0 };
     struct calls calls = { 0 };

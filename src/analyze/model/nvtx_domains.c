@@ -29,7 +29,7 @@ int nvtx_domains_take(struct nvtx_domains *domains, const struct report_block *b
     return 0;
 }
 
-static int visit(void *context, int worker, const struct report_block *block)
+static int nvtx_domains_visit(void *context, int worker, const struct report_block *block)
 {
     for (size_t row = 0; row < block->rows; row++)
         if (nvtx_domains_take(context, block, row) != 0)
@@ -50,7 +50,8 @@ int nvtx_domains_read(struct nvtx_domains *domains, struct report *report, struc
     columns[NVTX_END] = -1; /* not needed */
     for (size_t i = 0; i < report_chunk_count(table); i++) {
         struct report_chunk chunk = report_chunk_at(table, i);
-        code = report_scan_rows(report, table, columns, NVTX_COLUMNS, chunk.first_row, chunk.rows, visit, domains, err);
+        code = report_scan_rows(report, table, columns, NVTX_COLUMNS, chunk.first_row, chunk.rows, nvtx_domains_visit,
+                                domains, err);
         if (code == ERR_NO_MEMORY)
             return error_short_memory(err, "for the domains");
         if (code != 0)

@@ -12,13 +12,13 @@ struct range_name {
     size_t index;
 };
 
-static int is_number(const char *text)
+static int nvtx_span_is_number(const char *text)
 {
     return *text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 10;
 }
 
 /* Cuts at the last @ and, behind it, at a slash with a number; a backslash keeps the next character as it is. */
-static int parse_name(const char *from, struct range_name *out)
+static int nvtx_span_parse_name(const char *from, struct range_name *out)
 {
     char *at = out->text, *domain = NULL, *slash = NULL;
 
@@ -35,7 +35,7 @@ static int parse_name(const char *from, struct range_name *out)
     }
     *at = 0;
     out->index = 0;
-    if (slash && is_number(slash + 1) && (!domain || slash > domain)) {
+    if (slash && nvtx_span_is_number(slash + 1) && (!domain || slash > domain)) {
         out->index = (size_t)strtoul(slash + 1, NULL, 10);
         *slash = 0;
     }
@@ -46,7 +46,7 @@ static int parse_name(const char *from, struct range_name *out)
     return *out->range != 0;
 }
 
-static int by_start(const void *a, const void *b)
+static int nvtx_span_by_start(const void *a, const void *b)
 {
     const struct range *x = a, *y = b;
 
@@ -55,7 +55,8 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Keeps the ranges of this name and domain, and returns how many there are. */
-static size_t keep(struct ranges *ranges, struct report *report, const struct range_name *name, int any_domain)
+static size_t nvtx_span_keep(struct ranges *ranges, struct report *report, const struct range_name *name,
+                             int any_domain)
 {
     int64_t wanted = report_find_string(report, name->range, strlen(name->range)), domain = NVTX_NO_NAME;
     size_t kept = 0;
@@ -69,7 +70,7 @@ static size_t keep(struct ranges *ranges, struct report *report, const struct ra
         if (ranges->list[i].name == wanted && (any_domain || ranges->list[i].domain == domain))
             ranges->list[kept++] = ranges->list[i];
     if (kept)
-        qsort(ranges->list, kept, sizeof *ranges->list, by_start);
+        qsort(ranges->list, kept, sizeof *ranges->list, nvtx_span_by_start);
     return kept;
 }
 
@@ -88,7 +89,7 @@ int nvtx_span_find(struct report *report, const char *range, struct report_span 
     struct ranges ranges;
     int code;
 
-    if (!parse_name(range, &name))
+    if (!nvtx_span_parse_name(range, &name))
         return error_set(err, ERR_BAD_ARGUMENT,
                          "invalid NVTX range '%s': use RANGE, RANGE@DOMAIN or "
                          "RANGE/INDEX",
@@ -98,7 +99,7 @@ int nvtx_span_find(struct report *report, const char *range, struct report_span 
     /* Without a domain the default one is meant, and any if that has no such range. */
     int any = name.domain ? strcmp(name.domain, "*") == 0
                           : !has_default(&ranges, report_find_string(report, name.range, strlen(name.range)));
-    size_t count = keep(&ranges, report, &name, any);
+    size_t count = nvtx_span_keep(&ranges, report, &name, any);
     if (name.index < count)
         *out = (struct report_span){ ranges.list[name.index].start_ns, ranges.list[name.index].end_ns };
     else if (count)

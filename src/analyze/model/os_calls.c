@@ -14,7 +14,7 @@ static const struct kind_names {
     enum os_call_kind kind;
     int counts_bytes;
     const char *names; /* with a space before and behind each */
-} kind_names[] = {
+} os_calls_kind_names[] = {
     { OS_CALL_LOCK, 0,
       " pthread_mutex_lock pthread_mutex_timedlock pthread_mutex_clocklock pthread_rwlock_rdlock"
       " pthread_rwlock_timedrdlock pthread_rwlock_clockrdlock pthread_rwlock_wrlock pthread_rwlock_timedwrlock"
@@ -43,7 +43,7 @@ static const struct kind_names {
     { OS_CALL_LOAD, 0, " dlopen dlmopen " },
 };
 
-static const struct kind_names *find_names(const char *name, size_t length)
+static const struct kind_names *os_calls_find_names(const char *name, size_t length)
 {
     char wanted[64];
 
@@ -52,22 +52,22 @@ static const struct kind_names *find_names(const char *name, size_t length)
     wanted[0] = ' ';
     memcpy(wanted + 1, name, length);
     memcpy(wanted + 1 + length, " ", 2);
-    for (size_t i = 0; i < COUNT_OF(kind_names); i++)
-        if (strstr(kind_names[i].names, wanted))
-            return &kind_names[i];
+    for (size_t i = 0; i < COUNT_OF(os_calls_kind_names); i++)
+        if (strstr(os_calls_kind_names[i].names, wanted))
+            return &os_calls_kind_names[i];
     return NULL;
 }
 
 enum os_call_kind os_call_kind(const char *name, size_t length)
 {
-    const struct kind_names *names = find_names(name, length);
+    const struct kind_names *names = os_calls_find_names(name, length);
 
     return names ? names->kind : OS_CALL_OTHER;
 }
 
 int os_call_counts_bytes(const char *name)
 {
-    const struct kind_names *names = find_names(name, strlen(name));
+    const struct kind_names *names = os_calls_find_names(name, strlen(name));
 
     return names && names->counts_bytes;
 }
@@ -78,19 +78,19 @@ enum { START, END, CLASS, THREAD, NAME, LEVEL, CHAIN, PYTHON, HOLDER, LOCK, VARI
 
 /* What one worker found: calls, and the chunks of the table that they are from, so that all calls can be put in the
  * table's order, which is nearly that of time. And the kinds of the names that it met last. */
-struct piece {
+struct os_calls_piece {
     uint64_t first_row;
-    const struct found *found;
+    const struct os_calls_found *found;
     size_t first, count;
 };
 enum { KNOWN_NAMES = 64 };
-struct found {
-    struct os_call *list; /* owned */
+struct os_calls_found {
+    struct os_call *list;          /* owned */
     size_t count, room;
-    struct piece *pieces; /* owned */
+    struct os_calls_piece *pieces; /* owned */
     size_t piece_count, piece_room;
     struct {
-        uint64_t name;    /* + 1; 0: none */
+        uint64_t name;             /* + 1; 0: none */
         enum os_call_kind kind;
     } known[KNOWN_NAMES];
 };
@@ -99,10 +99,10 @@ struct call_scan {
     struct report *report;
     const struct os_call_choice *choice;
     const struct filter *filter;
-    struct found *found; /* one for each worker */
+    struct os_calls_found *found; /* one for each worker */
 };
 
-static enum os_call_kind kind_of(const struct call_scan *scan, struct found *found, int64_t name)
+static enum os_call_kind os_calls_kind_of(const struct call_scan *scan, struct os_calls_found *found, int64_t name)
 {
     size_t place = (uint64_t)name % KNOWN_NAMES;
 
@@ -120,7 +120,8 @@ static inline int64_t value_or_0(const struct report_block *block, int column, s
     return block_is_null(block, (size_t)column, row) ? 0 : block->values[column][row];
 }
 
-static int add_call(struct found *found, const struct report_block *block, size_t row, enum os_call_kind kind)
+static int os_calls_add_call(struct os_calls_found *found, const struct report_block *block, size_t row,
+                             enum os_call_kind kind)
 {
     if (array_reserve(&found->list, &found->room, found->count + 1, sizeof *found->list) != 0)
         return ERR_NO_MEMORY;
@@ -140,10 +141,10 @@ static int add_call(struct found *found, const struct report_block *block, size_
     return 0;
 }
 
-static int visit(void *context, int worker, const struct report_block *block)
+static int os_calls_visit(void *context, int worker, const struct report_block *block)
 {
     struct call_scan *scan = context;
-    struct found *found = &scan->found[worker];
+    struct os_calls_found *found = &scan->found[worker];
     size_t first = found->count;
 
     for (size_t row = 0; row < block->rows; row++) {
@@ -151,17 +152,18 @@ static int visit(void *context, int worker, const struct report_block *block)
         if (block_is_null(block, END, row) || block_is_null(block, THREAD, row) || block_is_null(block, NAME, row) ||
             end <= start || value_or_0(block, LEVEL, row) || value_or_0(block, CLASS, row) != EVENT_CLASS_OSRT)
             continue;
-        enum os_call_kind kind = kind_of(scan, found, block->values[NAME][row]);
+        enum os_call_kind kind = os_calls_kind_of(scan, found, block->values[NAME][row]);
         if (scan->choice->least_ns[kind] == OS_CALL_NEVER ||
             saturating_duration(start, end) < scan->choice->least_ns[kind] ||
             !filter_thread(scan->filter, block->values[THREAD][row], start, end))
             continue;
-        if (add_call(found, block, row, kind) != 0)
+        if (os_calls_add_call(found, block, row, kind) != 0)
             return ERR_NO_MEMORY;
     }
     if (array_reserve(&found->pieces, &found->piece_room, found->piece_count + 1, sizeof *found->pieces) != 0)
         return ERR_NO_MEMORY;
-    found->pieces[found->piece_count++] = (struct piece){ block->first_row, found, first, found->count - first };
+    found->pieces[found->piece_count++] = (struct os_calls_piece){ block->first_row, found, first,
+                                                                   found->count - first };
     return 0;
 }
 
@@ -169,13 +171,13 @@ static int visit(void *context, int worker, const struct report_block *block)
 
 static int by_first_row(const void *a, const void *b)
 {
-    const struct piece *x = a, *y = b;
+    const struct os_calls_piece *x = a, *y = b;
 
     return (x->first_row > y->first_row) - (x->first_row < y->first_row);
 }
 
 /* All that the workers found, in the table's order. */
-static int join_found(struct os_calls *calls, const struct found *found, int workers)
+static int join_found(struct os_calls *calls, const struct os_calls_found *found, int workers)
 {
     size_t count = 0, pieces = 0;
 
@@ -183,7 +185,7 @@ static int join_found(struct os_calls *calls, const struct found *found, int wor
         count += found[worker].count;
         pieces += found[worker].piece_count;
     }
-    struct piece *all = malloc((pieces + 1) * sizeof *all);
+    struct os_calls_piece *all = malloc((pieces + 1) * sizeof *all);
     calls->list = malloc((count + 1) * sizeof *calls->list);
     if (!all || !calls->list || count >= UINT32_MAX) {
         free(all);
@@ -225,7 +227,7 @@ static int sort_list(struct os_calls *calls, uint32_t *order, int64_t *start)
     return 0;
 }
 
-static int put_in_order(struct os_calls *calls)
+static int os_calls_put_in_order(struct os_calls *calls)
 {
     size_t count = calls->count;
     uint32_t *order = malloc((count + 1) * sizeof *order);
@@ -267,9 +269,9 @@ int os_calls_read(struct os_calls *calls, struct report *report, const struct os
         columns[i] = report_column(table, names[i]);
     if (!(scan.found = calloc((size_t)workers, sizeof *scan.found)))
         return error_short_memory(err, "for the calls of threads");
-    if ((code = report_scan(report, table, columns, COLUMNS, filter->span, visit, &scan, err)) != 0)
+    if ((code = report_scan(report, table, columns, COLUMNS, filter->span, os_calls_visit, &scan, err)) != 0)
         goto done;
-    if (join_found(calls, scan.found, workers) != 0 || put_in_order(calls) != 0)
+    if (join_found(calls, scan.found, workers) != 0 || os_calls_put_in_order(calls) != 0)
         code = error_short_memory(err, "for the calls of threads");
 done:
     for (int worker = 0; worker < workers; worker++) {

@@ -8,7 +8,7 @@
 
 enum { END_THREAD = NVTX_COLUMNS, COLUMNS };
 
-struct reading {
+struct ranges_reading {
     struct report_columns columns;
     struct report_block block; /* the same, as one */
     struct nvtx_domains domains;
@@ -19,7 +19,7 @@ struct reading {
 };
 
 /* Ends of all rows; a range that is still open ends with the last moment of the table. */
-static int find_ends(struct reading *reading)
+static int find_ends(struct ranges_reading *reading)
 {
     const struct report_columns *columns = &reading->columns;
 
@@ -39,7 +39,7 @@ static int find_ends(struct reading *reading)
 }
 
 /* Picks the rows that are ranges; names: NULL for all. */
-static int pick_rows(struct reading *reading, uint32_t styles, const struct filter *filter,
+static int pick_rows(struct ranges_reading *reading, uint32_t styles, const struct filter *filter,
                      const struct range_names *names)
 {
     const struct report_columns *columns = &reading->columns;
@@ -64,7 +64,7 @@ static int pick_rows(struct reading *reading, uint32_t styles, const struct filt
 
 static int compare_ties(const void *a, const void *b, void *context)
 {
-    const struct reading *reading = context;
+    const struct ranges_reading *reading = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
     if (reading->ends[x] != reading->ends[y])
@@ -72,7 +72,7 @@ static int compare_ties(const void *a, const void *b, void *context)
     return (x > y) - (x < y);
 }
 
-static int sort_rows(struct reading *reading)
+static int ranges_sort_rows(struct ranges_reading *reading)
 {
     const int64_t *starts = reading->columns.values[NVTX_START], *threads = reading->columns.values[NVTX_THREAD];
     uint32_t *rows = reading->order;
@@ -89,7 +89,7 @@ static int sort_rows(struct reading *reading)
     return 0;
 }
 
-static int make_ranges(struct ranges *ranges, const struct reading *reading)
+static int ranges_make_ranges(struct ranges *ranges, const struct ranges_reading *reading)
 {
     const struct report_columns *columns = &reading->columns;
 
@@ -115,13 +115,14 @@ static int make_ranges(struct ranges *ranges, const struct reading *reading)
     return 0;
 }
 
-static int collect(struct ranges *ranges, struct reading *reading, int styles, const struct filter *filter,
-                   const struct range_names *names)
+static int ranges_collect(struct ranges *ranges, struct ranges_reading *reading, int styles,
+                          const struct filter *filter, const struct range_names *names)
 {
-    if (find_ends(reading) != 0 || pick_rows(reading, (uint32_t)styles, filter, names) != 0 || sort_rows(reading) != 0)
+    if (find_ends(reading) != 0 || pick_rows(reading, (uint32_t)styles, filter, names) != 0 ||
+        ranges_sort_rows(reading) != 0)
         return ERR_NO_MEMORY;
     nvtx_domains_sort(&reading->domains);
-    return make_ranges(ranges, reading);
+    return ranges_make_ranges(ranges, reading);
 }
 
 int ranges_read(struct ranges *ranges, struct report *report, int styles, const struct filter *filter,
@@ -134,7 +135,7 @@ int ranges_read_named(struct ranges *ranges, struct report *report, int styles, 
                       const struct range_names *names, struct error *err)
 {
     const struct report_table *table = report_table(report, "NVTX_EVENTS");
-    struct reading reading = { 0 };
+    struct ranges_reading reading = { 0 };
     int wanted[COLUMNS];
 
     *ranges = (struct ranges){ 0 };
@@ -153,7 +154,7 @@ int ranges_read_named(struct ranges *ranges, struct report *report, int styles, 
         .values = (const int64_t *const *)reading.columns.values,
         .nulls = (const uint64_t *const *)reading.columns.nulls,
     };
-    code = collect(ranges, &reading, styles, filter, names);
+    code = ranges_collect(ranges, &reading, styles, filter, names);
     report_columns_free(&reading.columns);
     nvtx_domains_free(&reading.domains);
     free(reading.ends);

@@ -14,7 +14,7 @@ static const struct {
     { "META_DATA_EXPORT", "EXPORT_SCHEMA_VERSION", "Nsight Systems" },
 };
 
-static int has_row(struct report *report, const char *table, const char *name, int *found, struct error *err)
+static int recorder_has_row(struct report *report, const char *table, const char *name, int *found, struct error *err)
 {
     static const char *const names[] = { "name", NULL };
     struct row_cursor rows;
@@ -35,7 +35,7 @@ int recorder_read(const char **recorder, struct report *report, struct error *er
 
     *recorder = is_whole ? "another profiler" : NULL;
     for (size_t i = 0; i < COUNT_OF(marks) && !found; i++) {
-        if ((code = has_row(report, marks[i].table, marks[i].name, &found, err)) != 0)
+        if ((code = recorder_has_row(report, marks[i].table, marks[i].name, &found, err)) != 0)
             return code;
         if (found && (is_whole || i == 0))
             *recorder = marks[i].recorder;

@@ -14,14 +14,15 @@
 
 enum { STATE_TERMINATED = 5, STATE_UNSCHEDULED = 6 }; /* ENUM_SAMPLING_THREAD_STATE */
 
-struct stretch {
+struct sched_times_stretch {
     int64_t from_ns, to_ns;
 };
 
-struct walk {
+struct sched_times_walk {
     struct sched_times *times;
     struct filter filter;
-    struct stretch *on; /* owned; the times in which the capture was on, in order; other times do not count */
+    struct sched_times_stretch
+        *on; /* owned; the times in which the capture was on, in order; other times do not count */
     size_t on_count;
     struct keys thread_keys, cpu_keys;
     size_t thread_room, cpu_room;
@@ -30,21 +31,21 @@ struct walk {
 
 /* ---- times that count ------------------------------------------------------------------------------------------ */
 
-static int by_start(const void *a, const void *b)
+static int sched_times_by_start(const void *a, const void *b)
 {
-    const struct stretch *x = a, *y = b;
+    const struct sched_times_stretch *x = a, *y = b;
 
     return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
 }
 
 /* The reports of a job each have their own, and most of them at the same time. */
-static void join_ranges(struct walk *walk)
+static void join_ranges(struct sched_times_walk *walk)
 {
     size_t count = 0;
 
-    qsort(walk->on, walk->on_count, sizeof *walk->on, by_start);
+    qsort(walk->on, walk->on_count, sizeof *walk->on, sched_times_by_start);
     for (size_t i = 0; i < walk->on_count; i++) {
-        struct stretch next = walk->on[i], *last = count ? &walk->on[count - 1] : NULL;
+        struct sched_times_stretch next = walk->on[i], *last = count ? &walk->on[count - 1] : NULL;
         if (!last || next.from_ns > last->to_ns)
             walk->on[count++] = next;
         else if (next.to_ns > last->to_ns)
@@ -54,7 +55,7 @@ static void join_ranges(struct walk *walk)
 }
 
 /* Without TACHO_RANGE (an import) all of time counts. */
-static int read_ranges(struct walk *walk, struct report *report, struct error *err)
+static int sched_times_read_ranges(struct sched_times_walk *walk, struct report *report, struct error *err)
 {
     enum { START, END };
     static const char *const names[] = { [START] = "start", [END] = "end", NULL };
@@ -67,27 +68,28 @@ static int read_ranges(struct walk *walk, struct report *report, struct error *e
     if (!walk->on && (code = error_no_memory(err)) != 0)
         goto close_rows;
     while (row_cursor_next(&rows))
-        walk->on[walk->on_count++] = (struct stretch){ row_int(&rows, START), row_int_or(&rows, END, INT64_MAX) };
+        walk->on[walk->on_count++] = (struct sched_times_stretch){ row_int(&rows, START),
+                                                                   row_int_or(&rows, END, INT64_MAX) };
     if (!walk->on_count)
-        walk->on[walk->on_count++] = (struct stretch){ INT64_MIN, INT64_MAX };
+        walk->on[walk->on_count++] = (struct sched_times_stretch){ INT64_MIN, INT64_MAX };
     join_ranges(walk);
 close_rows:
     row_cursor_close(&rows);
     return code;
 }
 
-static void cut_ranges(struct walk *walk, const struct report_span *span)
+static void cut_ranges(struct sched_times_walk *walk, const struct report_span *span)
 {
     walk->is_whole = walk->on_count == 1 && !span && !(walk->filter.only.only & ONLY_STEPS);
     for (size_t i = 0; span && i < walk->on_count; i++) {
-        struct stretch *on = &walk->on[i];
+        struct sched_times_stretch *on = &walk->on[i];
         on->from_ns = on->from_ns < span->from_ns ? span->from_ns : on->from_ns;
         on->to_ns = on->to_ns > span->to_ns ? span->to_ns : on->to_ns;
     }
 }
 
 /* The part of a stretch that counts. */
-static int64_t measure(const struct walk *walk, int64_t from_ns, int64_t to_ns)
+static int64_t sched_times_measure(const struct sched_times_walk *walk, int64_t from_ns, int64_t to_ns)
 {
     int64_t sum = 0;
 
@@ -102,7 +104,7 @@ static int64_t measure(const struct walk *walk, int64_t from_ns, int64_t to_ns)
 
 /* ---- threads and CPUs ------------------------------------------------------------------------------------------ */
 
-static struct sched_thread *find_thread(struct walk *walk, int64_t id)
+static struct sched_thread *sched_times_find_thread(struct sched_times_walk *walk, int64_t id)
 {
     struct sched_times *times = walk->times;
     uint32_t key = keys_add(&walk->thread_keys, &id);
@@ -116,7 +118,7 @@ static struct sched_thread *find_thread(struct walk *walk, int64_t id)
     return &times->threads[key];
 }
 
-static struct sched_cpu *find_cpu(struct walk *walk, int64_t number)
+static struct sched_cpu *find_cpu(struct sched_times_walk *walk, int64_t number)
 {
     struct sched_times *times = walk->times;
     uint32_t key = keys_add(&walk->cpu_keys, &number);
@@ -128,14 +130,14 @@ static struct sched_cpu *find_cpu(struct walk *walk, int64_t number)
     return &times->cpus[key];
 }
 
-static int by_id(const void *a, const void *b)
+static int sched_times_by_id(const void *a, const void *b)
 {
     const struct sched_thread *x = a, *y = b;
 
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static int by_number(const void *a, const void *b)
+static int sched_times_by_number(const void *a, const void *b)
 {
     const struct sched_cpu *x = a, *y = b;
 
@@ -145,7 +147,7 @@ static int by_number(const void *a, const void *b)
 /* ---- lifetimes ------------------------------------------------------------------------------------------------- */
 
 /* Reads all threads that the agent has seen. The kernel reuses numbers; threads with the same number count as one. */
-static int read_lifetimes(struct walk *walk, struct report *report, struct error *err)
+static int read_lifetimes(struct sched_times_walk *walk, struct report *report, struct error *err)
 {
     enum { THREAD, START, END };
     static const char *const names[] = { [THREAD] = "globalTid", [START] = "start", [END] = "end", NULL };
@@ -155,7 +157,7 @@ static int read_lifetimes(struct walk *walk, struct report *report, struct error
     if ((code = row_cursor_open(&rows, report, "TACHO_THREAD", names, err)) != 0)
         return code;
     while (row_cursor_next(&rows)) {
-        struct sched_thread *thread = find_thread(walk, row_int(&rows, THREAD));
+        struct sched_thread *thread = sched_times_find_thread(walk, row_int(&rows, THREAD));
         int64_t start = row_int(&rows, START), end = row_int_or(&rows, END, INT64_MIN);
         if (!thread && (code = error_no_memory(err)) != 0)
             goto close_rows;
@@ -171,10 +173,10 @@ close_rows:
 
 enum { START, CPU, IN, THREAD, STATE, COLUMNS };
 
-static void add_time(const struct walk *walk, struct sched_thread *thread, enum sched_state state, int64_t from,
-                     int64_t to, struct sched_cpu *cpu)
+static void sched_times_add_time(const struct sched_times_walk *walk, struct sched_thread *thread,
+                                 enum sched_state state, int64_t from, int64_t to, struct sched_cpu *cpu)
 {
-    int64_t ns = measure(walk, from, to);
+    int64_t ns = sched_times_measure(walk, from, to);
 
     thread->state_ns[state] = saturating_add(thread->state_ns[state], ns);
     if (state == SCHED_RUNNING && cpu)
@@ -182,7 +184,7 @@ static void add_time(const struct walk *walk, struct sched_thread *thread, enum 
 }
 
 /* Adds up one thread's events, which are in order. */
-static int walk_thread(struct walk *walk, struct sched_thread *thread, const struct report_columns *columns,
+static int walk_thread(struct sched_times_walk *walk, struct sched_thread *thread, const struct report_columns *columns,
                        const uint32_t *order, size_t count)
 {
     int64_t first = columns->values[START][order[0]], last = columns->values[START][order[count - 1]];
@@ -195,11 +197,11 @@ static int walk_thread(struct walk *walk, struct sched_thread *thread, const str
         uint32_t row = order[i];
         int64_t at = columns->values[START][row], number = columns->values[CPU][row];
         int64_t why = columns_is_null(columns, STATE, row) ? 0 : columns->values[STATE][row];
-        int counts = measure(walk, at, saturating_add(at, 1)) > 0;
+        int counts = sched_times_measure(walk, at, saturating_add(at, 1)) > 0;
         struct sched_cpu *cpu = find_cpu(walk, number);
         if (!cpu)
             return ERR_NO_MEMORY;
-        add_time(walk, thread, state, since, at, cpu);
+        sched_times_add_time(walk, thread, state, since, at, cpu);
         since = at;
         if (columns->values[IN][row]) {
             thread->migrations += counts && last_cpu >= 0 && last_cpu != number;
@@ -214,14 +216,15 @@ static int walk_thread(struct walk *walk, struct sched_thread *thread, const str
         thread->preempted += counts && why == STATE_UNSCHEDULED;
     }
     if (!has_ended && thread->end_ns > since)
-        add_time(walk, thread, state, since, thread->end_ns, last_cpu >= 0 ? find_cpu(walk, last_cpu) : NULL);
+        sched_times_add_time(walk, thread, state, since, thread->end_ns,
+                             last_cpu >= 0 ? find_cpu(walk, last_cpu) : NULL);
     thread->start_ns = thread->start_ns < first ? thread->start_ns : first;
     thread->end_ns = has_ended || thread->end_ns < last ? last : thread->end_ns;
     thread->has_switches = 1;
     return 0;
 }
 
-static int walk_threads(struct walk *walk, const struct report_columns *columns, uint32_t *order)
+static int walk_threads(struct sched_times_walk *walk, const struct report_columns *columns, uint32_t *order)
 {
     if (order_by_thread(order, columns->rows, columns->values[THREAD], columns->values[START]) != 0)
         return ERR_NO_MEMORY;
@@ -229,14 +232,14 @@ static int walk_threads(struct walk *walk, const struct report_columns *columns,
         int64_t id = columns->values[THREAD][order[i]];
         for (next = i + 1; next < columns->rows && columns->values[THREAD][order[next]] == id; next++)
             ;
-        struct sched_thread *thread = find_thread(walk, id);
+        struct sched_thread *thread = sched_times_find_thread(walk, id);
         if (!thread || walk_thread(walk, thread, columns, order + i, next - i) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int read_switches(struct walk *walk, struct report *report, struct error *err)
+static int sched_times_read_switches(struct sched_times_walk *walk, struct report *report, struct error *err)
 {
     static const char *const names[] = { "start", "cpu", "isSchedIn", "globalTid", "threadState" };
     struct report_columns columns = { 0 };
@@ -273,9 +276,9 @@ static void share_queue(struct sched_thread *thread)
     thread->state_ns[SCHED_WAITING] = saturating_duration(runnable, off);
 }
 
-static void use_sums(const struct walk *walk, struct sched_thread *thread, int64_t run_ns, int64_t slices)
+static void use_sums(const struct sched_times_walk *walk, struct sched_thread *thread, int64_t run_ns, int64_t slices)
 {
-    int64_t wall = thread->end_ns > thread->start_ns ? measure(walk, thread->start_ns, thread->end_ns) : 0;
+    int64_t wall = thread->end_ns > thread->start_ns ? sched_times_measure(walk, thread->start_ns, thread->end_ns) : 0;
 
     thread->state_ns[SCHED_RUNNING] = run_ns < wall ? run_ns : wall;
     thread->state_ns[SCHED_WAITING] = saturating_duration(thread->state_ns[SCHED_RUNNING], wall);
@@ -283,7 +286,7 @@ static void use_sums(const struct walk *walk, struct sched_thread *thread, int64
     share_queue(thread);
 }
 
-static int read_sums(struct walk *walk, struct report *report, struct error *err)
+static int sched_times_read_sums(struct sched_times_walk *walk, struct report *report, struct error *err)
 {
     enum { ID, RUN_NS, QUEUE_NS, SLICES };
     static const char *const names[] = {
@@ -297,7 +300,7 @@ static int read_sums(struct walk *walk, struct report *report, struct error *err
     if ((code = row_cursor_open(&rows, report, "TACHO_THREAD_SCHED", names, err)) != 0)
         return code;
     while (row_cursor_next(&rows)) {
-        struct sched_thread *thread = find_thread(walk, row_int(&rows, ID));
+        struct sched_thread *thread = sched_times_find_thread(walk, row_int(&rows, ID));
         if (!thread && (code = error_no_memory(err)) != 0)
             goto close_rows;
         thread->queue_ns = row_int(&rows, QUEUE_NS);
@@ -314,7 +317,7 @@ close_rows:
 /* ---- the machine ----------------------------------------------------------------------------------------------- */
 
 /* The counters of a CPU only grow. Its times are the differences between the first and the last row in the span. */
-static int read_loads(struct walk *walk, struct report *report, struct error *err)
+static int sched_times_read_loads(struct sched_times_walk *walk, struct report *report, struct error *err)
 {
     enum { TIME, CPU_NUMBER, BUSY_NS, IDLE_NS };
     static const char *const names[] = {
@@ -345,7 +348,7 @@ close_rows:
 }
 
 /* Drops threads that have no time that counts or do not pass the filter. */
-static void filter_threads(struct walk *walk)
+static void filter_threads(struct sched_times_walk *walk)
 {
     struct sched_times *times = walk->times;
     size_t kept = 0;
@@ -358,11 +361,11 @@ static void filter_threads(struct walk *walk)
     }
     times->thread_count = kept;
     if (kept)
-        qsort(times->threads, kept, sizeof *times->threads, by_id);
+        qsort(times->threads, kept, sizeof *times->threads, sched_times_by_id);
 }
 
 /* The time that counts between the first thread's begin and the last one's end. */
-static int64_t wall_time(const struct walk *walk)
+static int64_t wall_time(const struct sched_times_walk *walk)
 {
     int64_t first = INT64_MAX, last = INT64_MIN;
 
@@ -371,34 +374,37 @@ static int64_t wall_time(const struct walk *walk)
         first = thread->start_ns < first ? thread->start_ns : first;
         last = thread->end_ns > last ? thread->end_ns : last;
     }
-    return first < last ? measure(walk, first, last) : 0;
+    return first < last ? sched_times_measure(walk, first, last) : 0;
 }
 
-static int read_all(struct walk *walk, struct report *report, const struct analysis_request *request, struct error *err)
+static int sched_times_read_all(struct sched_times_walk *walk, struct report *report,
+                                const struct analysis_request *request, struct error *err)
 {
     struct sched_times *times = walk->times;
     int code;
 
-    if ((code = filter_open(&walk->filter, report, request, err)) != 0 || (code = read_ranges(walk, report, err)) != 0)
+    if ((code = filter_open(&walk->filter, report, request, err)) != 0 ||
+        (code = sched_times_read_ranges(walk, report, err)) != 0)
         return code;
     cut_ranges(walk, request->span);
-    if ((code = read_lifetimes(walk, report, err)) != 0 || (code = read_switches(walk, report, err)) != 0 ||
-        (code = read_sums(walk, report, err)) != 0 || (code = read_loads(walk, report, err)) != 0)
+    if ((code = read_lifetimes(walk, report, err)) != 0 || (code = sched_times_read_switches(walk, report, err)) != 0 ||
+        (code = sched_times_read_sums(walk, report, err)) != 0 ||
+        (code = sched_times_read_loads(walk, report, err)) != 0)
         return code;
     times->wall_ns = wall_time(walk);
     filter_threads(walk);
     if (times->cpu_count)
-        qsort(times->cpus, times->cpu_count, sizeof *times->cpus, by_number);
+        qsort(times->cpus, times->cpu_count, sizeof *times->cpus, sched_times_by_number);
     return 0;
 }
 
 int sched_times_read(struct sched_times *times, struct report *report, const struct analysis_request *request,
                      struct error *err)
 {
-    struct walk walk = { .times = times, .thread_keys.width = 1, .cpu_keys.width = 1 };
+    struct sched_times_walk walk = { .times = times, .thread_keys.width = 1, .cpu_keys.width = 1 };
 
     *times = (struct sched_times){ 0 };
-    int code = read_all(&walk, report, request, err);
+    int code = sched_times_read_all(&walk, report, request, err);
     if (code != 0)
         sched_times_free(times);
     free(walk.on);

@@ -18,7 +18,7 @@ void steps_free(struct steps *steps)
 
 /* ---- in order -------------------------------------------------------------------------------------------------- */
 
-static int by_place(const void *a, const void *b)
+static int steps_by_place(const void *a, const void *b)
 {
     const struct step *x = a, *y = b;
 
@@ -43,7 +43,7 @@ static void drop_inner(struct steps *steps)
     steps->count = kept;
 }
 
-static int add_process(struct steps *steps, struct step_process process)
+static int steps_add_process(struct steps *steps, struct step_process process)
 {
     if (array_reserve(&steps->processes, &steps->process_room, steps->process_count + 1, sizeof process) != 0)
         return ERR_NO_MEMORY;
@@ -51,13 +51,13 @@ static int add_process(struct steps *steps, struct step_process process)
     return 0;
 }
 
-static int find_own(struct steps *steps)
+static int steps_find_own(struct steps *steps)
 {
     for (size_t first = 0, i = 1; i <= steps->count; i++) {
         if (i < steps->count && steps->list[i].process == steps->list[first].process)
             continue;
         if (steps->count &&
-            add_process(steps, (struct step_process){ steps->list[first].process, first, i - first }) != 0)
+            steps_add_process(steps, (struct step_process){ steps->list[first].process, first, i - first }) != 0)
             return ERR_NO_MEMORY;
         first = i;
     }
@@ -111,7 +111,7 @@ static int find_children(struct steps *steps, struct report *report, struct erro
     for (size_t row = 0; row < rows.rows; row++) {
         int64_t process = rows.values[PROCESS][row];
         const struct step_process *found = own_steps(steps, process) ? NULL : nearest_ancestor(steps, &rows, process);
-        if (found && add_process(steps, (struct step_process){ process, found->first, found->count }) != 0 &&
+        if (found && steps_add_process(steps, (struct step_process){ process, found->first, found->count }) != 0 &&
             (code = error_short_memory(err, "for the steps")) != 0)
             goto free_rows;
     }
@@ -125,9 +125,9 @@ free_rows:
 int steps_arrange(struct steps *steps, struct report *report, struct error *err)
 {
     if (steps->count)
-        qsort(steps->list, steps->count, sizeof *steps->list, by_place);
+        qsort(steps->list, steps->count, sizeof *steps->list, steps_by_place);
     drop_inner(steps);
-    if (find_own(steps) != 0)
+    if (steps_find_own(steps) != 0)
         return error_short_memory(err, "for the steps");
     return find_children(steps, report, err);
 }
@@ -199,7 +199,7 @@ static int parse_part(const char *text, size_t length, int64_t *first, int64_t *
     return *first <= *last;
 }
 
-static int choose_part(struct steps *steps, int64_t first, int64_t last)
+static int steps_choose_part(struct steps *steps, int64_t first, int64_t last)
 {
     int found = 0;
 
@@ -209,7 +209,7 @@ static int choose_part(struct steps *steps, int64_t first, int64_t last)
     return found;
 }
 
-static int complain(const struct steps *steps, const char *part, size_t length, struct error *err)
+static int steps_complain(const struct steps *steps, const char *part, size_t length, struct error *err)
 {
     int64_t least = INT64_MAX, greatest = INT64_MIN;
 
@@ -248,8 +248,8 @@ int steps_choose(struct steps *steps, const char *list, struct error *err)
     for (const char *part = list;;) {
         size_t length = strcspn(part, ",");
         int64_t first, last;
-        if (!parse_part(part, length, &first, &last) || !choose_part(steps, first, last))
-            return complain(steps, part, length, err);
+        if (!parse_part(part, length, &first, &last) || !steps_choose_part(steps, first, last))
+            return steps_complain(steps, part, length, err);
         if (!part[length])
             return 0;
         part += length + 1;

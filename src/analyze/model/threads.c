@@ -10,7 +10,7 @@
 #include "analyze/engine/row_cursor.h"
 #include "base/array.h"
 
-static int by_thread(const void *a, const void *b)
+static int threads_by_thread(const void *a, const void *b)
 {
     const struct thread_name *x = a, *y = b;
 
@@ -20,7 +20,7 @@ static int by_thread(const void *a, const void *b)
 static int by_thread_and_row(const void *a, const void *b)
 {
     const struct thread_name *x = a, *y = b;
-    int order = by_thread(a, b);
+    int order = threads_by_thread(a, b);
 
     return order ? order : (x->row > y->row) - (x->row < y->row);
 }
@@ -90,7 +90,7 @@ const struct thread_name *thread_name_find(const struct thread_names *names, int
 {
     struct thread_name key = { .thread = thread };
 
-    return names->count ? bsearch(&key, names->list, names->count, sizeof *names->list, by_thread) : NULL;
+    return names->count ? bsearch(&key, names->list, names->count, sizeof *names->list, threads_by_thread) : NULL;
 }
 
 void thread_name_label(struct text *out, const struct thread_names *names, struct report *report, int64_t thread)
@@ -174,7 +174,7 @@ int64_t thread_lives_time(const struct thread_lives *lives, int64_t thread, cons
 }
 
 /* The place of the first name of a process from `from` on; the count: it has none. */
-static size_t find_process(const struct process_names *names, size_t from, int64_t process)
+static size_t threads_find_process(const struct process_names *names, size_t from, int64_t process)
 {
     while (from < names->count && names->list[from].process != process)
         from++;
@@ -200,7 +200,7 @@ static int add_process_names(struct process_names *names, struct report *report,
             (code = error_no_memory(err)) != 0)
             goto close_rows;
         int64_t process = row_int(&rows, PROCESS);
-        size_t at = row_int_or(&rows, IMAGE, 0) > 0 ? find_process(names, first, process) : names->count;
+        size_t at = row_int_or(&rows, IMAGE, 0) > 0 ? threads_find_process(names, first, process) : names->count;
         names->list[at] = (struct process_name){ process, row_int(&rows, NAME) };
         names->count += at == names->count;
     }
@@ -228,7 +228,7 @@ void process_names_free(struct process_names *names)
 
 int64_t process_name_find(const struct process_names *names, int64_t process)
 {
-    size_t at = find_process(names, 0, process);
+    size_t at = threads_find_process(names, 0, process);
 
     return at < names->count ? names->list[at].name : -1;
 }

@@ -25,7 +25,7 @@ static enum step_phase phase_of(struct report *report, int64_t text)
     return STEP_SETTLING;
 }
 
-static int by_thread(const void *a, const void *b)
+static int timed_steps_by_thread(const void *a, const void *b)
 {
     const struct timed_step *x = a, *y = b;
 
@@ -57,7 +57,7 @@ int timed_steps_read(struct timed_steps *steps, struct report *report, struct er
         };
     }
     if (steps->count)
-        qsort(steps->list, steps->count, sizeof *steps->list, by_thread);
+        qsort(steps->list, steps->count, sizeof *steps->list, timed_steps_by_thread);
 close_rows:
     row_cursor_close(&rows);
     if (code != 0)
@@ -121,7 +121,8 @@ void timed_steps_free(struct timed_steps *steps)
 
 /* ---- pauses ---------------------------------------------------------------------------------------------------- */
 
-static int add_pause(struct step_pauses *pauses, const struct timed_step *first, const struct timed_step *last)
+static int timed_steps_add_pause(struct step_pauses *pauses, const struct timed_step *first,
+                                 const struct timed_step *last)
 {
     if (array_reserve(&pauses->list, &pauses->room, pauses->count + 1, sizeof *pauses->list) != 0)
         return ERR_NO_MEMORY;
@@ -141,7 +142,7 @@ int step_pauses_read(struct step_pauses *pauses, struct report *report, struct e
         for (end = first + 1; end < steps.count && steps.list[end].thread == step->thread &&
                               (steps.list[end].phase == STEP_TIMED) == (step->phase == STEP_TIMED);)
             end++;
-        if (step->phase == STEP_TIMED && add_pause(pauses, step, &steps.list[end - 1]) != 0 &&
+        if (step->phase == STEP_TIMED && timed_steps_add_pause(pauses, step, &steps.list[end - 1]) != 0 &&
             (code = error_short_memory(err, "for the steps")) != 0)
             goto free_steps;
     }

@@ -17,24 +17,24 @@ enum {
 };
 
 /* What work may have waited for. */
-struct cause {
+struct replay_build_cause {
     uint32_t from;
     int64_t time_ns, typical_ns;
     enum replay_kind kind;
 };
 struct causes {
-    struct cause list[MOST_CAUSES];
+    struct replay_build_cause list[MOST_CAUSES];
     int count;
 };
 
-struct build {
+struct replay_building {
     struct replay *replay;
     uint32_t *previous; /* owned, as all below; by work: the last of its stream to end before it starts, or NO_WORK */
     uint32_t *engine;   /* by work: the copy before it on its engine, or NO_WORK; NULL: no copy waits for one */
     uint32_t *by_end;   /* the works, by GPU and then by end; NULL: no GPU has several streams */
     uint32_t *first_of; /* by GPU, and one more: its first place there */
     uint32_t *ended;    /* by work: place behind the works of its GPU that ended before it starts */
-    int code[2];        /* of prepare() */
+    int code[2];        /* of replay_build_prepare() */
 };
 
 /* ---- typical lags ---------------------------------------------------------------------------------------------- */
@@ -54,7 +54,7 @@ static uint32_t previous_of(const struct replay_work *works, uint32_t at, uint32
     return found;
 }
 
-static int find_previous(struct build *build)
+static int find_previous(struct replay_building *build)
 {
     const struct replay_events *events = &build->replay->events;
     const struct replay_work *works = events->works;
@@ -72,7 +72,7 @@ static int find_previous(struct build *build)
 }
 
 /* Work that found its stream empty shows how long a launch takes; work that was queued, the gap between two works. */
-static uint32_t lag_of(const struct build *build, uint32_t at, int64_t *lag)
+static uint32_t lag_of(const struct replay_building *build, uint32_t at, int64_t *lag)
 {
     const struct replay_events *events = &build->replay->events;
     const struct replay_work *work = &events->works[at];
@@ -90,7 +90,7 @@ static uint32_t lag_of(const struct build *build, uint32_t at, int64_t *lag)
     return *lag >= 0 && *lag < QUEUED_NS ? TYPICAL_GAP * REPLAY_TABLES + table : NO_KEY;
 }
 
-static int find_typical_lags(const struct build *build)
+static int find_typical_lags(const struct replay_building *build)
 {
     static const int64_t unknown[TYPICALS] = { 5000, 1000 };
     struct replay *replay = build->replay;
@@ -119,65 +119,71 @@ done:
 /* ---- what work waits for --------------------------------------------------------------------------------------- */
 
 /* Adds a cause unless it came later than the work. */
-static void add_cause(struct causes *causes, const struct replay_work *work, struct cause cause)
+static void replay_build_add_cause(struct causes *causes, const struct replay_work *work,
+                                   struct replay_build_cause cause)
 {
     if (cause.time_ns <= work->start_ns)
         causes->list[causes->count++] = cause;
 }
 
-static void add_launch(const struct replay *replay, struct causes *causes, const struct replay_work *work, int table)
+static void replay_build_add_launch(const struct replay *replay, struct causes *causes, const struct replay_work *work,
+                                    int table)
 {
     if (work->call != NO_CALL)
-        add_cause(causes, work,
-                  (struct cause){ replay_call_start(work->call), replay->events.calls[work->call].start_ns,
-                                  replay->typical_ns[TYPICAL_LAUNCH][table], REPLAY_LAUNCH });
+        replay_build_add_cause(causes, work,
+                               (struct replay_build_cause){ replay_call_start(work->call),
+                                                            replay->events.calls[work->call].start_ns,
+                                                            replay->typical_ns[TYPICAL_LAUNCH][table], REPLAY_LAUNCH });
 }
 
-static void add_end(const struct replay *replay, struct causes *causes, const struct replay_work *work, uint32_t before,
-                    int64_t gap_ns, enum replay_kind kind)
+static void replay_build_add_end(const struct replay *replay, struct causes *causes, const struct replay_work *work,
+                                 uint32_t before, int64_t gap_ns, enum replay_kind kind)
 {
-    add_cause(causes, work,
-              (struct cause){ replay_work_end(replay, before), replay->events.works[before].end_ns, gap_ns, kind });
+    replay_build_add_cause(causes, work,
+                           (struct replay_build_cause){ replay_work_end(replay, before),
+                                                        replay->events.works[before].end_ns, gap_ns, kind });
 }
 
 /* Work of a stream runs in order. Nodes of a graph, and kernels that may start early, overlap the work before them:
  * they start after its start, and after the last of the others to end. Those that ran beside that one were waited for
  * as well, and count once it is shorter. */
-static void add_stream(const struct build *build, struct causes *causes, uint32_t at, int64_t gap_ns)
+static void replay_build_add_stream(const struct replay_building *build, struct causes *causes, uint32_t at,
+                                    int64_t gap_ns)
 {
     const struct replay *replay = build->replay;
     const struct replay_work *works = replay->events.works, *work = &works[at];
     uint32_t previous = build->previous[at];
 
     if (at && works[at - 1].stream == work->stream && works[at - 1].end_ns > work->start_ns)
-        add_cause(causes, work,
-                  (struct cause){ replay_work_start(replay, at - 1), works[at - 1].start_ns, 0, REPLAY_STREAM });
+        replay_build_add_cause(causes, work,
+                               (struct replay_build_cause){ replay_work_start(replay, at - 1), works[at - 1].start_ns,
+                                                            0, REPLAY_STREAM });
     if (previous == NO_WORK)
         return;
-    add_end(replay, causes, work, previous, gap_ns, REPLAY_STREAM);
+    replay_build_add_end(replay, causes, work, previous, gap_ns, REPLAY_STREAM);
     for (uint32_t i = 1; i <= MOST_BRANCHES && at - i > previous; i++)
-        add_end(replay, causes, work, at - i, gap_ns, REPLAY_STREAM);
+        replay_build_add_end(replay, causes, work, at - i, gap_ns, REPLAY_STREAM);
 }
 
 /* A copy starts behind the one before it on the same engine, whatever its stream. */
-static void add_engine(const struct build *build, struct causes *causes, uint32_t at, int64_t gap_ns)
+static void add_engine(const struct replay_building *build, struct causes *causes, uint32_t at, int64_t gap_ns)
 {
     const struct replay_work *works = build->replay->events.works;
     uint32_t before = build->engine ? build->engine[at] : NO_WORK;
 
     if (before != NO_WORK && works[before].stream != works[at].stream)
-        add_end(build->replay, causes, &works[at], before, gap_ns, REPLAY_EVENT);
+        replay_build_add_end(build->replay, causes, &works[at], before, gap_ns, REPLAY_EVENT);
 }
 
 /* Of many events, those that happened last. */
-static void add_events(const struct replay *replay, struct causes *causes, const struct replay_work *work,
-                       int64_t gap_ns)
+static void replay_build_add_events(const struct replay *replay, struct causes *causes, const struct replay_work *work,
+                                    int64_t gap_ns)
 {
     const struct replay_link *links = replay->events.links;
     int first = causes->count;
 
     for (uint32_t link = work->events; link != NO_LINK; link = links[link].next) {
-        add_end(replay, causes, work, links[link].work, gap_ns, REPLAY_EVENT);
+        replay_build_add_end(replay, causes, work, links[link].work, gap_ns, REPLAY_EVENT);
         if (causes->count - first <= MOST_EVENTS)
             continue;
         int earliest = first;
@@ -188,12 +194,12 @@ static void add_events(const struct replay *replay, struct causes *causes, const
 }
 
 /* The cause that came last, with its typical lag; NULL: there is none. */
-static const struct cause *last_cause(const struct causes *causes)
+static const struct replay_build_cause *last_cause(const struct causes *causes)
 {
-    const struct cause *last = NULL;
+    const struct replay_build_cause *last = NULL;
 
     for (int i = 0; i < causes->count; i++) {
-        const struct cause *cause = &causes->list[i];
+        const struct replay_build_cause *cause = &causes->list[i];
         if (!last ||
             saturating_add(cause->time_ns, cause->typical_ns) > saturating_add(last->time_ns, last->typical_ns))
             last = cause;
@@ -210,8 +216,8 @@ static int compete(const struct replay_events *events, const struct replay_work 
 /* Work that fills the device starts behind other such work, also where that was not in its way: a replay must not
  * promise that both run at the same time. Work that started late, right behind any other work, waited for that: on the
  * default stream, or in a graph. */
-static void add_ended(const struct build *build, struct causes *causes, const struct replay_work *work, size_t ended,
-                      int64_t gap_ns, int is_late)
+static void add_ended(const struct replay_building *build, struct causes *causes, const struct replay_work *work,
+                      size_t ended, int64_t gap_ns, int is_late)
 {
     const struct replay_events *events = &build->replay->events;
     size_t first = build->first_of[events->gpu_of[work->stream]];
@@ -223,14 +229,15 @@ static void add_ended(const struct build *build, struct causes *causes, const st
         const struct replay_work *other = &events->works[at];
         int is_close = saturating_duration(other->end_ns, work->start_ns) <= CLOSE_NS;
         if (other->stream != work->stream && ((is_late && is_close) || compete(events, work, other))) {
-            add_end(build->replay, causes, work, at, gap_ns, REPLAY_EVENT);
+            replay_build_add_end(build->replay, causes, work, at, gap_ns, REPLAY_EVENT);
             return;
         }
     }
 }
 
 /* Work that started late, while other work filled the device, started when the last blocks of that were running. */
-static void add_running(const struct build *build, struct causes *causes, const struct replay_work *work, size_t ended)
+static void replay_build_add_running(const struct replay_building *build, struct causes *causes,
+                                     const struct replay_work *work, size_t ended)
 {
     const struct replay_events *events = &build->replay->events;
     size_t end = build->first_of[events->gpu_of[work->stream] + 1];
@@ -239,20 +246,22 @@ static void add_running(const struct build *build, struct causes *causes, const 
         uint32_t at = build->by_end[i];
         const struct replay_work *other = &events->works[at];
         if (other->start_ns < work->start_ns && compete(events, work, other)) {
-            add_cause(causes, work,
-                      (struct cause){ replay_work_start(build->replay, at), other->start_ns,
-                                      saturating_duration(other->start_ns, work->start_ns), REPLAY_DEVICE });
+            replay_build_add_cause(causes, work,
+                                   (struct replay_build_cause){ replay_work_start(build->replay, at), other->start_ns,
+                                                                saturating_duration(other->start_ns, work->start_ns),
+                                                                REPLAY_DEVICE });
             return;
         }
     }
 }
 
 /* On a GPU with several streams. */
-static void add_others(const struct build *build, struct causes *causes, uint32_t at, int64_t gap_ns)
+static void replay_build_add_others(const struct replay_building *build, struct causes *causes, uint32_t at,
+                                    int64_t gap_ns)
 {
     const struct replay_events *events = &build->replay->events;
     const struct replay_work *work = &events->works[at];
-    const struct cause *last = last_cause(causes);
+    const struct replay_build_cause *last = last_cause(causes);
     int is_late = last &&
                   saturating_duration(saturating_add(last->time_ns, last->typical_ns), work->start_ns) > LATE_NS;
     size_t ended = build->ended[at], end = build->first_of[events->gpu_of[work->stream] + 1];
@@ -261,10 +270,10 @@ static void add_others(const struct build *build, struct causes *causes, uint32_
         ended++;
     add_ended(build, causes, work, ended, gap_ns, is_late);
     if (is_late)
-        add_running(build, causes, work, ended);
+        replay_build_add_running(build, causes, work, ended);
 }
 
-static void find_causes(const struct build *build, uint32_t at, struct causes *causes)
+static void replay_build_find_causes(const struct replay_building *build, uint32_t at, struct causes *causes)
 {
     const struct replay *replay = build->replay;
     const struct replay_work *work = &replay->events.works[at];
@@ -272,12 +281,12 @@ static void find_causes(const struct build *build, uint32_t at, struct causes *c
     int64_t gap_ns = replay->typical_ns[TYPICAL_GAP][table];
 
     causes->count = 0;
-    add_launch(replay, causes, work, table);
-    add_stream(build, causes, at, gap_ns);
-    add_events(replay, causes, work, gap_ns);
+    replay_build_add_launch(replay, causes, work, table);
+    replay_build_add_stream(build, causes, at, gap_ns);
+    replay_build_add_events(replay, causes, work, gap_ns);
     add_engine(build, causes, at, gap_ns);
     if (replay->events.streams_of[replay->events.gpu_of[work->stream]] > 1)
-        add_others(build, causes, at, gap_ns);
+        replay_build_add_others(build, causes, at, gap_ns);
 }
 
 /* ---- edges ----------------------------------------------------------------------------------------------------- */
@@ -286,15 +295,15 @@ _Static_assert((int)MOST_CAUSES <= (int)REPLAY_MOST_EDGES, "all causes of work a
 
 /* The last cause has the lag that was measured, so that an unchanged replay is exact. The others have the typical one,
  * so that they count once the last one comes earlier. */
-static size_t edges_to_work_start(const struct build *build, uint32_t at, struct replay_edge *out)
+static size_t edges_to_work_start(const struct replay_building *build, uint32_t at, struct replay_edge *out)
 {
     const struct replay_work *work = &build->replay->events.works[at];
     struct causes causes;
 
-    find_causes(build, at, &causes);
-    const struct cause *last = last_cause(&causes);
+    replay_build_find_causes(build, at, &causes);
+    const struct replay_build_cause *last = last_cause(&causes);
     for (int i = 0; i < causes.count; i++) {
-        const struct cause *cause = &causes.list[i];
+        const struct replay_build_cause *cause = &causes.list[i];
         int64_t lag = saturating_duration(cause->time_ns, work->start_ns);
         lag = cause != last && cause->typical_ns < lag ? cause->typical_ns : lag;
         out[i] = (struct replay_edge){ cause->from, cause->kind, lag };
@@ -302,7 +311,7 @@ static size_t edges_to_work_start(const struct build *build, uint32_t at, struct
     return (size_t)causes.count;
 }
 
-static size_t edges_to_work_end(const struct build *build, uint32_t at, struct replay_edge *out)
+static size_t edges_to_work_end(const struct replay_building *build, uint32_t at, struct replay_edge *out)
 {
     const struct replay_work *work = &build->replay->events.works[at];
 
@@ -311,7 +320,7 @@ static size_t edges_to_work_end(const struct build *build, uint32_t at, struct r
     return 1;
 }
 
-static size_t edges_to_call_start(const struct build *build, uint32_t at, struct replay_edge *out)
+static size_t edges_to_call_start(const struct replay_building *build, uint32_t at, struct replay_edge *out)
 {
     const struct replay_events *events = &build->replay->events;
     const struct replay_call *call = &events->calls[at];
@@ -358,7 +367,7 @@ static int64_t own_time(const struct replay_events *events, const struct replay_
     return own < took ? own : took;
 }
 
-static size_t edges_to_call_end(const struct build *build, uint32_t at, struct replay_edge *out)
+static size_t edges_to_call_end(const struct replay_building *build, uint32_t at, struct replay_edge *out)
 {
     const struct replay_events *events = &build->replay->events;
     const struct replay_call *call = &events->calls[at];
@@ -372,7 +381,7 @@ static size_t edges_to_call_end(const struct build *build, uint32_t at, struct r
 
 static size_t edges_to(const void *context, uint32_t point, struct replay_edge *out)
 {
-    const struct build *build = context;
+    const struct replay_building *build = context;
     int is_end = point % 2;
 
     if (point < 2 * build->replay->events.call_count)
@@ -382,7 +391,7 @@ static size_t edges_to(const void *context, uint32_t point, struct replay_edge *
 
 /* ---- the graph ------------------------------------------------------------------------------------------------- */
 
-static int set_times(struct replay *replay)
+static int replay_build_set_times(struct replay *replay)
 {
     const struct replay_events *events = &replay->events;
 
@@ -400,7 +409,7 @@ static int set_times(struct replay *replay)
 }
 
 /* The first place of each GPU in the list of works by end, one place further than it belongs. */
-static void count_by_gpu(struct build *build)
+static void count_by_gpu(struct replay_building *build)
 {
     const struct replay_events *events = &build->replay->events;
 
@@ -411,7 +420,7 @@ static void count_by_gpu(struct build *build)
 }
 
 /* Lists works by end: points are sorted by time already. */
-static int list_by_end(struct build *build)
+static int list_by_end(struct replay_building *build)
 {
     const struct replay *replay = build->replay;
     const struct replay_events *events = &replay->events;
@@ -438,9 +447,9 @@ static int list_by_end(struct build *build)
 }
 
 /* Edges need two things that do not depend on each other: the works before each, and the order of the points. */
-static void prepare(void *argument, int worker, size_t i)
+static void replay_build_prepare(void *argument, int worker, size_t i)
 {
-    struct build *build = argument;
+    struct replay_building *build = argument;
     struct replay *replay = build->replay;
 
     if (i)
@@ -448,15 +457,16 @@ static void prepare(void *argument, int worker, size_t i)
                              ? replay_engines_find(&replay->events, &build->engine)
                              : ERR_NO_MEMORY;
     else
-        build->code[i] = set_times(replay) == 0 && replay_graph_sort(&replay->graph) == 0 ? list_by_end(build)
-                                                                                          : ERR_NO_MEMORY;
+        build->code[i] = replay_build_set_times(replay) == 0 && replay_graph_sort(&replay->graph) == 0
+                             ? list_by_end(build)
+                             : ERR_NO_MEMORY;
 }
 
-static int make_graph(struct build *build, const struct report *report)
+static int make_graph(struct replay_building *build, const struct report *report)
 {
     struct replay *replay = build->replay;
 
-    report_parallel_for(report, 2, prepare, build);
+    report_parallel_for(report, 2, replay_build_prepare, build);
     if (build->code[0] != 0 || build->code[1] != 0)
         return ERR_NO_MEMORY;
     return replay_graph_arrange(&replay->graph, report, edges_to, build);
@@ -464,7 +474,7 @@ static int make_graph(struct build *build, const struct report *report)
 
 static int build_graph(struct replay *replay, const struct report *report)
 {
-    struct build build = { .replay = replay };
+    struct replay_building build = { .replay = replay };
     int code = make_graph(&build, report);
 
     free(build.previous);

@@ -8,7 +8,7 @@
 #include "replay_events.h"
 
 /* The number of the name of a row. Threads launch kernel after kernel, so that of the last call is the first guess. */
-static uint32_t number_name(struct replay_events *events, uint32_t row)
+static uint32_t replay_calls_number_name(struct replay_events *events, uint32_t row)
 {
     uint32_t last = events->call_count ? events->calls[events->call_count - 1].name : NO_KEY;
 
@@ -18,9 +18,9 @@ static uint32_t number_name(struct replay_events *events, uint32_t row)
 }
 
 /* Adds a call. Calls of a thread cannot overlap, but clocks and rounding can make them. */
-static int add_call(struct replay_events *events, uint32_t row, int64_t start, int64_t end)
+static int replay_calls_add_call(struct replay_events *events, uint32_t row, int64_t start, int64_t end)
 {
-    uint32_t name = number_name(events, row);
+    uint32_t name = replay_calls_number_name(events, row);
 
     if (name == NO_KEY)
         return ERR_NO_MEMORY;
@@ -37,7 +37,7 @@ static int add_call(struct replay_events *events, uint32_t row, int64_t start, i
     return 0;
 }
 
-static int add_thread(struct replay_events *events, int64_t id)
+static int replay_calls_add_thread(struct replay_events *events, int64_t id)
 {
     if (array_reserve(&events->threads, &events->thread_room, events->thread_count + 1u, sizeof *events->threads) != 0)
         return ERR_NO_MEMORY;
@@ -46,20 +46,20 @@ static int add_thread(struct replay_events *events, int64_t id)
 }
 
 /* Takes the rows of a thread in order of time. Of rows that start together the longest is the outermost. */
-static int take_row(struct replay_events *events, uint32_t row)
+static int replay_calls_take_row(struct replay_events *events, uint32_t row)
 {
     const struct calls *rows = &events->rows;
     int64_t start = rows->start[row], end = rows->end[row];
 
     if (!events->thread_count || events->threads[events->thread_count - 1].id != rows->thread[row]) {
-        if (add_thread(events, rows->thread[row]) != 0)
+        if (replay_calls_add_thread(events, rows->thread[row]) != 0)
             return ERR_NO_MEMORY;
     } else {
         struct replay_call *last = &events->calls[events->call_count - 1];
         if (start == last->start_ns && end > last->end_ns) {
             last->end_ns = end;
             last->row = row;
-            last->name = number_name(events, row);
+            last->name = replay_calls_number_name(events, row);
             events->call_of[row] = events->call_count - 1;
             return last->name == NO_KEY ? ERR_NO_MEMORY : 0;
         }
@@ -70,7 +70,7 @@ static int take_row(struct replay_events *events, uint32_t row)
         start = start > last->end_ns ? start : last->end_ns;
     }
     events->call_of[row] = events->call_count;
-    return add_call(events, row, start, end);
+    return replay_calls_add_call(events, row, start, end);
 }
 
 static int arrange_calls(struct replay_events *events)
@@ -88,7 +88,7 @@ static int arrange_calls(struct replay_events *events)
     if ((code = order_by_thread(order, count, events->rows.thread, events->rows.start)) != 0)
         goto free_order;
     for (size_t i = 0; i < count; i++)
-        if ((code = take_row(events, order[i])) != 0)
+        if ((code = replay_calls_take_row(events, order[i])) != 0)
             goto free_order;
 free_order:
     free(order);

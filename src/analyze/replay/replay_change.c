@@ -12,7 +12,7 @@ uint32_t replay_edge_to(const struct replay *replay, uint32_t point, enum replay
     return REPLAY_NO_EDGE;
 }
 
-static int no_memory(struct error *err)
+static int replay_change_no_memory(struct error *err)
 {
     return error_short_memory(err, "to change the replay");
 }
@@ -25,7 +25,7 @@ int replay_drop_waits(const struct replay *replay, int (*choose)(void *context, 
     for (uint32_t i = 0; i < events->call_count; i++)
         if (events->calls[i].wait != REPLAY_NO_WAIT && choose(context, &events->calls[i]) &&
             replay_edit_drop(edits, replay_edge_to(replay, replay_call_end(i), REPLAY_WAIT)) != 0)
-            return no_memory(err);
+            return replay_change_no_memory(err);
     return 0;
 }
 
@@ -40,10 +40,10 @@ int replay_scale_work(const struct replay *replay, int (*choose)(void *context, 
         if (room != REPLAY_NO_EDGE && /* the same share of the other */
             choose(context, &events->works[replay_work_of(replay, graph->point[graph->from[room]])]) &&
             replay_edit_scale(edits, room, factor) != 0)
-            return no_memory(err);
+            return replay_change_no_memory(err);
         if (choose(context, &events->works[i]) &&
             replay_edit_scale(edits, replay_edge_to(replay, replay_work_end(replay, i), REPLAY_RUN), factor) != 0)
-            return no_memory(err);
+            return replay_change_no_memory(err);
     }
     return 0;
 }
@@ -61,7 +61,7 @@ int replay_cut_host(const struct replay *replay,
                                ? 0
                                : cut(context, i, replay_edge_start(replay, edge), replay_measured(replay, start));
             if (less > 0 && replay_edit_cut(edits, edge, less) != 0)
-                return no_memory(err);
+                return replay_change_no_memory(err);
         }
     return 0;
 }

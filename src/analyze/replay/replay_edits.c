@@ -14,7 +14,7 @@ void replay_edits_free(struct replay_edits *edits)
     *edits = (struct replay_edits){ 0 };
 }
 
-static int add(struct replay_edits *edits, struct replay_edit edit)
+static int replay_edits_append(struct replay_edits *edits, struct replay_edit edit)
 {
     if (edit.edge == REPLAY_NO_EDGE)
         return 0;
@@ -26,12 +26,12 @@ static int add(struct replay_edits *edits, struct replay_edit edit)
 
 int replay_edit_cut(struct replay_edits *edits, uint32_t edge, int64_t cut_ns)
 {
-    return cut_ns ? add(edits, (struct replay_edit){ edge, 1, cut_ns }) : 0;
+    return cut_ns ? replay_edits_append(edits, (struct replay_edit){ edge, 1, cut_ns }) : 0;
 }
 
 int replay_edit_scale(struct replay_edits *edits, uint32_t edge, double factor)
 {
-    return add(edits, (struct replay_edit){ edge, factor < FLT_MAX ? (float)factor : FLT_MAX, 0 });
+    return replay_edits_append(edits, (struct replay_edit){ edge, factor < FLT_MAX ? (float)factor : FLT_MAX, 0 });
 }
 
 int replay_edit_drop(struct replay_edits *edits, uint32_t edge)
@@ -42,7 +42,7 @@ int replay_edit_drop(struct replay_edits *edits, uint32_t edge)
 int replay_edits_add(struct replay_edits *edits, const struct replay_edits *more)
 {
     for (size_t i = 0; i < more->count; i++)
-        if (add(edits, more->list[i]) != 0)
+        if (replay_edits_append(edits, more->list[i]) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }

@@ -73,12 +73,12 @@ struct arranging {
     size_t edges_of_point; /* that there is room for */
 };
 
-static int64_t time_of(const struct replay_graph *graph, size_t place)
+static int64_t replay_graph_time_of(const struct replay_graph *graph, size_t place)
 {
     return graph->measured[graph->point[place]];
 }
 
-static void divide(struct arranging *arranging, int workers)
+static void replay_graph_divide(struct arranging *arranging, int workers)
 {
     const struct replay_graph *graph = arranging->graph;
     size_t most = graph->points / LEAST_POINTS + 1, first = 0;
@@ -88,7 +88,8 @@ static void divide(struct arranging *arranging, int workers)
     for (size_t i = 0; i < most; i++) {
         size_t end = graph->points / most * (i + 1);
         end = end < first ? first : end;
-        while (end > 0 && end < graph->points && time_of(graph, end - 1) == time_of(graph, end))
+        while (end > 0 && end < graph->points &&
+               replay_graph_time_of(graph, end - 1) == replay_graph_time_of(graph, end))
             end++;
         end = i + 1 == most ? graph->points : end;
         arranging->parts[arranging->count++] = (struct part){ .arranging = arranging, .first = first, .end = end };
@@ -96,7 +97,7 @@ static void divide(struct arranging *arranging, int workers)
     }
 }
 
-static void free_parts(struct arranging *arranging)
+static void replay_graph_free_parts(struct arranging *arranging)
 {
     for (size_t i = 0; i < arranging->count; i++) {
         struct part *part = &arranging->parts[i];
@@ -117,7 +118,7 @@ static int code_of(const struct arranging *arranging)
 
 enum { UNSEEN, ON_THE_PATH, DONE };
 
-static int push(struct part *part, uint32_t point)
+static int replay_graph_push(struct part *part, uint32_t point)
 {
     if (array_reserve(&part->stack, &part->stack_room, part->depth + 1, sizeof *part->stack) != 0)
         return ERR_NO_MEMORY;
@@ -135,7 +136,7 @@ static int push_earlier(struct part *part, uint32_t point)
 
     for (size_t i = 0; i < count; i++) {
         uint32_t from = edges[i].from;
-        if (measured[from] == measured[point] && arranging->state[from] == UNSEEN && push(part, from) != 0)
+        if (measured[from] == measured[point] && arranging->state[from] == UNSEEN && replay_graph_push(part, from) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -145,7 +146,7 @@ static int place_point(struct part *part, uint32_t point)
 {
     uint8_t *state = part->arranging->state;
 
-    if (push(part, point) != 0)
+    if (replay_graph_push(part, point) != 0)
         return ERR_NO_MEMORY;
     while (part->depth) {
         uint32_t top = part->stack[part->depth - 1];
@@ -182,8 +183,8 @@ static int place_points(struct part *part)
     struct replay_graph *graph = arranging->graph;
 
     for (size_t first = part->first, end; first < part->end; first = end) {
-        int64_t time = time_of(graph, first);
-        for (end = first + 1; end < part->end && time_of(graph, end) == time;)
+        int64_t time = replay_graph_time_of(graph, first);
+        for (end = first + 1; end < part->end && replay_graph_time_of(graph, end) == time;)
             end++;
         if (end - first > 1 && arrange_moment(part, first, end) != 0)
             return ERR_NO_MEMORY;
@@ -245,7 +246,7 @@ static void make_part(void *argument, int worker, size_t i)
     part->edges = next;
 }
 
-static int has_room(const struct arranging *arranging)
+static int replay_graph_has_room(const struct arranging *arranging)
 {
     for (size_t i = 0; i < arranging->count; i++)
         if (arranging->parts[i].edges > arranging->parts[i].end * arranging->edges_of_point)
@@ -262,7 +263,7 @@ static int make_edges(struct arranging *arranging, const struct report *report)
         if (open_edges(graph, graph->points * arranging->edges_of_point) != 0)
             return ERR_NO_MEMORY;
         report_parallel_for(report, arranging->count, make_part, arranging);
-        if (has_room(arranging))
+        if (replay_graph_has_room(arranging))
             return 0;
     }
     return ERR_NO_MEMORY;
@@ -298,7 +299,7 @@ int replay_graph_arrange(struct replay_graph *graph, const struct report *report
     graph->first = array_alloc(graph->points + 1, sizeof *graph->first);
     if (!arranging.measured || !arranging.state || !graph->place || !graph->first)
         goto done;
-    divide(&arranging, report_workers(report));
+    replay_graph_divide(&arranging, report_workers(report));
     report_parallel_for(report, arranging.count, place_part, &arranging);
     if ((code = code_of(&arranging)) != 0)
         goto done;
@@ -311,7 +312,7 @@ int replay_graph_arrange(struct replay_graph *graph, const struct report *report
 done:
     free(arranging.measured);
     free(arranging.state);
-    free_parts(&arranging);
+    replay_graph_free_parts(&arranging);
     return code;
 }
 

@@ -26,7 +26,7 @@ struct handovers {
     size_t pause_count;
 };
 
-static int arrange(struct handovers *handovers)
+static int handovers_arrange(struct handovers *handovers)
 {
     const struct replay_events *events = handovers->events;
     size_t count = events->call_count;
@@ -70,7 +70,7 @@ static int hands_over(const struct handovers *handovers, uint32_t last, uint32_t
 }
 
 /* `ended`: the calls that ended before this one starts. */
-static uint32_t find_last(const struct handovers *handovers, uint32_t call, size_t ended)
+static uint32_t handovers_find_last(const struct handovers *handovers, uint32_t call, size_t ended)
 {
     const struct replay_events *events = handovers->events;
     int64_t since = is_first(events, call) ? INT64_MIN : events->calls[call - 1].end_ns;
@@ -87,7 +87,7 @@ static uint32_t find_last(const struct handovers *handovers, uint32_t call, size
     return NO_CALL;
 }
 
-static void find_candidates(struct handovers *handovers)
+static void handovers_find_candidates(struct handovers *handovers)
 {
     const struct replay_events *events = handovers->events;
     size_t ended = 0;
@@ -96,7 +96,7 @@ static void find_candidates(struct handovers *handovers)
         uint32_t call = handovers->by_start[i];
         while (ended < events->call_count && handovers->time[handovers->by_end[ended]] <= events->calls[call].start_ns)
             ended++;
-        handovers->last[call] = find_last(handovers, call, ended);
+        handovers->last[call] = handovers_find_last(handovers, call, ended);
         handovers->pause_count += handovers->last[call] != NO_CALL;
     }
 }
@@ -147,9 +147,9 @@ int replay_handovers_find(struct replay_events *events, struct report *report, s
 
     if (events->thread_count < 2)
         return 0;
-    if (arrange(&handovers) != 0)
+    if (handovers_arrange(&handovers) != 0)
         goto no_memory;
-    find_candidates(&handovers);
+    handovers_find_candidates(&handovers);
     if (!handovers.pause_count)
         goto done;
     if (list_pauses(&handovers) != 0)

@@ -77,7 +77,7 @@ static void see(struct replay_seen *seen, const struct replay_pause *pause, int6
         seen->next_ns = time_ns < seen->next_ns ? time_ns : seen->next_ns;
 }
 
-static void add_wait(struct replay_pause *pause, int64_t start_ns, int64_t end_ns)
+static void replay_pauses_add_wait(struct replay_pause *pause, int64_t start_ns, int64_t end_ns)
 {
     if (start_ns > saturating_add(pause->moment_ns, BLOCKED_NS) || end_ns <= pause->moment_ns ||
         saturating_duration(start_ns, end_ns) < BLOCKED_NS)
@@ -94,13 +94,14 @@ static void add_to_pause(struct replay_pause *pause, int64_t start_ns, int64_t e
     see(seen, pause, start_ns);
     see(seen, pause, end_ns);
     if (evidence == BLOCKED)
-        add_wait(pause, start_ns, end_ns);
+        replay_pauses_add_wait(pause, start_ns, end_ns);
     else if (evidence == RUNS && start_ns <= pause->moment_ns && end_ns > pause->moment_ns)
         pause->is_computing = 1;
 }
 
 /* A record concerns the pauses that it begins and ends in. Those between, with calls around them, are of its parts. */
-static void add_record(struct judge *judge, int64_t thread_id, int64_t start_ns, int64_t end_ns, enum evidence evidence)
+static void replay_pauses_add_record(struct judge *judge, int64_t thread_id, int64_t start_ns, int64_t end_ns,
+                                     enum evidence evidence)
 {
     uint32_t thread = keys_find(&judge->threads, &thread_id);
 
@@ -116,18 +117,18 @@ static void add_record(struct judge *judge, int64_t thread_id, int64_t start_ns,
 /* ---- records --------------------------------------------------------------------------------------------------- */
 
 /* Operators of PyTorch compute; an annotation, a range or a function may wait for another thread. */
-static const struct source {
+static const struct replay_pauses_source {
     const char *table;
     enum evidence evidence;
     const char *category; /* of rows that say RUNS instead; NULL: there is no such column */
-} sources[] = {
+} replay_pauses_sources[] = {
     { "TACHO_TORCH_OP", RUNS_AT_ENDS, "cpu_op" },
     { "TACHO_TORCH_PYTHON", RUNS_AT_ENDS, NULL },
     { "NVTX_EVENTS", RUNS_AT_ENDS, NULL },
     { "COMPOSITE_EVENTS", SAMPLED, NULL },
 };
 
-static int read_source(struct judge *judge, const struct source *source, struct error *err)
+static int replay_pauses_read_source(struct judge *judge, const struct replay_pauses_source *source, struct error *err)
 {
     enum { START, END, THREAD, CATEGORY };
     const char *const names[] = { "start", "end", "globalTid", source->category ? "category" : NULL, NULL };
@@ -140,8 +141,8 @@ static int read_source(struct judge *judge, const struct source *source, struct 
         int runs = source->category &&
                    strcmp(report_string(judge->report, row_int_or(&rows, CATEGORY, -1), NULL), source->category) == 0;
         int64_t start_ns = row_int(&rows, START);
-        add_record(judge, row_int_or(&rows, THREAD, 0), start_ns, row_int_or(&rows, END, start_ns),
-                   runs ? RUNS : source->evidence);
+        replay_pauses_add_record(judge, row_int_or(&rows, THREAD, 0), start_ns, row_int_or(&rows, END, start_ns),
+                                 runs ? RUNS : source->evidence);
     }
     row_cursor_close(&rows);
     return 0;
@@ -189,14 +190,15 @@ static int read_os_calls(struct judge *judge, struct error *err)
         goto free_calls;
     for (size_t i = 0; i < calls.count; i++)
         if (waits_for_threads(judge, &calls.list[i]))
-            add_record(judge, calls.list[i].thread, calls.list[i].start_ns, calls.list[i].end_ns, BLOCKED);
+            replay_pauses_add_record(judge, calls.list[i].thread, calls.list[i].start_ns, calls.list[i].end_ns,
+                                     BLOCKED);
 free_calls:
     os_calls_free(&calls);
     return code;
 }
 
 /* Of processes with OS calls those tell more. */
-static int read_switches(struct judge *judge, const struct keys *os, struct error *err)
+static int replay_pauses_read_switches(struct judge *judge, const struct keys *os, struct error *err)
 {
     static const struct filter all;
     struct thread_spans spans = { 0 };
@@ -208,14 +210,14 @@ static int read_switches(struct judge *judge, const struct keys *os, struct erro
         const struct thread_span *span = &spans.list[i];
         int64_t process = global_process(span->thread);
         if (span->name == OFF_CPU_BLOCKED && keys_find(os, &process) == NO_KEY)
-            add_record(judge, span->thread, span->start_ns, span->end_ns, BLOCKED);
+            replay_pauses_add_record(judge, span->thread, span->start_ns, span->end_ns, BLOCKED);
     }
 free_spans:
     thread_spans_free(&spans);
     return code;
 }
 
-static int read_waits(struct judge *judge, size_t count, struct error *err)
+static int replay_pauses_read_waits(struct judge *judge, size_t count, struct error *err)
 {
     struct keys os = { .width = 1 }, switched = { .width = 1 };
     int code;
@@ -223,7 +225,7 @@ static int read_waits(struct judge *judge, size_t count, struct error *err)
     if ((code = find_processes(judge, "OSRT_API", &os, err)) != 0 ||
         (code = find_processes(judge, "SCHED_EVENTS", &switched, err)) != 0 ||
         (os.count && (code = read_os_calls(judge, err)) != 0) ||
-        (switched.count && (code = read_switches(judge, &os, err)) != 0))
+        (switched.count && (code = replay_pauses_read_switches(judge, &os, err)) != 0))
         goto free_keys;
     for (size_t i = 0; i < count; i++) {
         int64_t process = global_process(judge->events->threads[judge->pauses[i].thread].id);
@@ -243,10 +245,10 @@ int replay_pauses_read(struct replay_pause *pauses, size_t count, const struct r
 
     if (open_judge(&judge, count) != 0 && (code = error_short_memory(err, "for the calls of threads")) != 0)
         goto done;
-    if ((code = read_waits(&judge, count, err)) != 0)
+    if ((code = replay_pauses_read_waits(&judge, count, err)) != 0)
         goto done;
-    for (size_t i = 0; i < COUNT_OF(sources); i++)
-        if ((code = read_source(&judge, &sources[i], err)) != 0)
+    for (size_t i = 0; i < COUNT_OF(replay_pauses_sources); i++)
+        if ((code = replay_pauses_read_source(&judge, &replay_pauses_sources[i], err)) != 0)
             goto done;
 done:
     keys_free(&judge.threads);
@@ -257,12 +259,12 @@ done:
 /* ---- the verdict ----------------------------------------------------------------------------------------------- */
 
 /* A thread that was not seen before the moment had not begun. */
-static int was_there(const struct replay_pause *pause)
+static int replay_pauses_was_there(const struct replay_pause *pause)
 {
     return pause->start_ns != INT64_MIN || pause->running.last_ns != INT64_MIN || pause->sampled.last_ns != INT64_MIN;
 }
 
-static int is_silent(const struct replay_seen *seen, int64_t least_ns)
+static int replay_pauses_is_silent(const struct replay_seen *seen, int64_t least_ns)
 {
     return saturating_duration(seen->last_ns, seen->next_ns) >= least_ns;
 }
@@ -277,7 +279,8 @@ int replay_pause_waits(const struct replay_pause *pause, int64_t *own_ns)
     *own_ns = saturating_subtract(saturating_duration(pause->start_ns, pause->end_ns), saturating_duration(from, to));
     if (pause->is_blocked)
         return 1;
-    if (pause->has_waits && was_there(pause))
+    if (pause->has_waits && replay_pauses_was_there(pause))
         return 0;
-    return !pause->is_computing && is_silent(&pause->running, SILENCE_NS) && is_silent(&pause->sampled, SAMPLED_NS);
+    return !pause->is_computing && replay_pauses_is_silent(&pause->running, SILENCE_NS) &&
+           replay_pauses_is_silent(&pause->sampled, SAMPLED_NS);
 }

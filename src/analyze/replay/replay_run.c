@@ -31,7 +31,8 @@ static int64_t measured(const struct replay_graph *graph)
     return saturating_duration(graph->measured[0], graph->measured[graph->points - 1]);
 }
 
-static int run(struct replay *replay, const struct replay_edits *const *lists, int with_path, struct replay_result *out)
+static int replay_run_edits(struct replay *replay, const struct replay_edits *const *lists, int with_path,
+                            struct replay_result *out)
 {
     static const struct replay_edits *const none[] = { NULL };
     struct replay_graph *graph = &replay->graph;
@@ -56,7 +57,7 @@ static int run(struct replay *replay, const struct replay_edits *const *lists, i
     return 0;
 }
 
-static int no_memory(struct error *err)
+static int replay_run_no_memory(struct error *err)
 {
     return error_short_memory(err, "to replay the report");
 }
@@ -64,11 +65,11 @@ static int no_memory(struct error *err)
 int replay_run(struct replay *replay, const struct replay_edits *const *lists, struct replay_result *out,
                struct error *err)
 {
-    return run(replay, lists, 1, out) == 0 ? 0 : no_memory(err);
+    return replay_run_edits(replay, lists, 1, out) == 0 ? 0 : replay_run_no_memory(err);
 }
 
 int replay_run_times(struct replay *replay, const struct replay_edits *const *lists, struct replay_result *out,
                      struct error *err)
 {
-    return run(replay, lists, 0, out) == 0 ? 0 : no_memory(err);
+    return replay_run_edits(replay, lists, 0, out) == 0 ? 0 : replay_run_no_memory(err);
 }

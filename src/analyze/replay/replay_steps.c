@@ -9,7 +9,7 @@ struct completion {
     int64_t measured_ns, replayed_ns;
 };
 
-static void extend(struct completion *completion, int64_t measured_ns, int64_t replayed_ns)
+static void replay_steps_extend(struct completion *completion, int64_t measured_ns, int64_t replayed_ns)
 {
     if (measured_ns > completion->measured_ns)
         completion->measured_ns = measured_ns;
@@ -87,14 +87,15 @@ static int find_steps_of_calls(struct replay *replay, const struct steps *steps)
     return 0;
 }
 
-static void end_work(const struct replay *replay, const struct steps *steps, struct completion *list)
+static void replay_steps_end_work(const struct replay *replay, const struct steps *steps, struct completion *list)
 {
     const struct replay_events *events = &replay->events;
 
     for (uint32_t i = 0; steps->count && i < events->work_count; i++) {
         uint32_t call = events->works[i].call, step = call == NO_CALL ? NO_STEP : replay->step_of[call];
         if (step != NO_STEP)
-            extend(&list[step], events->works[i].end_ns, replay_replayed(replay, replay_work_end(replay, i)));
+            replay_steps_extend(&list[step], events->works[i].end_ns,
+                                replay_replayed(replay, replay_work_end(replay, i)));
     }
 }
 
@@ -114,7 +115,7 @@ int replay_steps(struct replay *replay, const struct steps *steps, struct replay
     for (size_t i = 0; i < steps->count; i++)
         steady += !steps->list[i].is_warm_up;
     end_steps(replay, steps, last, list);
-    end_work(replay, steps, list);
+    replay_steps_end_work(replay, steps, list);
     for (size_t i = 1; i < steps->count; i++) {
         if (steps->list[i].process != steps->list[i - 1].process || steps->list[i].is_warm_up)
             continue;

@@ -25,10 +25,10 @@ enum { NO_ROW = UINT32_MAX };
 
 /* ---- what calls wait for, by their names ----------------------------------------------------------------------- */
 
-enum wait { WAIT_NONE, WAIT_RECORDED, WAIT_OWN, WAIT_OWN_PAGEABLE, WAIT_PROCESS };
+enum replay_waiting { WAIT_NONE, WAIT_RECORDED, WAIT_OWN, WAIT_OWN_PAGEABLE, WAIT_PROCESS };
 static const struct wait_name {
     const char *start, *part; /* the first row of which the name has both */
-    enum wait wait;
+    enum replay_waiting wait;
 } wait_names[] = {
     { "", "Async", WAIT_OWN_PAGEABLE },
     { "", "Synchronize", WAIT_RECORDED },
@@ -45,7 +45,7 @@ static const struct wait_name {
     { "", "", WAIT_NONE },
 };
 
-static enum wait wait_of(const char *name)
+static enum replay_waiting wait_of(const char *name)
 {
     const struct wait_name *row = wait_names;
 
@@ -66,7 +66,7 @@ struct recorded {
     uint32_t work, waits;
 };
 
-struct sweep {
+struct replay_waits_sweep {
     struct replay_events *events;
     struct report_columns syncs, recordings; /* owned, as all below */
     uint32_t *sync, *recording;              /* by call: its row, or NO_ROW */
@@ -84,7 +84,8 @@ struct sweep {
 };
 
 /* The scope of a row of a table; `width` of its parts are given. NO_KEY if no work was ever launched in it. */
-static uint32_t scope_of(const struct sweep *sweep, const struct report_columns *table, size_t row, int width)
+static uint32_t replay_waits_scope_of(const struct replay_waits_sweep *sweep, const struct report_columns *table,
+                                      size_t row, int width)
 {
     int64_t key[STREAM_WIDTH] = { SCOPE_ALL, SCOPE_ALL, SCOPE_ALL };
 
@@ -93,13 +94,13 @@ static uint32_t scope_of(const struct sweep *sweep, const struct report_columns 
     return keys_find(&sweep->events->scopes, key);
 }
 
-static uint32_t latest_of(const struct sweep *sweep, uint32_t scope)
+static uint32_t latest_of(const struct replay_waits_sweep *sweep, uint32_t scope)
 {
     return scope == NO_KEY ? NO_WORK : sweep->latest[scope];
 }
 
 /* The recording that a wait is for, or NULL. */
-static const struct recorded *recorded_of(const struct sweep *sweep, size_t sync_row)
+static const struct recorded *replay_waits_recorded_of(const struct replay_waits_sweep *sweep, size_t sync_row)
 {
     const struct report_columns *syncs = &sweep->syncs;
     uint32_t id = keys_find(&sweep->recorded_ids,
@@ -109,10 +110,10 @@ static const struct recorded *recorded_of(const struct sweep *sweep, size_t sync
 }
 
 /* An event is recorded behind the work that its stream has so far, and behind what the stream waits for. */
-static int record_event(struct sweep *sweep, size_t row)
+static int record_event(struct replay_waits_sweep *sweep, size_t row)
 {
     const struct report_columns *table = &sweep->recordings;
-    uint32_t stream = scope_of(sweep, table, row, STREAM_WIDTH),
+    uint32_t stream = replay_waits_scope_of(sweep, table, row, STREAM_WIDTH),
              id = keys_add(&sweep->recorded_ids,
                            (int64_t[]){ table->values[SYNC_PROCESS][row], table->values[SYNC_EVENT][row] });
 
@@ -124,7 +125,7 @@ static int record_event(struct sweep *sweep, size_t row)
     return 0;
 }
 
-static int add_link(struct sweep *sweep, uint32_t stream, uint32_t work)
+static int replay_waits_add_link(struct replay_waits_sweep *sweep, uint32_t stream, uint32_t work)
 {
     struct replay_events *events = sweep->events;
 
@@ -139,23 +140,23 @@ static int add_link(struct sweep *sweep, uint32_t stream, uint32_t work)
 }
 
 /* The next work of a stream waits for an event. */
-static int hold_stream(struct sweep *sweep, size_t row)
+static int hold_stream(struct replay_waits_sweep *sweep, size_t row)
 {
     const struct replay_events *events = sweep->events;
-    uint32_t stream = scope_of(sweep, &sweep->syncs, row, STREAM_WIDTH);
-    const struct recorded *recorded = recorded_of(sweep, row);
+    uint32_t stream = replay_waits_scope_of(sweep, &sweep->syncs, row, STREAM_WIDTH);
+    const struct recorded *recorded = replay_waits_recorded_of(sweep, row);
 
     if (stream == NO_KEY || stream >= sweep->streams || !recorded)
         return 0;
     uint32_t link = recorded->waits;
     for (int i = 0; i < MOST_LINKS && link != NO_LINK; i++, link = events->links[link].next)
-        if (add_link(sweep, stream, events->links[link].work) != 0)
+        if (replay_waits_add_link(sweep, stream, events->links[link].work) != 0)
             return ERR_NO_MEMORY;
-    return add_link(sweep, stream, recorded->work);
+    return replay_waits_add_link(sweep, stream, recorded->work);
 }
 
 /* Work becomes the latest of its stream, context and process. */
-static void put_on_stream(struct sweep *sweep, uint32_t at)
+static void put_on_stream(struct replay_waits_sweep *sweep, uint32_t at)
 {
     struct replay_events *events = sweep->events;
     struct replay_work *work = &events->works[at];
@@ -171,7 +172,7 @@ static void put_on_stream(struct sweep *sweep, uint32_t at)
 
 /* Puts the work of a call on its streams, and before it work whose calls are not known: that was launched before it
  * started, at the latest. */
-static void launch(struct sweep *sweep, uint32_t call)
+static void launch(struct replay_waits_sweep *sweep, uint32_t call)
 {
     const struct replay_events *events = sweep->events;
 
@@ -202,47 +203,50 @@ static int staged_in(const struct replay_events *events, uint32_t work, const st
 }
 
 /* The later to end of two that ended in the call. */
-static uint32_t later(const struct replay_events *events, const struct replay_call *call, uint32_t a, uint32_t b)
+static uint32_t replay_waits_later(const struct replay_events *events, const struct replay_call *call, uint32_t a,
+                                   uint32_t b)
 {
     if (!ended_in(events, b, call))
         return a;
     return a == NO_WORK || events->works[b].end_ns > events->works[a].end_ns ? b : a;
 }
 
-static uint32_t latest_of_process(const struct sweep *sweep, int64_t process)
+static uint32_t latest_of_process(const struct replay_waits_sweep *sweep, int64_t process)
 {
     return latest_of(sweep, keys_find(&sweep->events->scopes, (int64_t[]){ process, SCOPE_ALL, SCOPE_ALL }));
 }
 
 /* Without a record of what the call waited for: any stream of the process. */
-static uint32_t any_stream(const struct sweep *sweep, const struct replay_call *call, int64_t process)
+static uint32_t any_stream(const struct replay_waits_sweep *sweep, const struct replay_call *call, int64_t process)
 {
     const struct replay_events *events = sweep->events;
     uint32_t found = NO_WORK;
 
     for (uint32_t stream = 0; stream < sweep->streams && stream < MOST_STREAMS; stream++)
         if (keys_get(&events->scopes, stream)[STREAM_PROCESS] == process)
-            found = later(events, call, found, sweep->latest[stream]);
+            found = replay_waits_later(events, call, found, sweep->latest[stream]);
     return found;
 }
 
-static uint32_t recorded_wait(const struct sweep *sweep, uint32_t at, const struct replay_call *call, int64_t process)
+static uint32_t recorded_wait(const struct replay_waits_sweep *sweep, uint32_t at, const struct replay_call *call,
+                              int64_t process)
 {
     uint32_t row = sweep->sync[at];
     int64_t type = row == NO_ROW ? 0 : sweep->syncs.values[SYNC_TYPE][row];
     uint32_t work = NO_WORK;
 
     if (type == TYPE_EVENT)
-        work = recorded_of(sweep, row) ? recorded_of(sweep, row)->work : NO_WORK;
+        work = replay_waits_recorded_of(sweep, row) ? replay_waits_recorded_of(sweep, row)->work : NO_WORK;
     else if (type == TYPE_STREAM || type == TYPE_CONTEXT)
-        return latest_of(sweep, scope_of(sweep, &sweep->syncs, row, type == TYPE_STREAM ? STREAM_WIDTH : STREAM_ID));
+        return latest_of(sweep, replay_waits_scope_of(sweep, &sweep->syncs, row,
+                                                      type == TYPE_STREAM ? STREAM_WIDTH : STREAM_ID));
     if (work == NO_WORK)
         work = any_stream(sweep, call, process);
     return work == NO_WORK ? latest_of_process(sweep, process) : work;
 }
 
 /* The last copy or fill that a call launched, of memory that makes it wait. */
-static uint32_t own_wait(const struct sweep *sweep, uint32_t at, enum replay_memory least)
+static uint32_t own_wait(const struct replay_waits_sweep *sweep, uint32_t at, enum replay_memory least)
 {
     const struct replay_events *events = sweep->events;
     uint32_t found = NO_WORK;
@@ -255,11 +259,11 @@ static uint32_t own_wait(const struct sweep *sweep, uint32_t at, enum replay_mem
     return found;
 }
 
-static void find_wait(struct sweep *sweep, uint32_t at)
+static void replay_waits_find_wait(struct replay_waits_sweep *sweep, uint32_t at)
 {
     struct replay_events *events = sweep->events;
     struct replay_call *call = &events->calls[at];
-    enum wait wait = sweep->wait[call->name];
+    enum replay_waiting wait = sweep->wait[call->name];
     int64_t process = global_process(events->threads[call->thread].id);
     int is_own = wait == WAIT_OWN || wait == WAIT_OWN_PAGEABLE;
     uint32_t work = NO_WORK;
@@ -281,7 +285,7 @@ static void find_wait(struct sweep *sweep, uint32_t at)
         events->works[work].end_ns = call->end_ns;
 }
 
-static int sweep_calls(struct sweep *sweep)
+static int sweep_calls(struct replay_waits_sweep *sweep)
 {
     for (uint32_t i = 0; i < sweep->events->call_count; i++) {
         uint32_t call = sweep->by_start[i], sync = sweep->sync[call];
@@ -291,7 +295,7 @@ static int sweep_calls(struct sweep *sweep)
             hold_stream(sweep, sync) != 0)
             return ERR_NO_MEMORY;
         launch(sweep, call);
-        find_wait(sweep, call);
+        replay_waits_find_wait(sweep, call);
     }
     return 0;
 }
@@ -299,8 +303,8 @@ static int sweep_calls(struct sweep *sweep)
 /* ---- its tables ------------------------------------------------------------------------------------------------ */
 
 /* Reads a table and finds, for each call, its row. */
-static int read_rows(struct sweep *sweep, struct report *report, const char *name, int columns,
-                     struct report_columns *table, uint32_t *of_call, struct error *err)
+static int replay_waits_read_rows(struct replay_waits_sweep *sweep, struct report *report, const char *name,
+                                  int columns, struct report_columns *table, uint32_t *of_call, struct error *err)
 {
     static const char *const names[SYNC_COLUMNS] = { "globalPid",     "contextId",   "streamId",
                                                      "correlationId", "eventSyncId", "syncType" };
@@ -328,7 +332,7 @@ static int read_rows(struct sweep *sweep, struct report *report, const char *nam
 }
 
 /* Lists the works of each call, in their order. */
-static void list_works(struct sweep *sweep)
+static void list_works(struct replay_waits_sweep *sweep)
 {
     const struct replay_events *events = sweep->events;
     uint32_t *next = sweep->first_work;
@@ -345,7 +349,7 @@ static void list_works(struct sweep *sweep)
 }
 
 /* Lists the works without a known call by their start. */
-static int list_unknown(struct sweep *sweep)
+static int list_unknown(struct replay_waits_sweep *sweep)
 {
     const struct replay_events *events = sweep->events;
     uint32_t first = sweep->first_work[events->call_count], end = first;
@@ -367,7 +371,7 @@ static int list_unknown(struct sweep *sweep)
 }
 
 /* Adds the scopes around each stream, and forgets all work. */
-static int open_scopes(struct sweep *sweep)
+static int open_scopes(struct replay_waits_sweep *sweep)
 {
     struct keys *scopes = &sweep->events->scopes;
 
@@ -393,7 +397,7 @@ static int open_scopes(struct sweep *sweep)
     return 0;
 }
 
-static int open_sweep(struct sweep *sweep, struct report *report)
+static int open_sweep(struct replay_waits_sweep *sweep, struct report *report)
 {
     const struct replay_events *events = sweep->events;
     size_t calls = events->call_count, works = events->work_count;
@@ -422,7 +426,7 @@ no_memory:
     return ERR_NO_MEMORY;
 }
 
-static void close_sweep(struct sweep *sweep)
+static void close_sweep(struct replay_waits_sweep *sweep)
 {
     report_columns_free(&sweep->syncs);
     report_columns_free(&sweep->recordings);
@@ -442,7 +446,7 @@ static void close_sweep(struct sweep *sweep)
 /* ---- what calls take that do not wait, and full queues --------------------------------------------------------- */
 
 /* A call that is there to wait, or to copy, takes little time for itself; the first of its kind may start CUDA. */
-static int find_typical_calls(const struct sweep *sweep)
+static int find_typical_calls(const struct replay_waits_sweep *sweep)
 {
     struct replay_events *events = sweep->events;
     size_t calls = events->call_count, names = events->names.count;
@@ -523,7 +527,7 @@ static void find_full_queues(struct replay_events *events)
 
 int replay_waits_find(struct replay_events *events, struct report *report, struct error *err)
 {
-    struct sweep sweep = { .events = events, .recorded_ids.width = 2 };
+    struct replay_waits_sweep sweep = { .events = events, .recorded_ids.width = 2 };
     size_t calls = events->call_count;
     int code = 0;
 
@@ -531,10 +535,10 @@ int replay_waits_find(struct replay_events *events, struct report *report, struc
     sweep.recording = array_alloc(calls + 1, sizeof *sweep.recording);
     if (!sweep.sync || !sweep.recording)
         goto no_memory;
-    if ((code = read_rows(&sweep, report, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", SYNC_COLUMNS, &sweep.syncs, sweep.sync,
-                          err)) != 0 ||
-        (code = read_rows(&sweep, report, "CUPTI_ACTIVITY_KIND_CUDA_EVENT", RECORDING_COLUMNS, &sweep.recordings,
-                          sweep.recording, err)) != 0)
+    if ((code = replay_waits_read_rows(&sweep, report, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", SYNC_COLUMNS,
+                                       &sweep.syncs, sweep.sync, err)) != 0 ||
+        (code = replay_waits_read_rows(&sweep, report, "CUPTI_ACTIVITY_KIND_CUDA_EVENT", RECORDING_COLUMNS,
+                                       &sweep.recordings, sweep.recording, err)) != 0)
         goto done;
     if (open_sweep(&sweep, report) != 0 || sweep_calls(&sweep) != 0 || find_typical_calls(&sweep) != 0 ||
         find_typical_return(events) != 0)

@@ -13,7 +13,7 @@ enum { PAGEABLE = 0, PINNED = 1, MANAGED = 4, MANAGED_STATIC = 6 }; /* of ENUM_C
 enum { ARRAY_TO_ARRAY = 5, DEVICE_TO_DEVICE = 8, PEER_TO_PEER = 10, FIRST_MIGRATION, LAST_MIGRATION = 13 };
 
 /* Work while it is read, by row over all tables. */
-struct reading {
+struct replay_works_reading {
     struct replay_events *events;
     struct gpu_devices devices; /* owned, as all below */
     struct gpu_ops ops;
@@ -22,7 +22,7 @@ struct reading {
     size_t count, room[4];
 };
 
-static int reserve(struct reading *reading, size_t count)
+static int reserve(struct replay_works_reading *reading, size_t count)
 {
     if (array_reserve_up_to(&reading->start, &reading->room[0], count, UINT32_MAX - 1, sizeof *reading->start) != 0 ||
         array_reserve_up_to(&reading->end, &reading->room[1], count, UINT32_MAX - 1, sizeof *reading->end) != 0 ||
@@ -33,7 +33,7 @@ static int reserve(struct reading *reading, size_t count)
 }
 
 /* Finds the GPU of a new stream. Processes number the GPUs that they see, each in its own way. */
-static int place_stream(struct reading *reading, uint32_t stream, int64_t process, int64_t device)
+static int place_stream(struct replay_works_reading *reading, uint32_t stream, int64_t process, int64_t device)
 {
     struct replay_events *events = reading->events;
     int64_t id = gpu_device_of(&reading->devices, process, device);
@@ -49,7 +49,7 @@ static int place_stream(struct reading *reading, uint32_t stream, int64_t proces
     return 0;
 }
 
-static uint32_t number_stream(struct reading *reading, size_t row, uint32_t last)
+static uint32_t number_stream(struct replay_works_reading *reading, size_t row, uint32_t last)
 {
     struct keys *scopes = &reading->events->scopes;
     const struct gpu_ops *ops = &reading->ops;
@@ -71,7 +71,7 @@ static int is_migration(const struct gpu_ops *ops, size_t row, int table)
 }
 
 /* Clocks of GPU and CPU differ a little: work never starts before its call does. */
-static int add_rows(struct reading *reading, int table)
+static int replay_works_add_rows(struct replay_works_reading *reading, int table)
 {
     const struct gpu_ops *ops = &reading->ops;
     uint32_t stream = NO_KEY;
@@ -149,7 +149,8 @@ static int find_memory(struct replay_events *events, const struct gpu_ops *ops, 
     return 0;
 }
 
-static int read_table(struct reading *reading, struct report *report, int table, struct error *err)
+static int replay_works_read_table(struct replay_works_reading *reading, struct report *report, int table,
+                                   struct error *err)
 {
     static const char *const others[] = { "contextId", NULL };
     static const char *const copies[] = { "contextId", "srcKind", "dstKind", "copyKind", NULL };
@@ -159,7 +160,7 @@ static int read_table(struct reading *reading, struct report *report, int table,
 
     if (code != 0)
         return code;
-    if (reserve(reading, reading->count + reading->ops.count) != 0 || add_rows(reading, table) != 0 ||
+    if (reserve(reading, reading->count + reading->ops.count) != 0 || replay_works_add_rows(reading, table) != 0 ||
         (table == REPLAY_COPY && find_engines(reading->events, &reading->ops) != 0) ||
         ((table == REPLAY_COPY || table == REPLAY_FILL) && find_memory(reading->events, &reading->ops, table) != 0))
         code = error_short_memory(err, "for the GPU work");
@@ -168,7 +169,7 @@ static int read_table(struct reading *reading, struct report *report, int table,
     return code;
 }
 
-static int arrange_works(struct reading *reading)
+static int arrange_works(struct replay_works_reading *reading)
 {
     struct replay_events *events = reading->events;
     uint32_t *order = array_alloc(reading->count + 1, sizeof *order);
@@ -240,7 +241,7 @@ free_grid:
     return code;
 }
 
-static int read_works(struct reading *reading, struct report *report, struct error *err)
+static int replay_works_read_works(struct replay_works_reading *reading, struct report *report, struct error *err)
 {
     struct replay_events *events = reading->events;
     int code = gpu_devices_read(&reading->devices, report, err);
@@ -248,7 +249,7 @@ static int read_works(struct reading *reading, struct report *report, struct err
     if (code != 0)
         return code;
     for (int table = 0; table < REPLAY_TABLES; table++)
-        if ((code = read_table(reading, report, table, err)) != 0)
+        if ((code = replay_works_read_table(reading, report, table, err)) != 0)
             return code;
     if (arrange_works(reading) != 0)
         return error_short_memory(err, "for the GPU work");
@@ -257,11 +258,11 @@ static int read_works(struct reading *reading, struct report *report, struct err
 
 int replay_works_read(struct replay_events *events, struct report *report, struct error *err)
 {
-    struct reading reading = { .events = events };
+    struct replay_works_reading reading = { .events = events };
 
     events->scopes.width = STREAM_WIDTH;
     events->gpus.width = 1;
-    int code = read_works(&reading, report, err);
+    int code = replay_works_read_works(&reading, report, err);
     gpu_devices_free(&reading.devices);
     free(reading.start);
     free(reading.end);

@@ -7,7 +7,7 @@
 
 enum { IMPACT, SAVES, ABOUT, CONFIDENCE, FOUND, RULE, FINDING, WHERE, ADVICE, CELLS };
 
-static int add_row(struct table *table, const struct finding *finding)
+static int advice_sum_add_row(struct table *table, const struct finding *finding)
 {
     const struct advice_cause *cause = finding->cause;
     struct table_cell *row = table_add_row(table);
@@ -30,10 +30,10 @@ static int add_row(struct table *table, const struct finding *finding)
     return cell_set_string(table, &row[ADVICE], finding->advice);
 }
 
-static int fill_table(struct table *table, const struct findings *findings)
+static int advice_sum_fill_table(struct table *table, const struct findings *findings)
 {
     for (size_t i = 0; i < findings->count; i++)
-        if (add_row(table, &findings->list[i]) != 0)
+        if (advice_sum_add_row(table, &findings->list[i]) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
@@ -49,7 +49,7 @@ int advice_sum_table(const struct findings *findings, struct table **out, struct
     };
     struct table *table = table_new(columns, CELLS);
 
-    return table_hand_over(table, table ? fill_table(table, findings) : ERR_NO_MEMORY, out, err);
+    return table_hand_over(table, table ? advice_sum_fill_table(table, findings) : ERR_NO_MEMORY, out, err);
 }
 
 int advice_sum_of(struct adviser *adviser, const struct analysis_request *request, struct table **out,

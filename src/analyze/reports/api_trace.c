@@ -11,7 +11,7 @@
 #include "analyze/registry.h"
 
 enum { START, END, THREAD, CORRELATION, NAME, RESULT, CLASS, CONTEXT, COLUMNS };
-static const char *const column_names[COLUMNS] = {
+static const char *const api_trace_column_names[COLUMNS] = {
     "start", "end", "globalTid", "correlationId", "nameId", "returnValue", "eventClass", "contextId",
 };
 
@@ -38,21 +38,23 @@ static int sort_calls(struct api_trace *trace)
     return order_by_time(trace->order, trace->count, values[START]);
 }
 
-static int passes(const void *context, const struct report_block *block, size_t row)
+static int api_trace_passes(const void *context, const struct report_block *block, size_t row)
 {
     return filter_thread(context, block_is_null(block, THREAD, row) ? 0 : block->values[THREAD][row],
                          block->values[START][row], block->values[END][row]);
 }
 
 /* Only the first rows: all that a page shows of a trace of millions. */
-static int read_first(struct api_trace *trace, const struct report_table *table, size_t most, struct error *err)
+static int api_trace_read_first(struct api_trace *trace, const struct report_table *table, size_t most,
+                                struct error *err)
 {
     int is_all = !trace->filter.span && !trace->filter.only.only, wanted[COLUMNS];
-    struct first_rows_wish wish = { wanted, is_all ? 1 : THREAD + 1, most, is_all ? NULL : passes, &trace->filter };
+    struct first_rows_wish wish = { wanted, is_all ? 1 : THREAD + 1, most, is_all ? NULL : api_trace_passes,
+                                    &trace->filter };
     struct first_rows first;
 
     for (size_t i = 0; i < COLUMNS; i++)
-        wanted[i] = report_column(table, column_names[i]);
+        wanted[i] = report_column(table, api_trace_column_names[i]);
     int code = first_rows_find(&first, trace->report, table, &wish, err);
     if (code != 0)
         return code;
@@ -62,14 +64,15 @@ static int read_first(struct api_trace *trace, const struct report_table *table,
     return code;
 }
 
-static int read_calls(struct api_trace *trace, const struct report_table *table, size_t most, struct error *err)
+static int api_trace_read_calls(struct api_trace *trace, const struct report_table *table, size_t most,
+                                struct error *err)
 {
-    int code = most ? read_first(trace, table, most, err) : ERR_CORRUPT;
+    int code = most ? api_trace_read_first(trace, table, most, err) : ERR_CORRUPT;
 
     if (code != ERR_CORRUPT)
         return code;
     trace->total = 0;
-    return columns_read(trace->report, table->name, column_names, COLUMNS, &trace->columns, err);
+    return columns_read(trace->report, table->name, api_trace_column_names, COLUMNS, &trace->columns, err);
 }
 
 static int open_trace(struct api_trace *trace, struct report *report, const struct analysis_request *request,
@@ -83,7 +86,7 @@ static int open_trace(struct api_trace *trace, struct report *report, const stru
         return error_set(err, ERR_UNSUPPORTED, "the table %s has too many rows to sort", table->name);
     if ((code = filter_open(&trace->filter, report, request, err)) != 0)
         return code;
-    if ((code = read_calls(trace, table, request->first_rows, err)) != 0)
+    if ((code = api_trace_read_calls(trace, table, request->first_rows, err)) != 0)
         return code;
     if ((code = thread_names_read(&trace->threads, report, err)) != 0)
         return code;
@@ -99,7 +102,7 @@ static void close_trace(struct api_trace *trace)
     free(trace->order);
 }
 
-static void set_number(const struct api_trace *trace, struct table_cell *cell, int column, size_t row)
+static void api_trace_set_number(const struct api_trace *trace, struct table_cell *cell, int column, size_t row)
 {
     if (!columns_is_null(&trace->columns, (size_t)column, row))
         cell_set_int(cell, trace->columns.values[column][row]);
@@ -120,7 +123,7 @@ static int set_thread(const struct api_trace *trace, struct table *table, struct
     return cell_set_pooled(table, &cells[3], trace->report, thread->name);
 }
 
-static int set_name(const struct api_trace *trace, struct table *table, struct table_cell *cell, size_t row)
+static int api_trace_set_name(const struct api_trace *trace, struct table *table, struct table_cell *cell, size_t row)
 {
     size_t length;
     const char *name = report_string(trace->report, trace->columns.values[NAME][row], &length);
@@ -128,7 +131,7 @@ static int set_name(const struct api_trace *trace, struct table *table, struct t
     return cell_set_text(table, cell, name, call_name_length(name, length));
 }
 
-static void set_times(const struct api_trace *trace, struct table_cell *cells, size_t row)
+static void api_trace_set_times(const struct api_trace *trace, struct table_cell *cells, size_t row)
 {
     int64_t start = trace->columns.values[START][row];
 
@@ -138,19 +141,21 @@ static void set_times(const struct api_trace *trace, struct table_cell *cells, s
 
 static int add_cuda_row(const struct api_trace *trace, struct table *table, struct table_cell *cells, size_t row)
 {
-    set_times(trace, cells, row);
-    set_number(trace, &cells[3], RESULT, row);
-    set_number(trace, &cells[4], CORRELATION, row);
-    return set_name(trace, table, &cells[2], row) != 0 ? ERR_NO_MEMORY : set_thread(trace, table, &cells[5], row);
+    api_trace_set_times(trace, cells, row);
+    api_trace_set_number(trace, &cells[3], RESULT, row);
+    api_trace_set_number(trace, &cells[4], CORRELATION, row);
+    return api_trace_set_name(trace, table, &cells[2], row) != 0 ? ERR_NO_MEMORY
+                                                                 : set_thread(trace, table, &cells[5], row);
 }
 
 static int add_vulkan_row(const struct api_trace *trace, struct table *table, struct table_cell *cells, size_t row)
 {
-    set_times(trace, cells, row);
-    set_number(trace, &cells[3], CLASS, row);
-    set_number(trace, &cells[4], CONTEXT, row);
-    set_number(trace, &cells[5], CORRELATION, row);
-    return set_name(trace, table, &cells[2], row) != 0 ? ERR_NO_MEMORY : set_thread(trace, table, &cells[6], row);
+    api_trace_set_times(trace, cells, row);
+    api_trace_set_number(trace, &cells[3], CLASS, row);
+    api_trace_set_number(trace, &cells[4], CONTEXT, row);
+    api_trace_set_number(trace, &cells[5], CORRELATION, row);
+    return api_trace_set_name(trace, table, &cells[2], row) != 0 ? ERR_NO_MEMORY
+                                                                 : set_thread(trace, table, &cells[6], row);
 }
 
 struct api_trace_layout {
@@ -160,7 +165,8 @@ struct api_trace_layout {
     int (*add_row)(const struct api_trace *trace, struct table *table, struct table_cell *cells, size_t row);
 };
 
-static int fill_table(const struct api_trace *trace, struct table *table, const struct api_trace_layout *layout)
+static int api_trace_fill_table(const struct api_trace *trace, struct table *table,
+                                const struct api_trace_layout *layout)
 {
     for (size_t i = 0; i < trace->count; i++) {
         struct table_cell *cells = table_add_row(table);
@@ -171,8 +177,8 @@ static int fill_table(const struct api_trace *trace, struct table *table, const 
     return 0;
 }
 
-static int run(struct report *report, const struct analysis_request *request, const struct api_trace_layout *layout,
-               struct table **out, struct error *err)
+static int api_trace_run(struct report *report, const struct analysis_request *request,
+                         const struct api_trace_layout *layout, struct table **out, struct error *err)
 {
     struct api_trace trace = { 0 };
     struct table *table = table_new(layout->columns, layout->column_count);
@@ -180,7 +186,7 @@ static int run(struct report *report, const struct analysis_request *request, co
 
     if (code != 0)
         goto done;
-    code = table ? fill_table(&trace, table, layout) : ERR_NO_MEMORY;
+    code = table ? api_trace_fill_table(&trace, table, layout) : ERR_NO_MEMORY;
 done:
     close_trace(&trace);
     return table_hand_over(table, code, out, err);
@@ -203,7 +209,7 @@ static int cuda_api_trace(struct report *report, const struct analysis_request *
     static const struct api_trace_layout layout = { "CUPTI_ACTIVITY_KIND_RUNTIME", columns, COUNT_OF(columns),
                                                     add_cuda_row };
 
-    return run(report, request, &layout, out, err);
+    return api_trace_run(report, request, &layout, out, err);
 }
 
 static int vulkan_api_trace(struct report *report, const struct analysis_request *request, struct table **out,
@@ -218,7 +224,7 @@ static int vulkan_api_trace(struct report *report, const struct analysis_request
     };
     static const struct api_trace_layout layout = { "VULKAN_API", columns, COUNT_OF(columns), add_vulkan_row };
 
-    return run(report, request, &layout, out, err);
+    return api_trace_run(report, request, &layout, out, err);
 }
 
 const struct analysis analysis_cuda_api_trace = {

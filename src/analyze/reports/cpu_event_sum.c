@@ -61,7 +61,8 @@ static void end_reading(struct counter_total *total)
     total->sum = 0;
 }
 
-static void add(struct counter_totals *totals, int64_t request, int64_t value, int64_t start_ns, int64_t end_ns)
+static void cpu_event_sum_add(struct counter_totals *totals, int64_t request, int64_t value, int64_t start_ns,
+                              int64_t end_ns)
 {
     for (size_t i = 0; i < totals->count; i++) {
         struct counter_total *total = &totals->list[i];
@@ -114,8 +115,8 @@ close_events:
 }
 
 /* Adds the readings that lie at least in part within the requested span of time. */
-static int read_values(struct counter_totals *totals, struct report *report, const struct report_span *span,
-                       struct error *err)
+static int cpu_event_sum_read_values(struct counter_totals *totals, struct report *report,
+                                     const struct report_span *span, struct error *err)
 {
     enum { ID, REQUEST, VALUE };
     static const char *const names[] = { "id", "idx", "value", NULL };
@@ -133,7 +134,8 @@ static int read_values(struct counter_totals *totals, struct report *report, con
             continue;
         const struct report_span *reading = &times.list[key];
         if (!span || (reading->from_ns < span->to_ns && reading->to_ns > span->from_ns))
-            add(totals, row_int(&values, REQUEST), row_int(&values, VALUE), reading->from_ns, reading->to_ns);
+            cpu_event_sum_add(totals, row_int(&values, REQUEST), row_int(&values, VALUE), reading->from_ns,
+                              reading->to_ns);
     }
 done:
     row_cursor_close(&values);
@@ -146,7 +148,8 @@ done:
 
 enum { CELL_TOTAL, CELL_RATE, CELL_MOST, CELL_RATIO, CELL_EVENT, CELLS };
 
-static int add_event(struct table *table, struct report *report, struct counter_total *total, int64_t length_ns)
+static int cpu_event_sum_add_event(struct table *table, struct report *report, struct counter_total *total,
+                                   int64_t length_ns)
 {
     struct table_cell *row = table_add_row(table);
 
@@ -160,7 +163,8 @@ static int add_event(struct table *table, struct report *report, struct counter_
     return cell_set_pooled(table, &row[CELL_EVENT], report, total->name);
 }
 
-static const struct counter_total *find(const struct counter_totals *totals, struct report *report, const char *name)
+static const struct counter_total *cpu_event_sum_find(const struct counter_totals *totals, struct report *report,
+                                                      const char *name)
 {
     for (size_t i = 0; i < totals->count; i++)
         if (strcmp(report_string(report, totals->list[i].name, NULL), name) == 0)
@@ -168,10 +172,11 @@ static const struct counter_total *find(const struct counter_totals *totals, str
     return NULL;
 }
 
-static int add_metric(struct table *table, struct report *report, const struct counter_totals *totals,
-                      const struct cpu_metric *metric)
+static int cpu_event_sum_add_metric(struct table *table, struct report *report, const struct counter_totals *totals,
+                                    const struct cpu_metric *metric)
 {
-    const struct counter_total *of = find(totals, report, metric->of), *per = find(totals, report, metric->per);
+    const struct counter_total *of = cpu_event_sum_find(totals, report, metric->of),
+                               *per = cpu_event_sum_find(totals, report, metric->per);
 
     if (!of || !per || per->value <= 0)
         return 0;
@@ -182,17 +187,17 @@ static int add_metric(struct table *table, struct report *report, const struct c
     return cell_set_string(table, &row[CELL_EVENT], metric->name);
 }
 
-static int fill_table(struct table *table, struct report *report, struct counter_totals *totals,
-                      const struct report_span *span)
+static int cpu_event_sum_fill_table(struct table *table, struct report *report, struct counter_totals *totals,
+                                    const struct report_span *span)
 {
     int64_t length_ns = span ? saturating_duration(span->from_ns, span->to_ns)
                              : saturating_duration(totals->first_ns, totals->last_ns);
 
     for (size_t i = 0; i < totals->count; i++)
-        if (add_event(table, report, &totals->list[i], length_ns) != 0)
+        if (cpu_event_sum_add_event(table, report, &totals->list[i], length_ns) != 0)
             return ERR_NO_MEMORY;
     for (size_t i = 0; i < CPU_METRICS; i++)
-        if (add_metric(table, report, totals, &cpu_metrics[i]) != 0)
+        if (cpu_event_sum_add_metric(table, report, totals, &cpu_metrics[i]) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
@@ -211,22 +216,22 @@ static int cpu_event_sum(struct report *report, const struct analysis_request *r
 
     if ((code = read_requests(&totals, report, err)) != 0)
         goto done;
-    if ((code = read_values(&totals, report, request->span, err)) != 0)
+    if ((code = cpu_event_sum_read_values(&totals, report, request->span, err)) != 0)
         goto done;
-    code = table ? fill_table(table, report, &totals, request->span) : ERR_NO_MEMORY;
+    code = table ? cpu_event_sum_fill_table(table, report, &totals, request->span) : ERR_NO_MEMORY;
 done:
     free(totals.list);
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const tables[] = { "PMU_EVENTS", NULL };
+static const char *const cpu_event_sum_tables[] = { "PMU_EVENTS", NULL };
 const struct analysis analysis_cpu_event_sum = {
     .name = "cpu_event_sum",
     .title = "CPU Event Summary",
     .usage = "",
     .help = "Kernel and CPU events that were counted: total, events per second, and events per second in the busiest "
             "interval. A metric that divides one event by another has a row of its own.",
-    .needs = { { "counters (--event-sample, --os-events, --cpu-core-events)", tables } },
+    .needs = { { "counters (--event-sample, --os-events, --cpu-core-events)", cpu_event_sum_tables } },
     .overlap = "events have different units",
     .run = cpu_event_sum,
 };

@@ -23,17 +23,18 @@ static void sample_tree_free(struct sample_tree *samples)
     text_free(&samples->name);
 }
 
-static enum stack_source source_of(struct report *report, const struct analysis_request *request)
+static enum stack_source cpu_samples_source_of(struct report *report, const struct analysis_request *request)
 {
     const struct report_table *samples = report_table(report, stack_sample_tables[STACKS_CPU]);
 
     return option_given(request, "python") || !samples || !samples->rows ? STACKS_PYTHON : STACKS_CPU;
 }
 
-static int read_samples(struct stacks *stacks, struct report *report, const struct analysis_request *request,
-                        const struct filter *filter, struct error *err)
+static int cpu_samples_read_samples(struct stacks *stacks, struct report *report,
+                                    const struct analysis_request *request, const struct filter *filter,
+                                    struct error *err)
 {
-    enum stack_source source = source_of(report, request);
+    enum stack_source source = cpu_samples_source_of(report, request);
     int lines = option_given(request, "lines");
 
     return source == STACKS_CPU && !option_given(request, "native")
@@ -53,18 +54,18 @@ static int sample_tree_read(struct sample_tree *samples, struct report *report, 
         goto close_filter;
     if ((code = stacks_open(&samples->stacks, report, err)) != 0)
         goto close_filter;
-    if ((code = read_samples(&samples->stacks, report, request, &filter, err)) != 0)
+    if ((code = cpu_samples_read_samples(&samples->stacks, report, request, &filter, err)) != 0)
         goto close_filter;
     if ((code = stack_tree_read(&samples->tree, &samples->stacks, &wanted, err)) != 0)
         goto close_filter;
-    code = sample_weight_read(&samples->weight_ns, &samples->stacks, source_of(report, request),
+    code = sample_weight_read(&samples->weight_ns, &samples->stacks, cpu_samples_source_of(report, request),
                               &samples->tree.total[TREE_ROOT], err);
 close_filter:
     filter_close(&filter);
     return code;
 }
 
-static double percent(int64_t part, int64_t whole)
+static double cpu_samples_percent(int64_t part, int64_t whole)
 {
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
 }
@@ -82,8 +83,8 @@ static int set_module(struct table *table, struct sample_tree *samples, struct t
     return cell_set_built(table, cell, &samples->name);
 }
 
-static int set_name(struct table *table, struct sample_tree *samples, struct table_cell *cell, uint32_t frame,
-                    size_t indent)
+static int cpu_samples_set_name(struct table *table, struct sample_tree *samples, struct table_cell *cell,
+                                uint32_t frame, size_t indent)
 {
     text_clear(&samples->name);
     text_add_repeat(&samples->name, ' ', indent);
@@ -114,21 +115,21 @@ static int set_flat(struct table *table, struct sample_tree *samples, struct tab
 {
     if (unit == STACK_BY_MODULE)
         return set_module(table, samples, &row[FLAT_NAME], frame);
-    if (set_name(table, samples, &row[FLAT_NAME], frame, 0) != 0)
+    if (cpu_samples_set_name(table, samples, &row[FLAT_NAME], frame, 0) != 0)
         return ERR_NO_MEMORY;
     return unit == STACK_BY_THREAD ? 0 : set_module(table, samples, &row[FLAT_MODULE], frame);
 }
 
-static int add_frame(struct table *table, struct sample_tree *samples, enum stack_unit unit, uint32_t frame,
-                     const struct stack_tree_figures *figures)
+static int cpu_samples_add_frame(struct table *table, struct sample_tree *samples, enum stack_unit unit, uint32_t frame,
+                                 const struct stack_tree_figures *figures)
 {
     int64_t whole = samples->tree.total[TREE_ROOT].weight;
     struct table_cell *row = table_add_row(table);
 
     if (!row || set_flat(table, samples, row, frame, unit) != 0)
         return ERR_NO_MEMORY;
-    cell_set_real(&row[FLAT_SELF], percent(figures->self.weight, whole));
-    cell_set_real(&row[FLAT_TOTAL], percent(figures->total.weight, whole));
+    cell_set_real(&row[FLAT_SELF], cpu_samples_percent(figures->self.weight, whole));
+    cell_set_real(&row[FLAT_TOTAL], cpu_samples_percent(figures->total.weight, whole));
     cell_set_int(&row[FLAT_SELF_SAMPLES], figures->self.samples);
     cell_set_int(&row[FLAT_TOTAL_SAMPLES], figures->total.samples);
     set_time(&row[FLAT_TIME - (unit != STACK_BY_FUNCTION)], samples, figures->self.weight);
@@ -143,7 +144,8 @@ static int fill_flat(struct table *table, struct sample_tree *samples, enum stac
     if (code != 0)
         return code;
     for (uint32_t frame = 0; frame < samples->stacks.frames.count; frame++)
-        if (figures[frame].total.samples && (code = add_frame(table, samples, unit, frame, &figures[frame])) != 0)
+        if (figures[frame].total.samples &&
+            (code = cpu_samples_add_frame(table, samples, unit, frame, &figures[frame])) != 0)
             goto free_figures;
     table_sort(table, by_self, unit == STACK_BY_FUNCTION ? table : NULL);
 free_figures:
@@ -210,15 +212,15 @@ static int add_node(struct table *table, struct sample_tree *samples, int is_inv
 
     if (!row)
         return ERR_NO_MEMORY;
-    cell_set_real(&row[TREE_TOTAL], percent(tree->total[node].weight, whole));
+    cell_set_real(&row[TREE_TOTAL], cpu_samples_percent(tree->total[node].weight, whole));
     cell_set_int(&row[TREE_SAMPLES], tree->total[node].samples);
     if (!is_inverted) {
-        cell_set_real(&row[TREE_SELF], percent(tree->self[node].weight, whole));
+        cell_set_real(&row[TREE_SELF], cpu_samples_percent(tree->self[node].weight, whole));
         cell_set_int(&row[TREE_SELF_SAMPLES], tree->self[node].samples);
     }
     set_time(&row[TREE_TIME - gone], samples, tree->total[node].weight);
     cell_set_int(&row[TREE_LEVEL - gone], (int64_t)level);
-    if (set_name(table, samples, &row[TREE_NAME - gone], tree_frame(tree, node), indent) != 0)
+    if (cpu_samples_set_name(table, samples, &row[TREE_NAME - gone], tree_frame(tree, node), indent) != 0)
         return ERR_NO_MEMORY;
     return set_module(table, samples, &row[TREE_MODULE - gone], tree_frame(tree, node));
 }
@@ -233,7 +235,7 @@ static int fill_tree(struct table *table, struct sample_tree *samples, int is_in
     int skip = 0;
 
     for (uint32_t node = TREE_ROOT; (node = stack_tree_next(tree, node, skip, &level)) != TREE_ROOT;) {
-        skip = percent(tree->total[node].weight, whole) < (double)least_percent || (int64_t)level > depth;
+        skip = cpu_samples_percent(tree->total[node].weight, whole) < (double)least_percent || (int64_t)level > depth;
         if (!skip && add_node(table, samples, is_inverted, node, level) != 0)
             return ERR_NO_MEMORY;
     }

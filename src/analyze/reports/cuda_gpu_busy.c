@@ -3,7 +3,7 @@
 #include "analyze/registry.h"
 #include "base/saturating.h"
 
-static int add_device(struct table *table, struct report *report, const struct gpu_busy_device *device)
+static int cuda_busy_add_device(struct table *table, struct report *report, const struct gpu_busy_device *device)
 {
     int64_t span = gpu_busy_span(device);
     struct table_cell *row = table_add_row(table);
@@ -27,10 +27,10 @@ static int add_device(struct table *table, struct report *report, const struct g
     return cell_set_text(table, &row[9], name, length);
 }
 
-static int fill_table(struct table *table, struct report *report, const struct gpu_busy *busy)
+static int cuda_busy_fill_table(struct table *table, struct report *report, const struct gpu_busy *busy)
 {
     for (size_t i = 0; i < busy->device_count; i++)
-        if (add_device(table, report, &busy->devices[i]) != 0)
+        if (cuda_busy_add_device(table, report, &busy->devices[i]) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
@@ -51,7 +51,7 @@ static int cuda_gpu_busy(struct report *report, const struct analysis_request *r
 
     if (code != 0)
         goto done;
-    code = table ? fill_table(table, report, &busy) : ERR_NO_MEMORY;
+    code = table ? cuda_busy_fill_table(table, report, &busy) : ERR_NO_MEMORY;
 done:
     gpu_busy_free(&busy);
     return table_hand_over(table, code, out, err);

@@ -56,7 +56,7 @@ enum {
     CELL_NAME,
     CELLS
 };
-static const struct table_column trace_columns[CELLS] = {
+static const struct table_column gpu_trace_columns[CELLS] = {
     { "Start", CELL_INT, UNIT_TIME, 0 },
     { "Duration", CELL_INT, UNIT_NS, 0 },
     { "CorrId", CELL_INT, UNIT_ID, 0 },
@@ -80,7 +80,7 @@ static const struct table_column trace_columns[CELLS] = {
     { "Name", CELL_TEXT, UNIT_NAME, 0 },
 };
 
-static int64_t gpu_name(const struct report_columns *gpus, int64_t id)
+static int64_t gpu_trace_name(const struct report_columns *gpus, int64_t id)
 {
     for (size_t row = 0; row < gpus->rows; row++)
         if (gpus->values[0][row] == id)
@@ -104,7 +104,7 @@ static int read_devices(struct gpu_trace *trace, struct error *err)
         goto done;
     for (size_t row = 0; row < devices.rows; row++)
         trace->devices[trace->device_count++] = (struct device_name){ devices.values[2][row], devices.values[1][row],
-                                                                      gpu_name(&gpus, devices.values[0][row]) };
+                                                                      gpu_trace_name(&gpus, devices.values[0][row]) };
     for (size_t row = 0; row < gpus.rows; row++)
         trace->devices[trace->device_count++] = (struct device_name){ ANY_PROCESS, gpus.values[0][row],
                                                                       gpus.values[1][row] };
@@ -115,8 +115,8 @@ done:
 }
 
 /* "NVIDIA H200 (0)": the process's own number for it. */
-static int set_device(struct gpu_trace *trace, struct table *table, struct table_cell *cell, int64_t process,
-                      int64_t id)
+static int gpu_trace_set_device(struct gpu_trace *trace, struct table *table, struct table_cell *cell, int64_t process,
+                                int64_t id)
 {
     int64_t pid = global_pid_number(process);
 
@@ -154,7 +154,7 @@ static int set_memory_kind(struct table *table, struct table_cell *cell, const s
     return name ? cell_set_string(table, cell, name) : 0;
 }
 
-static int set_kernel(struct gpu_trace *trace, struct table *table, struct table_cell *cells, size_t row)
+static int gpu_trace_set_kernel(struct gpu_trace *trace, struct table *table, struct table_cell *cells, size_t row)
 {
     const struct gpu_ops *ops = &trace->ops[GPU_KERNEL];
     uint32_t label = row < trace->ranges.count ? trace->ranges.by_row[row] : NO_KEY;
@@ -197,10 +197,10 @@ static void set_unless_0(struct table_cell *cell, int64_t id)
         cell_set_int(cell, id);
 }
 
-static int add_row(struct gpu_trace *trace, struct table *table, enum gpu_kind kind, size_t row)
+static int gpu_trace_add_row(struct gpu_trace *trace, struct table *table, enum gpu_kind kind, size_t row)
 {
     static int (*const setters[GPU_KINDS])(struct gpu_trace *, struct table *, struct table_cell *, size_t) = {
-        [GPU_KERNEL] = set_kernel,
+        [GPU_KERNEL] = gpu_trace_set_kernel,
         [GPU_MEMCPY] = set_copy,
         [GPU_MEMSET] = set_fill,
     };
@@ -218,13 +218,13 @@ static int add_row(struct gpu_trace *trace, struct table *table, enum gpu_kind k
     set_unless_0(&cells[CELL_STREAM], ops->stream[row]);
     set_unless_0(&cells[CELL_GREEN],
                  gpu_extra_is_null(ops, GREEN_CONTEXT, row) ? 0 : gpu_extra(ops, GREEN_CONTEXT, row));
-    if (set_device(trace, table, &cells[CELL_DEVICE], ops->process[row], ops->device[row]) != 0)
+    if (gpu_trace_set_device(trace, table, &cells[CELL_DEVICE], ops->process[row], ops->device[row]) != 0)
         return ERR_NO_MEMORY;
     return setters[kind](trace, table, cells, row);
 }
 
 /* All work, or only the first of each kind: all that a page shows of a trace of millions. */
-static int read_first(struct gpu_trace *trace, const char *const *const *extra, struct error *err)
+static int gpu_trace_read_first(struct gpu_trace *trace, const char *const *const *extra, struct error *err)
 {
     int code;
 
@@ -235,9 +235,9 @@ static int read_first(struct gpu_trace *trace, const char *const *const *extra, 
     return 0;
 }
 
-static int read_work(struct gpu_trace *trace, const char *const *const *extra, struct error *err)
+static int gpu_trace_read_work(struct gpu_trace *trace, const char *const *const *extra, struct error *err)
 {
-    int code = trace->most ? read_first(trace, extra, err) : ERR_CORRUPT;
+    int code = trace->most ? gpu_trace_read_first(trace, extra, err) : ERR_CORRUPT;
 
     if (code != ERR_CORRUPT)
         return code;
@@ -250,7 +250,7 @@ static int read_work(struct gpu_trace *trace, const char *const *const *extra, s
     return 0;
 }
 
-static int read_tables(struct gpu_trace *trace, const struct analysis_request *request, struct error *err)
+static int gpu_trace_read_tables(struct gpu_trace *trace, const struct analysis_request *request, struct error *err)
 {
     const char *kernel[] = {
         "contextId",
@@ -276,7 +276,7 @@ static int read_tables(struct gpu_trace *trace, const struct analysis_request *r
     int code = filter_open(&trace->filter, trace->report, request, err);
 
     trace->most = option_given(request, "nvtx-name") ? 0 : request->first_rows; /* ranges are by rows of all work */
-    if (code != 0 || (code = read_work(trace, extra, err)) != 0)
+    if (code != 0 || (code = gpu_trace_read_work(trace, extra, err)) != 0)
         return code;
     if (option_given(request, "nvtx-name") && (code = launch_ranges_read(&trace->ranges, trace->report, err)) != 0)
         return code;
@@ -284,7 +284,7 @@ static int read_tables(struct gpu_trace *trace, const struct analysis_request *r
 }
 
 /* Rows of all three tables in one numbering: kernels first, then copies, then fills. */
-static int sort_rows(struct gpu_trace *trace)
+static int gpu_trace_sort_rows(struct gpu_trace *trace)
 {
     size_t total = 0;
 
@@ -306,9 +306,9 @@ static int sort_rows(struct gpu_trace *trace)
     return order_by_time(trace->order, trace->count, trace->starts);
 }
 
-static int fill_table(struct gpu_trace *trace, struct table *table)
+static int gpu_trace_fill_table(struct gpu_trace *trace, struct table *table)
 {
-    if (sort_rows(trace) != 0)
+    if (gpu_trace_sort_rows(trace) != 0)
         return ERR_NO_MEMORY;
     trace->total = trace->total ? trace->total : trace->count;
     if (trace->most && trace->count > trace->most)
@@ -318,14 +318,14 @@ static int fill_table(struct gpu_trace *trace, struct table *table)
         int kind = 0;
         for (; row >= trace->ops[kind].count; kind++)
             row -= trace->ops[kind].count;
-        if (add_row(trace, table, (enum gpu_kind)kind, row) != 0)
+        if (gpu_trace_add_row(trace, table, (enum gpu_kind)kind, row) != 0)
             return ERR_NO_MEMORY;
     }
     table_set_total(table, (size_t)trace->total);
     return 0;
 }
 
-static void trace_free(struct gpu_trace *trace)
+static void gpu_trace_free(struct gpu_trace *trace)
 {
     for (int kind = 0; kind < GPU_KINDS; kind++)
         gpu_free(&trace->ops[kind]);
@@ -341,14 +341,14 @@ static int cuda_gpu_trace(struct report *report, const struct analysis_request *
                           struct error *err)
 {
     struct gpu_trace trace = { .report = report, .last.name = -1 };
-    struct table *table = table_new(trace_columns, CELLS);
-    int code = read_tables(&trace, request, err);
+    struct table *table = table_new(gpu_trace_columns, CELLS);
+    int code = gpu_trace_read_tables(&trace, request, err);
 
     if (code != 0)
         goto done;
-    code = table ? fill_table(&trace, table) : ERR_NO_MEMORY;
+    code = table ? gpu_trace_fill_table(&trace, table) : ERR_NO_MEMORY;
 done:
-    trace_free(&trace);
+    gpu_trace_free(&trace);
     return table_hand_over(table, code, out, err);
 }
 

@@ -8,7 +8,7 @@
 #include "base/intern.h"
 #include "base/parallel.h"
 
-enum measure { WHOLE, CALL, QUEUE, KERNEL, MEASURES };
+enum kern_exec_sum_measure { WHOLE, CALL, QUEUE, KERNEL, MEASURES };
 enum { KEY_THREAD, KEY_DEVICE, KEY_CALL, KEY_NAME, KEY_RANGE, KEY_WIDTH };
 
 struct launch_summary {
@@ -30,7 +30,7 @@ static int64_t intern_call(struct launch_summary *summary, int64_t name)
     return intern_add_borrowed(&summary->calls, bytes, call_name_length(bytes, length));
 }
 
-static int make_room(struct launch_summary *summary)
+static int kern_exec_sum_make_room(struct launch_summary *summary)
 {
     size_t count = summary->executions.count + 1;
     int failed = 0;
@@ -42,14 +42,14 @@ static int make_room(struct launch_summary *summary)
     return failed ? ERR_NO_MEMORY : 0;
 }
 
-static int collect(struct launch_summary *summary)
+static int kern_exec_sum_collect(struct launch_summary *summary)
 {
     const struct executions *executions = &summary->executions;
     const struct calls *calls = &executions->calls;
     const struct gpu_ops *kernels = &executions->kernels;
     int64_t last_name = -1, last_shown = -1;
 
-    if (make_room(summary) != 0)
+    if (kern_exec_sum_make_room(summary) != 0)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < executions->count; i++) {
         const struct execution *execution = &executions->list[i];
@@ -87,7 +87,7 @@ static void summarize_one(void *argument, int worker, size_t measure)
                                                    summary->values[measure], summary->executions.count);
 }
 
-static int summarize(struct launch_summary *summary)
+static int kern_exec_sum_summarize(struct launch_summary *summary)
 {
     struct parallel *pool = parallel_new(0);
 
@@ -112,7 +112,7 @@ enum {
     COLUMNS
 };
 
-static struct table *new_table(void)
+static struct table *kern_exec_sum_new_table(void)
 {
     static const struct table_column first[] = {
         { "PID", CELL_INT, UNIT_ID, 0 },     { "TID", CELL_INT, UNIT_ID, 0 },      { "DevId", CELL_INT, UNIT_ID, 0 },
@@ -138,7 +138,7 @@ static struct table *new_table(void)
     return table_new(columns, COLUMNS);
 }
 
-static void set_figures(struct table_cell *cells, const struct keys_figures *figures)
+static void kern_exec_sum_set_figures(struct table_cell *cells, const struct keys_figures *figures)
 {
     cell_set_real(&cells[4], statistics_deviation(&figures->figures));
     if (!figures->figures.count)
@@ -149,7 +149,7 @@ static void set_figures(struct table_cell *cells, const struct keys_figures *fig
     cell_set_int(&cells[3], figures->figures.max);
 }
 
-static int add_row(struct launch_summary *summary, struct table *table, struct text *text, uint32_t group)
+static int kern_exec_sum_add_row(struct launch_summary *summary, struct table *table, struct text *text, uint32_t group)
 {
     const int64_t *key = keys_get(&summary->keys, group);
     const struct intern_string *call = &summary->calls.strings[key[KEY_CALL]];
@@ -163,7 +163,7 @@ static int add_row(struct launch_summary *summary, struct table *table, struct t
     cell_set_int(&row[COUNT], (int64_t)summary->figures[WHOLE][group].figures.count);
     cell_set_int(&row[QUEUED], (int64_t)summary->figures[QUEUE][group].figures.count);
     for (int i = 0; i < MEASURES; i++)
-        set_figures(&row[FIGURES + i * FIGURES_EACH], &summary->figures[i][group]);
+        kern_exec_sum_set_figures(&row[FIGURES + i * FIGURES_EACH], &summary->figures[i][group]);
     launch_kernel_label(text, summary->executions.report, &summary->executions.ranges, (uint32_t)key[KEY_RANGE],
                         key[KEY_NAME]);
     if (cell_set_text(table, &row[API_NAME], call->bytes, call->length) != 0)
@@ -172,30 +172,30 @@ static int add_row(struct launch_summary *summary, struct table *table, struct t
 }
 
 /* Largest mean total first. Groups with the same mean keep the order of their first kernels. */
-static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
+static int kern_exec_sum_compare(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     return (a[FIGURES].real < b[FIGURES].real) - (a[FIGURES].real > b[FIGURES].real);
 }
 
-static int fill_table(struct launch_summary *summary, struct table *table)
+static int kern_exec_sum_fill_table(struct launch_summary *summary, struct table *table)
 {
     struct text text = { 0 };
     int code;
 
-    if ((code = collect(summary)) != 0)
+    if ((code = kern_exec_sum_collect(summary)) != 0)
         goto free_text;
-    if ((code = summarize(summary)) != 0)
+    if ((code = kern_exec_sum_summarize(summary)) != 0)
         goto free_text;
     for (uint32_t group = 0; group < summary->keys.count; group++)
-        if ((code = add_row(summary, table, &text, group)) != 0)
+        if ((code = kern_exec_sum_add_row(summary, table, &text, group)) != 0)
             goto free_text;
-    table_sort(table, compare, NULL);
+    table_sort(table, kern_exec_sum_compare, NULL);
 free_text:
     text_free(&text);
     return code;
 }
 
-static void summary_free(struct launch_summary *summary)
+static void kern_exec_sum_summary_free(struct launch_summary *summary)
 {
     executions_free(&summary->executions);
     keys_free(&summary->keys);
@@ -212,15 +212,15 @@ static int cuda_kern_exec_sum(struct report *report, const struct analysis_reque
                               struct error *err)
 {
     struct launch_summary summary = { .keys.width = KEY_WIDTH };
-    struct table *table = new_table();
+    struct table *table = kern_exec_sum_new_table();
     int code = executions_read(&summary.executions, report, request, 0, err);
 
     if (code != 0)
         goto done;
-    if (!table || fill_table(&summary, table) != 0)
+    if (!table || kern_exec_sum_fill_table(&summary, table) != 0)
         code = error_short_memory(err, "to group the launches");
 done:
-    summary_free(&summary);
+    kern_exec_sum_summary_free(&summary);
     return table_hand_over(table, code, out, err);
 }
 

@@ -23,7 +23,7 @@ enum {
     NAME,
     COLUMNS
 };
-static const struct table_column columns[COLUMNS] = {
+static const struct table_column kern_exec_trace_columns[COLUMNS] = {
     { "API Start", CELL_INT, UNIT_TIME, 0 },
     { "API Dur", CELL_INT, UNIT_NS, 0 },
     { "Queue Start", CELL_INT, UNIT_TIME, 0 },
@@ -50,8 +50,8 @@ static int set_dimensions(const struct executions *executions, struct table *tab
     return cell_set_built(table, cell, text);
 }
 
-static int add_row(const struct executions *executions, struct table *table, struct text *text,
-                   const struct execution *execution)
+static int kern_exec_trace_add_row(const struct executions *executions, struct table *table, struct text *text,
+                                   const struct execution *execution)
 {
     const struct calls *calls = &executions->calls;
     const struct gpu_ops *kernels = &executions->kernels;
@@ -85,7 +85,7 @@ static int add_row(const struct executions *executions, struct table *table, str
 }
 
 /* By the start of the call, then of the kernel. */
-static int sort(const struct executions *executions, uint32_t *order, int64_t *times)
+static int kern_exec_trace_sort(const struct executions *executions, uint32_t *order, int64_t *times)
 {
     for (size_t i = 0; i < executions->count; i++) {
         order[i] = (uint32_t)i;
@@ -98,7 +98,7 @@ static int sort(const struct executions *executions, uint32_t *order, int64_t *t
     return order_by_time(order, executions->count, times);
 }
 
-static int fill_table(const struct executions *executions, struct table *table)
+static int kern_exec_trace_fill_table(const struct executions *executions, struct table *table)
 {
     uint32_t *order = malloc((executions->count + 1) * sizeof *order);
     int64_t *times = malloc((executions->count + 1) * sizeof *times);
@@ -107,10 +107,10 @@ static int fill_table(const struct executions *executions, struct table *table)
 
     if (!order || !times || executions->count >= UINT32_MAX)
         goto done;
-    if ((code = sort(executions, order, times)) != 0)
+    if ((code = kern_exec_trace_sort(executions, order, times)) != 0)
         goto done;
     for (size_t i = 0; i < executions->count; i++)
-        if ((code = add_row(executions, table, &text, &executions->list[order[i]])) != 0)
+        if ((code = kern_exec_trace_add_row(executions, table, &text, &executions->list[order[i]])) != 0)
             goto done;
 done:
     text_free(&text);
@@ -123,12 +123,12 @@ static int cuda_kern_exec_trace(struct report *report, const struct analysis_req
                                 struct error *err)
 {
     struct executions executions = { 0 };
-    struct table *table = table_new(columns, COLUMNS);
+    struct table *table = table_new(kern_exec_trace_columns, COLUMNS);
     int code = executions_read(&executions, report, request, 1, err);
 
     if (code != 0)
         goto done;
-    code = table ? fill_table(&executions, table) : ERR_NO_MEMORY;
+    code = table ? kern_exec_trace_fill_table(&executions, table) : ERR_NO_MEMORY;
 done:
     executions_free(&executions);
     return table_hand_over(table, code, out, err);

@@ -27,13 +27,13 @@ struct kernel_groups {
 
 enum { NAME, GRID, BLOCK = GRID + 3, REGISTERS = BLOCK + 3, STATIC, DYNAMIC };
 
-static int64_t product(const struct gpu_ops *ops, size_t first, size_t row)
+static int64_t kern_occupancy_product(const struct gpu_ops *ops, size_t first, size_t row)
 {
     return saturating_multiply(saturating_multiply(gpu_extra(ops, first, row), gpu_extra(ops, first + 1, row)),
                                gpu_extra(ops, first + 2, row));
 }
 
-static int add_kernel(struct kernel_groups *groups, size_t row)
+static int kern_occupancy_add_kernel(struct kernel_groups *groups, size_t row)
 {
     const struct gpu_ops *ops = &groups->kernels;
     size_t before = groups->names.count;
@@ -47,8 +47,8 @@ static int add_kernel(struct kernel_groups *groups, size_t row)
         *group = (struct kernel_group){ 0 };
     struct occupancy own = occupancy_of(&groups->gpus, &(struct occupancy_kernel){
                                                            .device = ops->device[row],
-                                                           .grid = product(ops, GRID, row),
-                                                           .block_threads = product(ops, BLOCK, row),
+                                                           .grid = kern_occupancy_product(ops, GRID, row),
+                                                           .block_threads = kern_occupancy_product(ops, BLOCK, row),
                                                            .registers = gpu_extra(ops, REGISTERS, row),
                                                            .shared_bytes = saturating_add(gpu_extra(ops, STATIC, row),
                                                                                           gpu_extra(ops, DYNAMIC, row)),
@@ -69,7 +69,7 @@ static int add_kernel(struct kernel_groups *groups, size_t row)
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 enum { SHARE, TIME, COUNT, OCCUPANCY, EFFICIENCY, WAVES, LIMIT, KERNEL, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct table_column kern_occupancy_columns[COLUMNS] = {
     [SHARE] = { "Time", CELL_REAL, UNIT_PERCENT, 1 },
     [TIME] = { "Total Time", CELL_INT, UNIT_NS, 0 },
     [COUNT] = { "Instances", CELL_INT, UNIT_NONE, 0 },
@@ -80,7 +80,8 @@ static const struct table_column columns[COLUMNS] = {
     [KERNEL] = { "Name", CELL_TEXT, UNIT_NAME, 0 },
 };
 
-static int add_row(struct table *table, struct report *report, const struct kernel_groups *groups, uint32_t key)
+static int kern_occupancy_add_row(struct table *table, struct report *report, const struct kernel_groups *groups,
+                                  uint32_t key)
 {
     const struct kernel_group *group = &groups->list[key];
     struct table_cell *row = table_add_row(table);
@@ -104,24 +105,26 @@ static int add_row(struct table *table, struct report *report, const struct kern
     return cell_set_string(table, &row[KERNEL], report_string(report, keys_get(&groups->names, key)[0], NULL));
 }
 
-static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
+static int kern_occupancy_compare(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     return (a[TIME].integer < b[TIME].integer) - (a[TIME].integer > b[TIME].integer);
 }
 
-static int fill(struct table *table, struct report *report, struct kernel_groups *groups, const struct filter *filter)
+static int kern_occupancy_fill(struct table *table, struct report *report, struct kernel_groups *groups,
+                               const struct filter *filter)
 {
     for (size_t row = 0; row < groups->kernels.count; row++)
-        if (gpu_counts(&groups->kernels, row, filter) && add_kernel(groups, row) != 0)
+        if (gpu_counts(&groups->kernels, row, filter) && kern_occupancy_add_kernel(groups, row) != 0)
             return ERR_NO_MEMORY;
     for (uint32_t key = 0; key < groups->names.count; key++)
-        if (add_row(table, report, groups, key) != 0)
+        if (kern_occupancy_add_row(table, report, groups, key) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, compare, NULL);
+    table_sort(table, kern_occupancy_compare, NULL);
     return 0;
 }
 
-static int run(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int kern_occupancy_run(struct report *report, const struct analysis_request *request, struct table **out,
+                              struct error *err)
 {
     static const char *const extra[] = { "demangledName",
                                          "gridX",
@@ -135,7 +138,7 @@ static int run(struct report *report, const struct analysis_request *request, st
                                          "dynamicSharedMemory",
                                          NULL };
     struct kernel_groups groups = { .names.width = 1 };
-    struct table *table = table_new(columns, COLUMNS);
+    struct table *table = table_new(kern_occupancy_columns, COLUMNS);
     struct filter filter = { 0 };
     int code;
 
@@ -143,7 +146,7 @@ static int run(struct report *report, const struct analysis_request *request, st
         (code = occupancy_gpus_read(&groups.gpus, report, err)) != 0 ||
         (code = gpu_read(&groups.kernels, report, GPU_KERNEL, extra, err)) != 0)
         goto done;
-    code = table ? fill(table, report, &groups, &filter) : ERR_NO_MEMORY;
+    code = table ? kern_occupancy_fill(table, report, &groups, &filter) : ERR_NO_MEMORY;
 done:
     gpu_free(&groups.kernels);
     occupancy_gpus_free(&groups.gpus);
@@ -164,5 +167,5 @@ const struct analysis analysis_cuda_kern_occupancy = {
         "the grid, warps, blocks, registers or shared memory.",
     .needs = { { "CUDA kernel data", gpu_kernel_tables } },
     .is_of_gpus = 1,
-    .run = run,
+    .run = kern_occupancy_run,
 };

@@ -82,7 +82,7 @@ static const struct table_column wait_columns[CELLS] = {
 
 /* ---- work by stream -------------------------------------------------------------------------------------------- */
 
-static enum gpu_kind kind_of(const struct stream_work *work, uint32_t at)
+static enum gpu_kind stream_wait_kind_of(const struct stream_work *work, uint32_t at)
 {
     int kind = GPU_KERNEL;
 
@@ -91,9 +91,9 @@ static enum gpu_kind kind_of(const struct stream_work *work, uint32_t at)
     return (enum gpu_kind)kind;
 }
 
-static int64_t end_of(const struct stream_work *work, uint32_t at)
+static int64_t stream_wait_end_of(const struct stream_work *work, uint32_t at)
 {
-    enum gpu_kind kind = kind_of(work, at);
+    enum gpu_kind kind = stream_wait_kind_of(work, at);
 
     return work->ops[kind].end[at - work->first[kind]];
 }
@@ -129,7 +129,7 @@ static void mark_streams(struct stream_work *work)
         uint32_t last = NO_WORK;
         int64_t last_end = INT64_MIN;
         for (; at < work->count && work->stream[work->order[at]] == stream; at++) {
-            int64_t end = end_of(work, work->order[at]);
+            int64_t end = stream_wait_end_of(work, work->order[at]);
             if (end >= last_end) {
                 last = work->order[at];
                 last_end = end;
@@ -140,7 +140,7 @@ static void mark_streams(struct stream_work *work)
     work->begin[work->streams.count] = (uint32_t)at;
 }
 
-static int put_in_order(struct stream_work *work)
+static int stream_wait_put_in_order(struct stream_work *work)
 {
     size_t room = work->count + 1;
 
@@ -161,8 +161,8 @@ static int put_in_order(struct stream_work *work)
     return 0;
 }
 
-static int work_read(struct stream_work *work, struct report *report, const struct analysis_request *request,
-                     struct error *err)
+static int stream_wait_work_read(struct stream_work *work, struct report *report,
+                                 const struct analysis_request *request, struct error *err)
 {
     static const char *const copy_extra[] = { "contextId", "copyKind", NULL }, *const fill_extra[] = { "contextId",
                                                                                                        NULL };
@@ -177,10 +177,10 @@ static int work_read(struct stream_work *work, struct report *report, const stru
         work->count += work->ops[kind].count;
         work->first[kind + 1] = work->count;
     }
-    return put_in_order(work) == 0 ? 0 : error_short_memory(err, "for the GPU work");
+    return stream_wait_put_in_order(work) == 0 ? 0 : error_short_memory(err, "for the GPU work");
 }
 
-static void work_free(struct stream_work *work)
+static void stream_wait_work_free(struct stream_work *work)
 {
     for (int kind = 0; kind < GPU_KINDS; kind++)
         gpu_free(&work->ops[kind]);
@@ -195,8 +195,8 @@ static void work_free(struct stream_work *work)
 
 /* The position in order of the first work that this call or a later one put on the stream. The stream lies between
  * *begin and *end; both are 0 for a stream without work. */
-static size_t find_work(const struct stream_work *work, const int64_t *stream, int64_t correlation, size_t *begin,
-                        size_t *end)
+static size_t stream_wait_find_work(const struct stream_work *work, const int64_t *stream, int64_t correlation,
+                                    size_t *begin, size_t *end)
 {
     uint32_t number = keys_find(&work->streams, stream);
 
@@ -229,7 +229,7 @@ static int index_events(struct wait_join *join)
     return 0;
 }
 
-static int read_waits(struct wait_join *join, struct error *err)
+static int stream_wait_read_waits(struct wait_join *join, struct error *err)
 {
     static const char *const wait_names[] = { "start",    "end",           "globalPid", "deviceId", "contextId",
                                               "streamId", "correlationId", "syncType",  "eventId",  "eventSyncId",
@@ -247,7 +247,7 @@ static int read_waits(struct wait_join *join, struct error *err)
 }
 
 /* Whether a row is a wait of a stream for an event. nsys writes some rows of this type without an event. */
-static int counts(const struct row_cursor *wait, const struct filter *filter)
+static int stream_wait_counts(const struct row_cursor *wait, const struct filter *filter)
 {
     if (row_int(wait, WAIT_TYPE) != SYNC_STREAM_WAIT || row_int_or(wait, WAIT_ID, NO_EVENT) == NO_EVENT ||
         row_is_null(wait, WAIT_CORRELATION))
@@ -258,9 +258,9 @@ static int counts(const struct row_cursor *wait, const struct filter *filter)
     return filter_gpu(filter, &place);
 }
 
-static int set_name(struct wait_join *join, struct table *table, struct table_cell *cell, uint32_t at)
+static int stream_wait_set_name(struct wait_join *join, struct table *table, struct table_cell *cell, uint32_t at)
 {
-    enum gpu_kind kind = kind_of(&join->work, at);
+    enum gpu_kind kind = stream_wait_kind_of(&join->work, at);
     const struct gpu_ops *ops = &join->work.ops[kind];
     size_t row = at - join->work.first[kind];
 
@@ -277,10 +277,10 @@ static int set_name(struct wait_join *join, struct table *table, struct table_ce
  * INT64_MIN if neither is known. */
 static int64_t ready_ns(const struct wait_join *join, uint32_t at, uint32_t before)
 {
-    enum gpu_kind kind = kind_of(&join->work, at);
+    enum gpu_kind kind = stream_wait_kind_of(&join->work, at);
     const struct gpu_ops *ops = &join->work.ops[kind];
     size_t row = at - join->work.first[kind];
-    int64_t ready = before == NO_WORK ? INT64_MIN : end_of(&join->work, before);
+    int64_t ready = before == NO_WORK ? INT64_MIN : stream_wait_end_of(&join->work, before);
 
     for (uint32_t call = calls_find(&join->calls, ops->process[row], ops->correlation[row]); call != NO_CALL;
          call = calls_next(&join->calls, call))
@@ -303,12 +303,12 @@ static int set_source(struct wait_join *join, struct table *table, struct table_
     int64_t stream[STREAM_WIDTH] = { events[EVENT_PROCESS][event], events[EVENT_CONTEXT][event],
                                      events[EVENT_STREAM][event] };
     cell_set_int(&cells[CELL_WAITED_FOR], stream[STREAM_ID]);
-    size_t at = find_work(&join->work, stream, events[EVENT_CORRELATION][event], &begin, &end);
+    size_t at = stream_wait_find_work(&join->work, stream, events[EVENT_CORRELATION][event], &begin, &end);
     if (at == begin)
         return 0;
     *source = join->work.last_to_end[at - 1];
-    cell_set_int(&cells[CELL_SOURCE_END], end_of(&join->work, *source));
-    return set_name(join, table, &cells[CELL_SOURCE], *source);
+    cell_set_int(&cells[CELL_SOURCE_END], stream_wait_end_of(&join->work, *source));
+    return stream_wait_set_name(join, table, &cells[CELL_SOURCE], *source);
 }
 
 /* Sets the delay of work that could have run at `ready`, had it not waited for the source. */
@@ -319,7 +319,7 @@ static void set_delay(struct table_cell *cells, int64_t start, int64_t ready, in
     cell_set_int(&cells[CELL_LATENCY], saturating_duration(source_end, start));
 }
 
-static int add_row(struct wait_join *join, struct table *table)
+static int stream_wait_add_row(struct wait_join *join, struct table *table)
 {
     const struct row_cursor *wait = &join->waits;
     int64_t stream[STREAM_WIDTH] = { row_int_or(wait, WAIT_PROCESS, 0), row_int(wait, WAIT_CONTEXT),
@@ -335,18 +335,18 @@ static int add_row(struct wait_join *join, struct table *table)
     cell_set_int(&cells[CELL_DEVICE], row_int(wait, WAIT_DEVICE));
     cell_set_int(&cells[CELL_WAITING], stream[STREAM_ID]);
     cell_set_int(&cells[CELL_EVENT], row_int(wait, WAIT_EVENT));
-    size_t at = find_work(&join->work, stream, row_int(wait, WAIT_CORRELATION), &begin, &end);
+    size_t at = stream_wait_find_work(&join->work, stream, row_int(wait, WAIT_CORRELATION), &begin, &end);
     if (at == end)
         return 0;
     uint32_t work = join->work.order[at], before = at == begin ? NO_WORK : join->work.last_to_end[at - 1];
     cell_set_int(&cells[CELL_OP_START], join->work.start[work]);
     if (source != NO_WORK)
-        set_delay(cells, join->work.start[work], ready_ns(join, work, before), end_of(&join->work, source));
-    return set_name(join, table, &cells[CELL_OP], work);
+        set_delay(cells, join->work.start[work], ready_ns(join, work, before), stream_wait_end_of(&join->work, source));
+    return stream_wait_set_name(join, table, &cells[CELL_OP], work);
 }
 
 /* Longest delay first, then by the time of the call. */
-static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
+static int stream_wait_compare(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     int64_t x = a[CELL_HELD].kind == CELL_INT ? a[CELL_HELD].integer : -1,
             y = b[CELL_HELD].kind == CELL_INT ? b[CELL_HELD].integer : -1;
@@ -356,12 +356,12 @@ static int compare(const struct table_cell *a, const struct table_cell *b, void 
     return (a[CELL_CALL].integer > b[CELL_CALL].integer) - (a[CELL_CALL].integer < b[CELL_CALL].integer);
 }
 
-static int fill_table(struct wait_join *join, struct table *table)
+static int stream_wait_fill_table(struct wait_join *join, struct table *table)
 {
     while (row_cursor_next(&join->waits))
-        if (counts(&join->waits, &join->filter) && add_row(join, table) != 0)
+        if (stream_wait_counts(&join->waits, &join->filter) && stream_wait_add_row(join, table) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, compare, NULL);
+    table_sort(table, stream_wait_compare, NULL);
     return 0;
 }
 
@@ -371,16 +371,16 @@ static int join_read(struct wait_join *join, const struct analysis_request *requ
 
     if ((code = filter_open(&join->filter, join->report, request, err)) != 0)
         return code;
-    if ((code = work_read(&join->work, join->report, request, err)) != 0)
+    if ((code = stream_wait_work_read(&join->work, join->report, request, err)) != 0)
         return code;
     if ((code = calls_read(&join->calls, join->report, err)) != 0)
         return code;
-    return read_waits(join, err);
+    return stream_wait_read_waits(join, err);
 }
 
 static void join_free(struct wait_join *join)
 {
-    work_free(&join->work);
+    stream_wait_work_free(&join->work);
     calls_free(&join->calls);
     row_cursor_close(&join->waits);
     report_columns_free(&join->events);
@@ -399,13 +399,13 @@ static int cuda_stream_wait(struct report *report, const struct analysis_request
 
     if (code != 0)
         goto done;
-    code = table ? fill_table(&join, table) : ERR_NO_MEMORY;
+    code = table ? stream_wait_fill_table(&join, table) : ERR_NO_MEMORY;
 done:
     join_free(&join);
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const wait_tables[] = { SYNCHRONIZATION, NULL };
+static const char *const stream_wait_tables[] = { SYNCHRONIZATION, NULL };
 const struct analysis analysis_cuda_stream_wait = {
     .name = "cuda_stream_wait",
     .title = "CUDA Stream Waits",
@@ -415,6 +415,6 @@ const struct analysis analysis_cuda_stream_wait = {
             "call had returned, and its stream was free) to its start; 0 if the other stream was done by then. "
             "Latency: from the end of the work waited for to the start of the work that waited. If several waits "
             "precede the same work, the one with the least latency held it up last.",
-    .needs = { { "CUDA synchronization data", wait_tables }, { "CUDA trace data", gpu_tables } },
+    .needs = { { "CUDA synchronization data", stream_wait_tables }, { "CUDA trace data", gpu_tables } },
     .run = cuda_stream_wait,
 };

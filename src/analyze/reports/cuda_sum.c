@@ -18,12 +18,12 @@ struct cuda_labels {
     int failed;          /* memory ran out in join_versions(), which cannot return an error */
 };
 
-static struct summary_text text_of(const struct text *text)
+static struct summary_text cuda_sum_text_of(const struct text *text)
 {
     return (struct summary_text){ text_string(text), text->length };
 }
 
-static struct summary_text name_of(struct cuda_labels *labels, const struct group *group)
+static struct summary_text cuda_sum_name_of(struct cuda_labels *labels, const struct group *group)
 {
     struct summary_text name = { MEMSET_LABEL, strlen(MEMSET_LABEL) };
 
@@ -39,19 +39,19 @@ static struct summary_text name_of(struct cuda_labels *labels, const struct grou
     case KIND_KERNEL:
         launch_kernel_label(&labels->name, labels->report, &labels->ranges, event_extra(group),
                             group->key.part[KEY_NAME]);
-        name = text_of(&labels->name);
+        name = cuda_sum_text_of(&labels->name);
         break;
     case KIND_MEMCPY:
         memcpy_label(&labels->name, group->key.part[KEY_NAME]);
-        name = text_of(&labels->name);
+        name = cuda_sum_text_of(&labels->name);
         break;
     }
     return name;
 }
 
-static void label(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
+static void cuda_sum_label(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
 {
-    texts[0] = name_of(context, group);
+    texts[0] = cuda_sum_name_of(context, group);
 }
 
 static void label_with_category(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
@@ -65,7 +65,7 @@ static void label_with_category(void *context, const struct group *group, struct
     const char *category = categories[event_kind(group)];
 
     texts[0] = (struct summary_text){ category, strlen(category) };
-    texts[1] = name_of(context, group);
+    texts[1] = cuda_sum_name_of(context, group);
 }
 
 static void label_with_dimensions(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
@@ -77,9 +77,9 @@ static void label_with_dimensions(void *context, const struct group *group, stru
     event_dimensions(group->key.part[KEY_BLOCK], block);
     dimensions_label(&labels->grid, grid[0], grid[1], grid[2]);
     dimensions_label(&labels->block, block[0], block[1], block[2]);
-    texts[0] = text_of(&labels->grid);
-    texts[1] = text_of(&labels->block);
-    texts[2] = name_of(labels, group);
+    texts[0] = cuda_sum_text_of(&labels->grid);
+    texts[1] = cuda_sum_text_of(&labels->block);
+    texts[2] = cuda_sum_name_of(labels, group);
 }
 
 /* cuda_api_sum keeps the versions of a call apart although it shows them under one name; cuda_api_gpu_sum joins them.
@@ -159,8 +159,8 @@ static void cuda_labels_free(struct cuda_labels *labels)
     text_free(&labels->block);
 }
 
-static int summarize(struct report *report, const struct analysis_request *request, const struct source_choice *choice,
-                     struct table **out, struct error *err)
+static int cuda_sum_summarize(struct report *report, const struct analysis_request *request,
+                              const struct source_choice *choice, struct table **out, struct error *err)
 {
     struct event_source sources[MOST_SOURCES];
     struct cuda_labels labels = { .report = report };
@@ -191,13 +191,16 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const struct source_choice api_choice = { CALLS, { "Num Calls", { "Name" }, label, 0, identify_version } };
-static const struct source_choice kernel_choice = { KERNELS, { "Instances", { "Name" }, label, 0, NULL } };
+static const struct source_choice api_choice = { CALLS,
+                                                 { "Num Calls", { "Name" }, cuda_sum_label, 0, identify_version } };
+static const struct source_choice kernel_choice = { KERNELS, { "Instances", { "Name" }, cuda_sum_label, 0, NULL } };
 static const struct source_choice dimension_choice = {
     KERNELS, { "Instances", { "GridXYZ", "BlockXYZ", "Name" }, label_with_dimensions, 0, NULL }
 };
-static const struct source_choice memory_time_choice = { MEMORY, { "Count", { "Operation" }, label, 0, NULL } };
-static const struct source_choice memory_size_choice = { MEMORY, { "Count", { "Operation" }, label, 1, NULL } };
+static const struct source_choice memory_time_choice = { MEMORY,
+                                                         { "Count", { "Operation" }, cuda_sum_label, 0, NULL } };
+static const struct source_choice memory_size_choice = { MEMORY,
+                                                         { "Count", { "Operation" }, cuda_sum_label, 1, NULL } };
 static const struct source_choice gpu_choice = {
     KERNELS | MEMORY, { "Instances", { "Category", "Operation" }, label_with_category, 0, NULL }
 };
@@ -208,43 +211,43 @@ static const struct source_choice all_choice = {
 static int cuda_api_sum(struct report *report, const struct analysis_request *request, struct table **out,
                         struct error *err)
 {
-    return summarize(report, request, &api_choice, out, err);
+    return cuda_sum_summarize(report, request, &api_choice, out, err);
 }
 
 static int cuda_gpu_kern_sum(struct report *report, const struct analysis_request *request, struct table **out,
                              struct error *err)
 {
-    return summarize(report, request, &kernel_choice, out, err);
+    return cuda_sum_summarize(report, request, &kernel_choice, out, err);
 }
 
 static int cuda_gpu_kern_gb_sum(struct report *report, const struct analysis_request *request, struct table **out,
                                 struct error *err)
 {
-    return summarize(report, request, &dimension_choice, out, err);
+    return cuda_sum_summarize(report, request, &dimension_choice, out, err);
 }
 
 static int cuda_gpu_mem_time_sum(struct report *report, const struct analysis_request *request, struct table **out,
                                  struct error *err)
 {
-    return summarize(report, request, &memory_time_choice, out, err);
+    return cuda_sum_summarize(report, request, &memory_time_choice, out, err);
 }
 
 static int cuda_gpu_mem_size_sum(struct report *report, const struct analysis_request *request, struct table **out,
                                  struct error *err)
 {
-    return summarize(report, request, &memory_size_choice, out, err);
+    return cuda_sum_summarize(report, request, &memory_size_choice, out, err);
 }
 
 static int cuda_gpu_sum(struct report *report, const struct analysis_request *request, struct table **out,
                         struct error *err)
 {
-    return summarize(report, request, &gpu_choice, out, err);
+    return cuda_sum_summarize(report, request, &gpu_choice, out, err);
 }
 
 static int cuda_api_gpu_sum(struct report *report, const struct analysis_request *request, struct table **out,
                             struct error *err)
 {
-    return summarize(report, request, &all_choice, out, err);
+    return cuda_sum_summarize(report, request, &all_choice, out, err);
 }
 
 static const char *const all_tables[] = {

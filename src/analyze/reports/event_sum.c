@@ -63,41 +63,42 @@ void event_dimensions(int64_t packed, int64_t xyz[3])
     xyz[2] = packed & 0xffff;
 }
 
-static inline int64_t at(const struct report_block *block, const struct event_scan *scan, enum column_role role,
-                         size_t row)
+static inline int64_t event_sum_at(const struct report_block *block, const struct event_scan *scan,
+                                   enum column_role role, size_t row)
 {
     return scan->places[role] < 0 ? 0 : block->values[scan->places[role]][row];
 }
 
-static inline int is_null(const struct report_block *block, const struct event_scan *scan, enum column_role role,
-                          size_t row)
+static inline int event_sum_is_null(const struct report_block *block, const struct event_scan *scan,
+                                    enum column_role role, size_t row)
 {
     return block_is_null(block, (size_t)scan->places[role], row);
 }
 
-static int counts(const struct report_block *block, const struct event_scan *scan, size_t row, int64_t start,
-                  int64_t end)
+static int event_sum_counts(const struct report_block *block, const struct event_scan *scan, size_t row, int64_t start,
+                            int64_t end)
 {
-    if (scan->places[CLASS] >= 0 && at(block, scan, CLASS, row) != scan->source->class_value)
+    if (scan->places[CLASS] >= 0 && event_sum_at(block, scan, CLASS, row) != scan->source->class_value)
         return 0;
-    if ((scan->source->named_only && is_null(block, scan, NAME, row)) ||
-        (scan->source->value && is_null(block, scan, VALUE, row)))
+    if ((scan->source->named_only && event_sum_is_null(block, scan, NAME, row)) ||
+        (scan->source->value && event_sum_is_null(block, scan, VALUE, row)))
         return 0;
     if (!scan->filter.only.only)
         return span_overlaps(scan->filter.span, start, end);
     if (!scan->source->process)
-        return filter_thread(&scan->filter, at(block, scan, THREAD, row), start, end);
+        return filter_thread(&scan->filter, event_sum_at(block, scan, THREAD, row), start, end);
     struct filter_gpu_work place = { start,
                                      end,
-                                     at(block, scan, THREAD, row),
-                                     is_null(block, scan, CORRELATION, row) ? NO_CORRELATION
-                                                                            : at(block, scan, CORRELATION, row),
-                                     at(block, scan, DEVICE, row),
-                                     at(block, scan, STREAM, row) };
+                                     event_sum_at(block, scan, THREAD, row),
+                                     event_sum_is_null(block, scan, CORRELATION, row)
+                                         ? NO_CORRELATION
+                                         : event_sum_at(block, scan, CORRELATION, row),
+                                     event_sum_at(block, scan, DEVICE, row),
+                                     event_sum_at(block, scan, STREAM, row) };
     return filter_gpu(&scan->filter, &place);
 }
 
-static int64_t kind_of(const struct event_scan *scan, uint64_t row)
+static int64_t event_sum_kind_of(const struct event_scan *scan, uint64_t row)
 {
     uint32_t extra = scan->extra && row < scan->extra->count ? scan->extra->numbers[row] : NO_KEY;
 
@@ -108,15 +109,15 @@ static int64_t kind_of(const struct event_scan *scan, uint64_t row)
 static void use_other_name(struct group_key *key, const struct report_block *block, const struct event_scan *scan,
                            size_t row)
 {
-    if (scan->places[NUMBER_OR] >= 0 && !is_null(block, scan, NUMBER_OR, row)) {
+    if (scan->places[NUMBER_OR] >= 0 && !event_sum_is_null(block, scan, NUMBER_OR, row)) {
         key->part[KEY_KIND] = scan->source->number_kind;
-        key->part[KEY_NAME] = at(block, scan, NUMBER_OR, row);
+        key->part[KEY_NAME] = event_sum_at(block, scan, NUMBER_OR, row);
     } else {
-        key->part[KEY_NAME] = scan->places[NAME_OR] < 0 ? -1 : at(block, scan, NAME_OR, row);
+        key->part[KEY_NAME] = scan->places[NAME_OR] < 0 ? -1 : event_sum_at(block, scan, NAME_OR, row);
     }
 }
 
-static int visit(void *context, int worker, const struct report_block *block)
+static int event_sum_visit(void *context, int worker, const struct report_block *block)
 {
     struct event_scan *scan = context;
     const int64_t *starts = block->values[START], *ends = block->values[END];
@@ -127,18 +128,22 @@ static int visit(void *context, int worker, const struct report_block *block)
         int64_t end = !block_is_null(block, END, row) ? ends[row]
                       : scan->source->open_to_last    ? scan->last_ns
                                                       : starts[row];
-        if (!counts(block, scan, row, starts[row], end))
+        if (!event_sum_counts(block, scan, row, starts[row], end))
             continue;
-        struct group_key key = { { kind_of(scan, block->first_row + row), at(block, scan, NAME, row) } };
-        if (scan->places[NAME] >= 0 && is_null(block, scan, NAME, row))
+        struct group_key key = { { event_sum_kind_of(scan, block->first_row + row),
+                                   event_sum_at(block, scan, NAME, row) } };
+        if (scan->places[NAME] >= 0 && event_sum_is_null(block, scan, NAME, row))
             use_other_name(&key, block, scan, row);
         if (scan->source->by_dimensions) {
-            key.part[KEY_GRID] = pack_dimensions(at(block, scan, GRID_X, row), at(block, scan, GRID_Y, row),
-                                                 at(block, scan, GRID_Z, row));
-            key.part[KEY_BLOCK] = pack_dimensions(at(block, scan, BLOCK_X, row), at(block, scan, BLOCK_Y, row),
-                                                  at(block, scan, BLOCK_Z, row));
+            key.part[KEY_GRID] = pack_dimensions(event_sum_at(block, scan, GRID_X, row),
+                                                 event_sum_at(block, scan, GRID_Y, row),
+                                                 event_sum_at(block, scan, GRID_Z, row));
+            key.part[KEY_BLOCK] = pack_dimensions(event_sum_at(block, scan, BLOCK_X, row),
+                                                  event_sum_at(block, scan, BLOCK_Y, row),
+                                                  event_sum_at(block, scan, BLOCK_Z, row));
         }
-        int64_t value = scan->source->value ? at(block, scan, VALUE, row) : saturating_duration(starts[row], end);
+        int64_t value = scan->source->value ? event_sum_at(block, scan, VALUE, row)
+                                            : saturating_duration(starts[row], end);
         if (groups_add(scan->groups, worker, &key, value) != 0)
             return ERR_NO_MEMORY;
     }
@@ -146,7 +151,7 @@ static int visit(void *context, int worker, const struct report_block *block)
 }
 
 /* Chooses the columns that the source needs; no others are decoded. */
-static void choose_columns(struct event_scan *scan, const struct report_table *table)
+static void event_sum_choose_columns(struct event_scan *scan, const struct report_table *table)
 {
     const struct event_source *source = scan->source;
     int filtered = scan->filter.only.only != 0, on_gpu = filtered && source->process;
@@ -188,8 +193,9 @@ static int scan_sources(struct report *report, const struct analysis_request *re
         scan->extra = summary->extra && summary->extra->table == scan->source->table ? summary->extra : NULL;
         scan->last_ns = request->share ? report_table(request->share->whole, scan->source->table)->last_ns
                                        : table->last_ns;
-        choose_columns(scan, table);
-        int code = report_scan(report, table, scan->columns, scan->column_count, request->span, visit, scan, err);
+        event_sum_choose_columns(scan, table);
+        int code = report_scan(report, table, scan->columns, scan->column_count, request->span, event_sum_visit, scan,
+                               err);
         if (code == ERR_NO_MEMORY)
             return error_short_memory(err, "to group the events");
         if (code != 0)

@@ -34,7 +34,7 @@ struct cause_in_gap {
     int64_t total_ns, longest_ns;
     int64_t thread, middle_ns; /* of the longest piece */
 };
-struct cause_sum {
+struct idle_detail_cause_sum {
     int64_t total_ns, gaps;
     size_t last_gap;                   /* number of the last gap that counted, plus 1 */
     struct cause_in_gap last, longest; /* that gap, and the one with most time of this cause */
@@ -46,7 +46,7 @@ struct idle_summary {
     struct idle_stretch *stretches; /* owned, as all below */
     size_t stretch_count, stretch_room;
     struct keys keys;
-    struct cause_sum *causes;
+    struct idle_detail_cause_sum *causes;
     size_t cause_room;
     struct time_pieces left, next;
     size_t gap; /* number of the stretch that is being explained */
@@ -63,7 +63,7 @@ static void idle_free(struct idle_summary *idle)
     free(idle->next.list);
 }
 
-static int add_stretch(struct idle_summary *idle, const struct idle_stretch *stretch)
+static int idle_detail_add_stretch(struct idle_summary *idle, const struct idle_stretch *stretch)
 {
     if (array_reserve(&idle->stretches, &idle->stretch_room, idle->stretch_count + 1, sizeof *stretch) != 0)
         return ERR_NO_MEMORY;
@@ -73,8 +73,8 @@ static int add_stretch(struct idle_summary *idle, const struct idle_stretch *str
 
 /* ---- from gap to causes ---------------------------------------------------------------------------------------- */
 
-static int add_time(struct idle_summary *idle, const struct idle_stretch *stretch, enum idle_cause cause,
-                    const struct thread_span *span, struct time_piece piece)
+static int idle_detail_add_time(struct idle_summary *idle, const struct idle_stretch *stretch, enum idle_cause cause,
+                                const struct thread_span *span, struct time_piece piece)
 {
     int64_t length = saturating_duration(piece.start_ns, piece.end_ns),
             middle = saturating_add(piece.start_ns, length / 2);
@@ -85,9 +85,9 @@ static int add_time(struct idle_summary *idle, const struct idle_stretch *stretc
 
     if (number == NO_KEY || array_reserve(&idle->causes, &idle->cause_room, number + 1u, sizeof *idle->causes) != 0)
         return ERR_NO_MEMORY;
-    struct cause_sum *sum = &idle->causes[number];
+    struct idle_detail_cause_sum *sum = &idle->causes[number];
     if (number == before)
-        *sum = (struct cause_sum){ 0 };
+        *sum = (struct idle_detail_cause_sum){ 0 };
     if (sum->last_gap != idle->gap + 1) {
         sum->gaps++;
         sum->last_gap = idle->gap + 1;
@@ -105,7 +105,7 @@ static int add_time(struct idle_summary *idle, const struct idle_stretch *stretc
     return 0;
 }
 
-static int leave(struct time_pieces *pieces, int64_t start_ns, int64_t end_ns)
+static int idle_detail_leave(struct time_pieces *pieces, int64_t start_ns, int64_t end_ns)
 {
     if (start_ns >= end_ns)
         return 0;
@@ -116,8 +116,8 @@ static int leave(struct time_pieces *pieces, int64_t start_ns, int64_t end_ns)
 }
 
 /* Attributes the parts of a piece that the spans from *at on cover, and leaves the rest. */
-static int take_piece(struct idle_summary *idle, const struct idle_stretch *stretch, enum idle_cause cause,
-                      struct time_piece piece, size_t *at, size_t behind)
+static int idle_detail_take_piece(struct idle_summary *idle, const struct idle_stretch *stretch, enum idle_cause cause,
+                                  struct time_piece piece, size_t *at, size_t behind)
 {
     const struct thread_span *spans = idle->layers.spans[cause].list;
 
@@ -127,14 +127,15 @@ static int take_piece(struct idle_summary *idle, const struct idle_stretch *stre
         const struct thread_span *span = &spans[*at];
         struct time_piece taken = { span->start_ns > piece.start_ns ? span->start_ns : piece.start_ns,
                                     span->end_ns < piece.end_ns ? span->end_ns : piece.end_ns };
-        if (leave(&idle->next, piece.start_ns, taken.start_ns) != 0 || add_time(idle, stretch, cause, span, taken) != 0)
+        if (idle_detail_leave(&idle->next, piece.start_ns, taken.start_ns) != 0 ||
+            idle_detail_add_time(idle, stretch, cause, span, taken) != 0)
             return ERR_NO_MEMORY;
         piece.start_ns = taken.end_ns;
         if (span->end_ns > taken.end_ns)
             break;
         ++*at;
     }
-    return leave(&idle->next, piece.start_ns, piece.end_ns);
+    return idle_detail_leave(&idle->next, piece.start_ns, piece.end_ns);
 }
 
 /* The same for all pieces that are left and the layer of the cause. */
@@ -144,7 +145,7 @@ static int take_layer(struct idle_summary *idle, const struct idle_stretch *stre
 
     idle->next.count = 0;
     for (size_t i = 0; i < idle->left.count; i++)
-        if (take_piece(idle, stretch, cause, idle->left.list[i], &at, behind) != 0)
+        if (idle_detail_take_piece(idle, stretch, cause, idle->left.list[i], &at, behind) != 0)
             return ERR_NO_MEMORY;
     struct time_pieces swap = idle->left;
     idle->left = idle->next;
@@ -152,23 +153,23 @@ static int take_layer(struct idle_summary *idle, const struct idle_stretch *stre
     return 0;
 }
 
-static int explain(struct idle_summary *idle, const struct idle_stretch *stretch)
+static int idle_detail_explain(struct idle_summary *idle, const struct idle_stretch *stretch)
 {
     int64_t end = stretch->end_ns;
 
     if (stretch->launched_ns < end) {
         end = stretch->launched_ns > stretch->start_ns ? stretch->launched_ns : stretch->start_ns;
-        if (add_time(idle, stretch, IDLE_LAUNCHED, NULL, (struct time_piece){ end, stretch->end_ns }) != 0)
+        if (idle_detail_add_time(idle, stretch, IDLE_LAUNCHED, NULL, (struct time_piece){ end, stretch->end_ns }) != 0)
             return ERR_NO_MEMORY;
     }
     idle->left.count = 0;
-    if (leave(&idle->left, stretch->start_ns, end) != 0)
+    if (idle_detail_leave(&idle->left, stretch->start_ns, end) != 0)
         return ERR_NO_MEMORY;
     for (int cause = IDLE_SYNC; cause < IDLE_UNKNOWN; cause++)
         if (take_layer(idle, stretch, (enum idle_cause)cause) != 0)
             return ERR_NO_MEMORY;
     for (size_t i = 0; i < idle->left.count; i++)
-        if (add_time(idle, stretch, IDLE_UNKNOWN, NULL, idle->left.list[i]) != 0)
+        if (idle_detail_add_time(idle, stretch, IDLE_UNKNOWN, NULL, idle->left.list[i]) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
@@ -182,8 +183,8 @@ struct work_rows {
 };
 enum { WORK_TABLES = 4, WORK_PROCESS = 0, WORK_CORRELATION = 1 };
 
-static int work_of(struct work_rows *works, struct report *report, const char *table, const struct report_columns **out,
-                   struct error *err)
+static int idle_detail_work_of(struct work_rows *works, struct report *report, const char *table,
+                               const struct report_columns **out, struct error *err)
 {
     static const char *const names[] = { "globalPid", "correlationId" };
     int i = 0, code;
@@ -210,8 +211,8 @@ static void find_launch(struct idle_stretch *stretch, const struct report_column
     stretch->launched_ns = call == NO_CALL ? INT64_MAX : calls->end[call];
 }
 
-static int add_gap(struct idle_summary *idle, const struct gpu_busy_gap *gap, struct work_rows *works,
-                   const struct calls *calls, struct error *err)
+static int idle_detail_add_gap(struct idle_summary *idle, const struct gpu_busy_gap *gap, struct work_rows *works,
+                               const struct calls *calls, struct error *err)
 {
     const struct report_columns *rows;
     struct idle_stretch stretch = {
@@ -219,16 +220,16 @@ static int add_gap(struct idle_summary *idle, const struct gpu_busy_gap *gap, st
         .start_ns = gap->start_ns,
         .end_ns = saturating_add(gap->start_ns, gap->length_ns),
     };
-    int code = work_of(works, idle->report, gap->table, &rows, err);
+    int code = idle_detail_work_of(works, idle->report, gap->table, &rows, err);
 
     if (code != 0)
         return code;
     find_launch(&stretch, rows, gap->row, calls);
-    return add_stretch(idle, &stretch) == 0 ? 0 : error_short_memory(err, "for the gaps");
+    return idle_detail_add_stretch(idle, &stretch) == 0 ? 0 : error_short_memory(err, "for the gaps");
 }
 
-static int add_gaps(struct idle_summary *idle, const struct analysis_request *request, int64_t least_ns,
-                    struct error *err)
+static int idle_detail_add_gaps(struct idle_summary *idle, const struct analysis_request *request, int64_t least_ns,
+                                struct error *err)
 {
     struct gpu_busy busy = { 0 };
     struct calls calls = { 0 };
@@ -246,7 +247,7 @@ static int add_gaps(struct idle_summary *idle, const struct analysis_request *re
     if (busy.gap_count && (code = calls_read(&calls, idle->report, err)) != 0)
         goto done;
     for (size_t i = 0; i < busy.gap_count; i++)
-        if ((code = add_gap(idle, &busy.gaps[i], works, &calls, err)) != 0)
+        if ((code = idle_detail_add_gap(idle, &busy.gaps[i], works, &calls, err)) != 0)
             goto done;
 done:
     for (int i = 0; i < WORK_TABLES; i++)
@@ -256,7 +257,8 @@ done:
     return code;
 }
 
-static int is_wanted(const struct thread_names *names, struct report *report, const char *wanted, int64_t thread)
+static int idle_detail_is_wanted(const struct thread_names *names, struct report *report, const char *wanted,
+                                 int64_t thread)
 {
     const struct thread_name *name = thread_name_find(names, thread);
     char *end;
@@ -276,8 +278,8 @@ static struct idle_stretch *find_stretch(const struct idle_summary *idle, int64_
 }
 
 /* Extends the stretches of the wanted threads to all spans of a layer. */
-static int add_layer(struct idle_summary *idle, const struct thread_spans *spans, const struct thread_names *names,
-                     const char *wanted)
+static int idle_detail_add_layer(struct idle_summary *idle, const struct thread_spans *spans,
+                                 const struct thread_names *names, const char *wanted)
 {
     for (size_t i = 0; i < spans->count; i++) {
         const struct thread_span *at = &spans->list[i];
@@ -288,17 +290,19 @@ static int add_layer(struct idle_summary *idle, const struct thread_spans *spans
             continue;
         }
         /* the spans of a thread lie side by side: its name is compared once */
-        if ((i && at->thread == spans->list[i - 1].thread) || !is_wanted(names, idle->report, wanted, at->thread))
+        if ((i && at->thread == spans->list[i - 1].thread) ||
+            !idle_detail_is_wanted(names, idle->report, wanted, at->thread))
             continue;
         struct idle_stretch first = { at->thread, at->thread, at->start_ns, at->end_ns, INT64_MAX };
-        if (add_stretch(idle, &first) != 0)
+        if (idle_detail_add_stretch(idle, &first) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
 /* Adds each thread of this number or name, from the first moment that is known of it to the last. */
-static int add_threads(struct idle_summary *idle, const char *wanted, const struct report_span *span, struct error *err)
+static int idle_detail_add_threads(struct idle_summary *idle, const char *wanted, const struct report_span *span,
+                                   struct error *err)
 {
     struct thread_names names = { 0 };
     int code = thread_names_read(&names, idle->report, err);
@@ -306,7 +310,7 @@ static int add_threads(struct idle_summary *idle, const char *wanted, const stru
     if (code != 0)
         goto free_names;
     for (int cause = IDLE_SYNC; cause < IDLE_UNKNOWN; cause++)
-        if (add_layer(idle, &idle->layers.spans[cause], &names, wanted) != 0 &&
+        if (idle_detail_add_layer(idle, &idle->layers.spans[cause], &names, wanted) != 0 &&
             (code = error_short_memory(err, "for the threads")) != 0)
             goto free_names;
     if (!idle->stretch_count)
@@ -330,17 +334,18 @@ static const char *const cause_names[IDLE_CAUSES] = {
     "Python",         "native code",          "range",     "unknown",
 };
 
-static int set_text(struct table *table, struct table_cell *cell, const struct idle_layers *layers, int64_t text)
+static int idle_detail_set_text(struct table *table, struct table_cell *cell, const struct idle_layers *layers,
+                                int64_t text)
 {
     if (text == IDLE_NO_TEXT)
         return cell_set_text(table, cell, "", 0);
     return cell_set_text(table, cell, layers->texts.strings[text].bytes, layers->texts.strings[text].length);
 }
 
-static int add_row(struct table *table, struct idle_summary *idle, uint32_t number, int64_t whole_ns)
+static int idle_detail_add_row(struct table *table, struct idle_summary *idle, uint32_t number, int64_t whole_ns)
 {
     const int64_t *key = keys_get(&idle->keys, number);
-    const struct cause_sum *cause = &idle->causes[number];
+    const struct idle_detail_cause_sum *cause = &idle->causes[number];
     struct table_cell *row = table_add_row(table);
 
     if (!row)
@@ -351,14 +356,14 @@ static int add_row(struct table *table, struct idle_summary *idle, uint32_t numb
     cell_set_int(&row[CELL_MAX], cause->longest.total_ns);
     cell_set_int(&row[CELL_OWNER], idle->of_threads ? global_tid_number(key[KEY_OWNER]) : key[KEY_OWNER]);
     if (cell_set_string(table, &row[CELL_CAUSE], cause_names[key[KEY_CAUSE]]) != 0 ||
-        set_text(table, &row[CELL_WHAT], &idle->layers, key[KEY_WHAT]) != 0 ||
-        set_text(table, &row[CELL_WHERE], &idle->layers, key[KEY_WHERE]) != 0)
+        idle_detail_set_text(table, &row[CELL_WHAT], &idle->layers, key[KEY_WHAT]) != 0 ||
+        idle_detail_set_text(table, &row[CELL_WHERE], &idle->layers, key[KEY_WHERE]) != 0)
         return ERR_NO_MEMORY;
     uint32_t range = idle_range(&idle->layers, cause->longest.thread, cause->longest.middle_ns);
-    return set_text(table, &row[CELL_AROUND], &idle->layers, range);
+    return idle_detail_set_text(table, &row[CELL_AROUND], &idle->layers, range);
 }
 
-static int by_total(const struct table_cell *a, const struct table_cell *b, void *unused)
+static int idle_detail_by_total(const struct table_cell *a, const struct table_cell *b, void *unused)
 {
     if (a[CELL_TOTAL].integer != b[CELL_TOTAL].integer)
         return a[CELL_TOTAL].integer < b[CELL_TOTAL].integer ? 1 : -1;
@@ -372,20 +377,20 @@ static int by_total(const struct table_cell *a, const struct table_cell *b, void
     return 0;
 }
 
-static int fill(struct table *table, struct idle_summary *idle)
+static int idle_detail_fill(struct table *table, struct idle_summary *idle)
 {
     int64_t whole = 0;
 
     for (idle->gap = 0; idle->gap < idle->stretch_count; idle->gap++) {
         const struct idle_stretch *stretch = &idle->stretches[idle->gap];
         whole = saturating_add(whole, saturating_duration(stretch->start_ns, stretch->end_ns));
-        if (explain(idle, stretch) != 0)
+        if (idle_detail_explain(idle, stretch) != 0)
             return ERR_NO_MEMORY;
     }
     for (uint32_t i = 0; i < idle->keys.count; i++)
-        if (idle->layers.failed || add_row(table, idle, i, whole) != 0)
+        if (idle->layers.failed || idle_detail_add_row(table, idle, i, whole) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, by_total, NULL);
+    table_sort(table, idle_detail_by_total, NULL);
     return idle->layers.failed ? ERR_NO_MEMORY : 0;
 }
 
@@ -398,13 +403,13 @@ static int idle_read(struct idle_summary *idle, const struct analysis_request *r
 
     if (code != 0)
         return code;
-    if (!thread && (code = add_gaps(idle, request, least_us > 0 ? least_us * 1000 : 1, err)) != 0)
+    if (!thread && (code = idle_detail_add_gaps(idle, request, least_us > 0 ? least_us * 1000 : 1, err)) != 0)
         return code;
     if (!thread && !idle->stretch_count)
         return 0;
     if ((code = idle_layers_read(&idle->layers, idle->report, request->span, err)) != 0)
         return code;
-    return thread ? add_threads(idle, thread, request->span, err) : 0;
+    return thread ? idle_detail_add_threads(idle, thread, request->span, err) : 0;
 }
 
 int gpu_idle_detail(struct report *report, const struct analysis_request *request, struct table **out,
@@ -427,7 +432,7 @@ int gpu_idle_detail(struct report *report, const struct analysis_request *reques
     if (thread)
         columns[CELL_OWNER].name = "TID";
     table = table_new(columns, CELLS);
-    if (!table || fill(table, &idle) != 0)
+    if (!table || idle_detail_fill(table, &idle) != 0)
         code = error_short_memory(err, "for the causes");
 done:
     idle_free(&idle);

@@ -13,7 +13,7 @@
 enum { KEY_GPU, KEY_CAUSE, KEY_PLACE, KEY_PARTS };
 enum { OTHER_LINES = -1 }; /* in place of a place */
 
-struct cause_sum {
+struct gpu_idle_sum_cause_sum {
     int64_t total_ns, gaps, longest_ns;
     size_t last_gap;     /* number of the last gap that counted, plus 1 */
     int64_t in_gap_ns;
@@ -27,13 +27,13 @@ struct idle_sums {
     struct gap_causes causes;
     struct gpu_busy busy;
     struct keys keys;
-    struct cause_sum *sums; /* owned; by key */
+    struct gpu_idle_sum_cause_sum *sums; /* owned; by key */
     size_t room;
-    size_t gap;             /* the one that is being explained */
+    size_t gap;                          /* the one that is being explained */
     int64_t whole_ns;
 };
 
-static int add_piece(void *context, const struct gap_piece *piece)
+static int gpu_idle_sum_add_piece(void *context, const struct gap_piece *piece)
 {
     struct idle_sums *idle = context;
     int64_t length = saturating_duration(piece->start_ns, piece->end_ns);
@@ -42,7 +42,7 @@ static int add_piece(void *context, const struct gap_piece *piece)
 
     if (key == NO_KEY || array_reserve_zeroed(&idle->sums, &idle->room, key + 1u, sizeof *idle->sums) != 0)
         return ERR_NO_MEMORY;
-    struct cause_sum *sum = &idle->sums[key];
+    struct gpu_idle_sum_cause_sum *sum = &idle->sums[key];
     if (sum->last_gap != idle->gap + 1) {
         sum->last_gap = idle->gap + 1;
         sum->gaps++;
@@ -67,7 +67,7 @@ static int explain_gaps(struct idle_sums *idle)
                                  .table = at->table,
                                  .row = at->row };
         idle->whole_ns = saturating_add(idle->whole_ns, at->length_ns);
-        if (gap_causes_explain(&idle->causes, &gap, add_piece, idle) != 0)
+        if (gap_causes_explain(&idle->causes, &gap, gpu_idle_sum_add_piece, idle) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -85,7 +85,7 @@ static int fold_small(struct idle_sums *idle)
         uint32_t other = keys_add(&idle->keys, (int64_t[]){ key[KEY_GPU], key[KEY_CAUSE], OTHER_LINES });
         if (other == NO_KEY || array_reserve_zeroed(&idle->sums, &idle->room, other + 1u, sizeof *idle->sums) != 0)
             return ERR_NO_MEMORY;
-        struct cause_sum *into = &idle->sums[other], *from = &idle->sums[i];
+        struct gpu_idle_sum_cause_sum *into = &idle->sums[other], *from = &idle->sums[i];
         into->lines++;
         into->line = keys_get(&idle->keys, i)[KEY_PLACE];
         into->total_ns = saturating_add(into->total_ns, from->total_ns);
@@ -99,7 +99,8 @@ static int fold_small(struct idle_sums *idle)
     return 0;
 }
 
-static void add_where(struct text *out, const struct idle_sums *idle, const int64_t *key, const struct cause_sum *sum)
+static void gpu_idle_sum_add_where(struct text *out, const struct idle_sums *idle, const int64_t *key,
+                                   const struct gpu_idle_sum_cause_sum *sum)
 {
     text_clear(out);
     if (sum->lines > 1)
@@ -108,10 +109,10 @@ static void add_where(struct text *out, const struct idle_sums *idle, const int6
         place_text(out, idle->causes.places, (uint32_t)(sum->lines ? sum->line : key[KEY_PLACE]));
 }
 
-static int add_row(struct table *table, const struct idle_sums *idle, uint32_t number, struct text *where)
+static int gpu_idle_sum_add_row(struct table *table, const struct idle_sums *idle, uint32_t number, struct text *where)
 {
     const int64_t *key = keys_get(&idle->keys, number);
-    const struct cause_sum *sum = &idle->sums[number];
+    const struct gpu_idle_sum_cause_sum *sum = &idle->sums[number];
     struct table_cell *row = table_add_row(table);
 
     if (!row)
@@ -122,13 +123,13 @@ static int add_row(struct table *table, const struct idle_sums *idle, uint32_t n
     cell_set_int(&row[IDLE_MAX], sum->longest_ns);
     cell_set_int(&row[IDLE_START], sum->longest_from_ns);
     cell_set_int(&row[IDLE_GPU], key[KEY_GPU]);
-    add_where(where, idle, key, sum);
+    gpu_idle_sum_add_where(where, idle, key, sum);
     if (cell_set_string(table, &row[IDLE_CAUSE], gap_cause_names[key[KEY_CAUSE]]) != 0)
         return ERR_NO_MEMORY;
     return cell_set_built(table, &row[IDLE_WHERE], where);
 }
 
-static int by_total(const struct table_cell *a, const struct table_cell *b, void *unused)
+static int gpu_idle_sum_by_total(const struct table_cell *a, const struct table_cell *b, void *unused)
 {
     if (a[IDLE_TOTAL].integer != b[IDLE_TOTAL].integer)
         return a[IDLE_TOTAL].integer < b[IDLE_TOTAL].integer ? 1 : -1;
@@ -138,7 +139,7 @@ static int by_total(const struct table_cell *a, const struct table_cell *b, void
     return order ? order : cell_compare_text(&a[IDLE_WHERE], &b[IDLE_WHERE]);
 }
 
-static int fill(struct table *table, struct idle_sums *idle)
+static int gpu_idle_sum_fill(struct table *table, struct idle_sums *idle)
 {
     struct text where = { 0 };
     int code;
@@ -146,9 +147,9 @@ static int fill(struct table *table, struct idle_sums *idle)
     if ((code = explain_gaps(idle)) != 0 || (code = fold_small(idle)) != 0)
         return code;
     for (uint32_t i = 0; i < idle->keys.count; i++)
-        if (!idle->sums[i].is_folded && (code = add_row(table, idle, i, &where)) != 0)
+        if (!idle->sums[i].is_folded && (code = gpu_idle_sum_add_row(table, idle, i, &where)) != 0)
             goto free_where;
-    table_sort(table, by_total, NULL);
+    table_sort(table, gpu_idle_sum_by_total, NULL);
 free_where:
     text_free(&where);
     return code;
@@ -186,7 +187,7 @@ int gpu_idle_sum_of(struct report *report, const struct analysis_request *reques
     if (code != 0 || (idle.busy.gap_count && (code = gap_causes_open(&idle.causes, report, events, places, err)) != 0))
         goto done;
     table = table_new(columns, IDLE_COLUMNS);
-    if (!table || fill(table, &idle) != 0)
+    if (!table || gpu_idle_sum_fill(table, &idle) != 0)
         code = error_short_memory(err, "for the causes");
 done:
     gap_causes_close(&idle.causes);

@@ -12,14 +12,14 @@
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
 /* Whether a call waits for a GPU. */
-static int waits(const char *call)
+static int idle_layers_waits(const char *call)
 {
     static const char *const copies[] = { "cudaMemcpy", "cuMemcpy", NULL };
 
     return strstr(call, "Synchronize") != NULL || (text_begins_with_one(call, copies) && !strstr(call, "Async"));
 }
 
-static int read_calls(struct idle_layers *layers, const struct filter *filter, struct error *err)
+static int idle_layers_read_calls(struct idle_layers *layers, const struct filter *filter, struct error *err)
 {
     static const struct thread_span_source source = {
         "CUPTI_ACTIVITY_KIND_RUNTIME", "nameId", "callchainId", NULL, "pythonCallchainId", NULL, 0
@@ -35,7 +35,7 @@ static int read_calls(struct idle_layers *layers, const struct filter *filter, s
     for (size_t i = 0; i < calls->count; i++) {
         if (calls->list[i].name != last_name) {
             last_name = calls->list[i].name;
-            last_waits = waits(report_string(layers->report, last_name, NULL));
+            last_waits = idle_layers_waits(report_string(layers->report, last_name, NULL));
         }
         if (!last_waits)
             calls->list[kept++] = calls->list[i];
@@ -46,7 +46,7 @@ static int read_calls(struct idle_layers *layers, const struct filter *filter, s
     return 0;
 }
 
-static int read_ranges(struct idle_layers *layers, const struct filter *filter, struct error *err)
+static int idle_layers_read_ranges(struct idle_layers *layers, const struct filter *filter, struct error *err)
 {
     static const struct thread_span_source operators = { "TACHO_TORCH_OP", "nameId", NULL, NULL, NULL, NULL, 0 };
     struct thread_spans *spans = &layers->spans[IDLE_RANGE];
@@ -57,7 +57,7 @@ static int read_ranges(struct idle_layers *layers, const struct filter *filter, 
     return thread_spans_read(spans, layers->report, &operators, filter, err);
 }
 
-static int read_samples(struct idle_layers *layers, const struct filter *filter, struct error *err)
+static int idle_layers_read_samples(struct idle_layers *layers, const struct filter *filter, struct error *err)
 {
     const struct {
         struct stacks *stacks;
@@ -110,7 +110,7 @@ int idle_layers_read(struct idle_layers *layers, struct report *report, const st
     int code;
 
     *layers = (struct idle_layers){ .report = report, .known.width = 2 };
-    if ((code = read_calls(layers, &filter, err)) != 0)
+    if ((code = idle_layers_read_calls(layers, &filter, err)) != 0)
         return code;
     if ((code = thread_spans_read(&layers->spans[IDLE_OS], report, &os, &filter, err)) != 0)
         return code;
@@ -118,9 +118,9 @@ int idle_layers_read(struct idle_layers *layers, struct report *report, const st
         return code;
     if ((code = thread_spans_off_cpu(&layers->spans[IDLE_OFF_CPU], report, &filter, err)) != 0)
         return code;
-    if ((code = read_ranges(layers, &filter, err)) != 0)
+    if ((code = idle_layers_read_ranges(layers, &filter, err)) != 0)
         return code;
-    if ((code = read_samples(layers, &filter, err)) != 0)
+    if ((code = idle_layers_read_samples(layers, &filter, err)) != 0)
         return code;
     if ((code = read_chains(layers, err)) != 0)
         return code;
@@ -180,7 +180,7 @@ static void make_text(struct text *out, struct idle_layers *layers, enum idle_te
 }
 
 /* The number of a text. Each text is made once. When memory is short it is IDLE_NO_TEXT, and layers->failed is set. */
-static uint32_t text_of(struct idle_layers *layers, enum idle_text kind, int64_t number)
+static uint32_t idle_layers_text_of(struct idle_layers *layers, enum idle_text kind, int64_t number)
 {
     size_t before = layers->known.count;
     uint32_t key = NO_KEY;
@@ -202,7 +202,7 @@ static uint32_t text_of(struct idle_layers *layers, enum idle_text kind, int64_t
 }
 
 /* The span of a layer at this time, or NULL. */
-static const struct thread_span *span_at(const struct thread_spans *spans, int64_t thread, int64_t time_ns)
+static const struct thread_span *idle_layers_span_at(const struct thread_spans *spans, int64_t thread, int64_t time_ns)
 {
     size_t behind, i = thread_spans_from(spans, thread, time_ns, &behind);
 
@@ -213,15 +213,15 @@ uint32_t idle_what(struct idle_layers *layers, enum idle_cause cause, const stru
 {
     switch (cause) {
     case IDLE_SYNC:
-    case IDLE_CALL: return text_of(layers, TEXT_CALL, span->name);
-    case IDLE_OS: return text_of(layers, TEXT_STRING, span->name);
-    case IDLE_PYTHON_CALL: return text_of(layers, TEXT_FUNCTION, span->name);
-    case IDLE_OFF_CPU: return text_of(layers, TEXT_OFF_CPU, span->name);
+    case IDLE_CALL: return idle_layers_text_of(layers, TEXT_CALL, span->name);
+    case IDLE_OS: return idle_layers_text_of(layers, TEXT_STRING, span->name);
+    case IDLE_PYTHON_CALL: return idle_layers_text_of(layers, TEXT_FUNCTION, span->name);
+    case IDLE_OFF_CPU: return idle_layers_text_of(layers, TEXT_OFF_CPU, span->name);
     case IDLE_PYTHON:
-        return text_of(layers, TEXT_PYTHON_FRAME, stack_innermost(&layers->python, (uint32_t)span->chain));
+        return idle_layers_text_of(layers, TEXT_PYTHON_FRAME, stack_innermost(&layers->python, (uint32_t)span->chain));
     case IDLE_NATIVE:
-        return text_of(layers, TEXT_NATIVE_FRAME, stack_innermost(&layers->native, (uint32_t)span->chain));
-    case IDLE_RANGE: return text_of(layers, TEXT_RANGE, span->name);
+        return idle_layers_text_of(layers, TEXT_NATIVE_FRAME, stack_innermost(&layers->native, (uint32_t)span->chain));
+    case IDLE_RANGE: return idle_layers_text_of(layers, TEXT_RANGE, span->name);
     default: return IDLE_NO_TEXT;
     }
 }
@@ -254,27 +254,28 @@ uint32_t idle_where(struct idle_layers *layers, enum idle_cause cause, const str
 {
     uint32_t line = python_caller_of(layers, span);
 
-    const struct thread_span *python = span_at(&layers->spans[IDLE_PYTHON], span->thread, time_ns);
-    const struct thread_span *function = span_at(&layers->spans[IDLE_PYTHON_CALL], span->thread, time_ns);
-    const struct thread_span *native = span_at(&layers->spans[IDLE_NATIVE], span->thread, time_ns);
+    const struct thread_span *python = idle_layers_span_at(&layers->spans[IDLE_PYTHON], span->thread, time_ns);
+    const struct thread_span *function = idle_layers_span_at(&layers->spans[IDLE_PYTHON_CALL], span->thread, time_ns);
+    const struct thread_span *native = idle_layers_span_at(&layers->spans[IDLE_NATIVE], span->thread, time_ns);
 
     if (cause == IDLE_PYTHON || cause == IDLE_PYTHON_CALL)
         return IDLE_NO_TEXT;
     if (line != NO_KEY)
-        return text_of(layers, TEXT_PYTHON_FRAME, line);
+        return idle_layers_text_of(layers, TEXT_PYTHON_FRAME, line);
     if (python)
-        return text_of(layers, TEXT_PYTHON_FRAME, stack_innermost(&layers->python, (uint32_t)python->chain));
+        return idle_layers_text_of(layers, TEXT_PYTHON_FRAME,
+                                   stack_innermost(&layers->python, (uint32_t)python->chain));
     if (function)
-        return text_of(layers, TEXT_FUNCTION, function->name);
+        return idle_layers_text_of(layers, TEXT_FUNCTION, function->name);
     uint32_t caller = caller_of(layers, cause, span);
     if (caller == NO_KEY && native && cause != IDLE_NATIVE)
         caller = stack_caller(&layers->native, (uint32_t)native->chain);
-    return caller == NO_KEY ? IDLE_NO_TEXT : text_of(layers, TEXT_NATIVE_FRAME, caller);
+    return caller == NO_KEY ? IDLE_NO_TEXT : idle_layers_text_of(layers, TEXT_NATIVE_FRAME, caller);
 }
 
 uint32_t idle_range(struct idle_layers *layers, int64_t thread, int64_t time_ns)
 {
-    const struct thread_span *range = span_at(&layers->spans[IDLE_RANGE], thread, time_ns);
+    const struct thread_span *range = idle_layers_span_at(&layers->spans[IDLE_RANGE], thread, time_ns);
 
-    return range ? text_of(layers, TEXT_RANGE, range->name) : IDLE_NO_TEXT;
+    return range ? idle_layers_text_of(layers, TEXT_RANGE, range->name) : IDLE_NO_TEXT;
 }

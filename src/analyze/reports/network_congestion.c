@@ -66,7 +66,7 @@ static int64_t find_interface(const struct network_metrics *network, int64_t glo
     return -1;
 }
 
-static int add_row(const struct network_metrics *network, struct table *table, size_t row, double rate)
+static int congestion_add_row(const struct network_metrics *network, struct table *table, size_t row, double rate)
 {
     int64_t start = network->samples.values[START][row], end = network->samples.values[END][row];
     int64_t interface = find_interface(network, network->samples.values[INTERFACE][row]);
@@ -84,23 +84,23 @@ static int add_row(const struct network_metrics *network, struct table *table, s
     return cell_set_pooled(table, &cells[NAME], network->report, network->interfaces.values[2][interface]);
 }
 
-static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
+static int congestion_compare(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     return (a[AT].integer > b[AT].integer) - (a[AT].integer < b[AT].integer);
 }
 
-static int fill_table(const struct network_metrics *network, struct table *table, const struct report_span *span,
-                      int64_t threshold)
+static int congestion_fill_table(const struct network_metrics *network, struct table *table,
+                                 const struct report_span *span, int64_t threshold)
 {
     for (size_t row = 0; row < network->samples.rows; row++) {
         int64_t start = network->samples.values[START][row], end = network->samples.values[END][row];
         if (end <= start || !span_overlaps(span, start, end) || !is_send_wait(network, row))
             continue;
         double rate = (double)network->samples.values[VALUE][row] * 1e6 / (double)saturating_duration(start, end);
-        if (rate > (double)threshold && add_row(network, table, row, rate) != 0)
+        if (rate > (double)threshold && congestion_add_row(network, table, row, rate) != 0)
             return ERR_NO_MEMORY;
     }
-    table_sort(table, compare, NULL);
+    table_sort(table, congestion_compare, NULL);
     return 0;
 }
 
@@ -121,19 +121,19 @@ static int network_congestion(struct report *report, const struct analysis_reque
         goto done;
     if ((code = network_read(&network, err)) != 0)
         goto done;
-    code = table ? fill_table(&network, table, request->span, threshold) : ERR_NO_MEMORY;
+    code = table ? congestion_fill_table(&network, table, request->span, threshold) : ERR_NO_MEMORY;
 done:
     network_free(&network);
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const tables[] = { "NET_NIC_METRIC", NULL };
+static const char *const congestion_tables[] = { "NET_NIC_METRIC", NULL };
 const struct analysis analysis_network_congestion = {
     .name = "network_congestion",
     .title = "Network Devices Congestion",
     .usage = "[:ticks_threshold=<ticks_per_ms>]",
     .help = "Time spans in which a network interface waited to send for more than ticks_threshold ticks per "
             "millisecond (default: 10000).",
-    .needs = { { "network metrics data", tables } },
+    .needs = { { "network metrics data", congestion_tables } },
     .run = network_congestion,
 };

@@ -10,8 +10,8 @@
 
 /* Collects the work of each call. If several calls share a correlation id, the first one gets the work, so that nothing
  * counts twice. */
-static int add_ops(struct gpu_projection *projection, struct launch_run_work *by_call, const struct filter *filter,
-                   struct error *err)
+static int nvtx_gpu_proj_add_ops(struct gpu_projection *projection, struct launch_run_work *by_call,
+                                 const struct filter *filter, struct error *err)
 {
     for (int kind = 0; kind < GPU_KINDS; kind++) {
         struct gpu_ops ops;
@@ -47,8 +47,8 @@ static int sort_launches(struct gpu_projection *projection, const struct launch_
 }
 
 /* Opens the launches of a thread. The search starts at *next, which moves to the first launch of a later thread. */
-static int open_run(struct launch_run *run, const struct gpu_projection *projection,
-                    const struct launch_run_work *by_call, int64_t thread, size_t *next)
+static int nvtx_gpu_proj_open_run(struct launch_run *run, const struct gpu_projection *projection,
+                                  const struct launch_run_work *by_call, int64_t thread, size_t *next)
 {
     const struct calls *calls = &projection->calls;
     const uint32_t *launches = projection->launches;
@@ -68,7 +68,7 @@ static int open_run(struct launch_run *run, const struct gpu_projection *project
 }
 
 /* Finds the work of each range and drops the ranges without any. */
-static int project(struct gpu_projection *projection, const struct launch_run_work *by_call)
+static int nvtx_gpu_proj_project(struct gpu_projection *projection, const struct launch_run_work *by_call)
 {
     struct ranges *ranges = &projection->ranges;
     struct launch_run run = { 0 };
@@ -82,7 +82,7 @@ static int project(struct gpu_projection *projection, const struct launch_run_wo
         struct range range = ranges->list[i];
         if (i == 0 || range.thread != ranges->list[i - 1].thread) {
             launch_run_close(&run);
-            if ((code = open_run(&run, projection, by_call, range.thread, &next)) != 0)
+            if ((code = nvtx_gpu_proj_open_run(&run, projection, by_call, range.thread, &next)) != 0)
                 goto close_run;
             from = 0;
         }
@@ -132,9 +132,9 @@ int gpu_projection_read(struct gpu_projection *projection, struct report *report
         goto done;
     for (size_t i = 0; i < projection->calls.count; i++)
         by_call[i] = LAUNCH_RUN_NO_WORK;
-    if ((code = add_ops(projection, by_call, &filter, err)) != 0)
+    if ((code = nvtx_gpu_proj_add_ops(projection, by_call, &filter, err)) != 0)
         goto done;
-    if (sort_launches(projection, by_call) != 0 || project(projection, by_call) != 0)
+    if (sort_launches(projection, by_call) != 0 || nvtx_gpu_proj_project(projection, by_call) != 0)
         code = error_short_memory(err, "to project the ranges");
 done:
     free(by_call);
@@ -173,7 +173,7 @@ enum {
     STACK,
     TRACE_COLUMNS
 };
-static const struct table_column trace_columns[TRACE_COLUMNS] = {
+static const struct table_column nvtx_gpu_proj_trace_columns[TRACE_COLUMNS] = {
     { "Name", CELL_TEXT, UNIT_NAME, 0 },
     { "Projected Start", CELL_INT, UNIT_TIME, 0 },
     { "Projected Duration", CELL_INT, UNIT_NS, 0 },
@@ -234,7 +234,7 @@ static int sort_ranges(const struct gpu_projection *projection, uint32_t *order,
     return order_by_time(order, count, times);
 }
 
-static int fill_trace(struct gpu_projection *projection, struct table *table)
+static int nvtx_gpu_proj_fill_trace(struct gpu_projection *projection, struct table *table)
 {
     size_t count = projection->ranges.count;
     uint32_t *order = malloc((count + 1) * sizeof *order);
@@ -273,7 +273,7 @@ enum {
     SUM_MEAN_CHILDREN,
     SUM_COLUMNS
 };
-static const struct table_column sum_columns[SUM_COLUMNS] = {
+static const struct table_column nvtx_gpu_proj_sum_columns[SUM_COLUMNS] = {
     { "Range", CELL_TEXT, UNIT_NAME, 0 },          { "Style", CELL_TEXT, UNIT_NONE, 0 },
     { "Total Proj Time", CELL_INT, UNIT_NS, 0 },   { "Total Range Time", CELL_INT, UNIT_NS, 0 },
     { "Range Instances", CELL_INT, UNIT_NONE, 0 }, { "Proj Avg", CELL_REAL, UNIT_NS, 1 },
@@ -296,7 +296,7 @@ struct range_summary {
     struct keys_figures *figures; /* owned */
 };
 
-static int group_ranges(struct gpu_projection *projection, struct range_summary *summary)
+static int nvtx_gpu_proj_group_ranges(struct gpu_projection *projection, struct range_summary *summary)
 {
     size_t count = projection->ranges.count;
 
@@ -357,7 +357,7 @@ static int add_sum_row(const struct gpu_projection *projection, const struct ran
 }
 
 /* Largest projected total first, then by name and style. */
-static int compare_sums(const struct table_cell *a, const struct table_cell *b, void *context)
+static int nvtx_gpu_proj_compare_sums(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     int64_t x = a[SUM_PROJECTED].integer, y = b[SUM_PROJECTED].integer;
     int order = (x < y) - (x > y);
@@ -371,14 +371,14 @@ static int fill_sum(struct gpu_projection *projection, struct table *table)
 {
     struct range_summary summary = { .keys.width = 3 };
     struct text text = { 0 };
-    int code = group_ranges(projection, &summary);
+    int code = nvtx_gpu_proj_group_ranges(projection, &summary);
 
     if (code != 0)
         goto done;
     for (uint32_t group = 0; group < summary.keys.count; group++)
         if ((code = add_sum_row(projection, &summary, table, &text, group)) != 0)
             goto done;
-    table_sort(table, compare_sums, NULL);
+    table_sort(table, nvtx_gpu_proj_compare_sums, NULL);
 done:
     text_free(&text);
     keys_free(&summary.keys);
@@ -389,9 +389,9 @@ done:
     return code;
 }
 
-static int run(struct report *report, const struct analysis_request *request, const char *domain, struct table *table,
-               int (*fill)(struct gpu_projection *projection, struct table *table), struct table **out,
-               struct error *err)
+static int nvtx_gpu_proj_run(struct report *report, const struct analysis_request *request, const char *domain,
+                             struct table *table, int (*fill)(struct gpu_projection *projection, struct table *table),
+                             struct table **out, struct error *err)
 {
     struct gpu_projection projection;
     int code = gpu_projection_read(&projection, report, request, domain, err);
@@ -409,24 +409,27 @@ done:
 static int nvtx_gpu_proj_trace(struct report *report, const struct analysis_request *request, struct table **out,
                                struct error *err)
 {
-    return run(report, request, NULL, table_new(trace_columns, TRACE_COLUMNS), fill_trace, out, err);
+    return nvtx_gpu_proj_run(report, request, NULL, table_new(nvtx_gpu_proj_trace_columns, TRACE_COLUMNS),
+                             nvtx_gpu_proj_fill_trace, out, err);
 }
 
 static int nvtx_gpu_proj_sum(struct report *report, const struct analysis_request *request, struct table **out,
                              struct error *err)
 {
-    return run(report, request, NULL, table_new(sum_columns, SUM_COLUMNS), fill_sum, out, err);
+    return nvtx_gpu_proj_run(report, request, NULL, table_new(nvtx_gpu_proj_sum_columns, SUM_COLUMNS), fill_sum, out,
+                             err);
 }
 
 /* NCCL's own ranges. */
 static int nccl_gpu_proj_sum(struct report *report, const struct analysis_request *request, struct table **out,
                              struct error *err)
 {
-    return run(report, request, "NCCL", table_new(sum_columns, SUM_COLUMNS), fill_sum, out, err);
+    return nvtx_gpu_proj_run(report, request, "NCCL", table_new(nvtx_gpu_proj_sum_columns, SUM_COLUMNS), fill_sum, out,
+                             err);
 }
 
-static const char *const nvtx_tables[] = { "NVTX_EVENTS", NULL };
-#define NEEDS {{ "NV Tools Extension (NVTX) data", nvtx_tables }, { "CUDA trace data", gpu_tables }}
+static const char *const nvtx_gpu_proj_tables[] = { "NVTX_EVENTS", NULL };
+#define NEEDS {{ "NV Tools Extension (NVTX) data", nvtx_gpu_proj_tables }, { "CUDA trace data", gpu_tables }}
 
 const struct analysis analysis_nvtx_gpu_proj_trace = {
     .name = "nvtx_gpu_proj_trace",

@@ -28,7 +28,7 @@ struct range_kernels {
     struct keys_figures *figures; /* owned; by group */
 };
 
-static int add_entry(struct range_kernels *summary, uint32_t group, uint32_t kernel, uint32_t range)
+static int nvtx_kern_sum_add_entry(struct range_kernels *summary, uint32_t group, uint32_t kernel, uint32_t range)
 {
     if (group == NO_KEY)
         return ERR_NO_MEMORY;
@@ -38,7 +38,7 @@ static int add_entry(struct range_kernels *summary, uint32_t group, uint32_t ker
     return 0;
 }
 
-static int add_call(void *context, uint32_t call, const uint32_t *around, size_t around_count)
+static int nvtx_kern_sum_add_call(void *context, uint32_t call, const uint32_t *around, size_t around_count)
 {
     struct range_kernels *summary = context;
     int64_t thread = summary->executions.calls.thread[call];
@@ -51,17 +51,18 @@ static int add_call(void *context, uint32_t call, const uint32_t *around, size_t
             int64_t name = nvtx_fold_name(&summary->fold, range->name);
             int64_t key[KEY_WIDTH] = { range->domain, name, range->style, thread, kernel };
             if (summary->fold.failed ||
-                add_entry(summary, keys_add(&summary->keys, key), execution->kernel, around[j]) != 0)
+                nvtx_kern_sum_add_entry(summary, keys_add(&summary->keys, key), execution->kernel, around[j]) != 0)
                 return ERR_NO_MEMORY;
         }
         int64_t key[KEY_WIDTH] = { NVTX_NO_NAME, NVTX_NO_NAME, NO_STYLE, thread, kernel };
-        if (!around_count && add_entry(summary, keys_add(&summary->keys, key), execution->kernel, NO_RANGE) != 0)
+        if (!around_count &&
+            nvtx_kern_sum_add_entry(summary, keys_add(&summary->keys, key), execution->kernel, NO_RANGE) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int collect(struct range_kernels *summary)
+static int nvtx_kern_sum_collect(struct range_kernels *summary)
 {
     const struct executions *executions = &summary->executions;
     uint32_t *list = malloc((executions->calls.count + 1) * sizeof *list);
@@ -80,13 +81,13 @@ static int collect(struct range_kernels *summary)
         summary->next[i] = summary->first[call];
         summary->first[call] = (uint32_t)i;
     }
-    code = launches_sweep(&executions->calls, list, count, &summary->ranges, SIZE_MAX, add_call, summary);
+    code = launches_sweep(&executions->calls, list, count, &summary->ranges, SIZE_MAX, nvtx_kern_sum_add_call, summary);
 free_list:
     free(list);
     return code;
 }
 
-static int compare_ids(const void *a, const void *b)
+static int nvtx_kern_sum_compare_ids(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -102,7 +103,7 @@ static int64_t count_different(uint32_t *ids, size_t count)
     while (i < count && ids[i - 1] <= ids[i])
         i++;
     if (i < count)
-        qsort(ids, count, sizeof *ids, compare_ids);
+        qsort(ids, count, sizeof *ids, nvtx_kern_sum_compare_ids);
     for (i = 1; i < count; i++)
         different += ids[i - 1] != ids[i];
     return different;
@@ -139,7 +140,7 @@ done:
     return code;
 }
 
-static int summarize(struct range_kernels *summary)
+static int nvtx_kern_sum_summarize(struct range_kernels *summary)
 {
     const struct gpu_ops *kernels = &summary->executions.kernels;
     uint32_t *groups = malloc((summary->count + 1) * sizeof *groups);
@@ -166,7 +167,7 @@ done:
 }
 
 enum { RANGE, STYLE, PID, TID, RANGES, KERNELS, TOTAL, MEAN, MEDIAN, LEAST, GREATEST, DEVIATION, NAME, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct table_column nvtx_kern_sum_columns[COLUMNS] = {
     { "NVTX Range", CELL_TEXT, UNIT_NAME, 0 },
     { "Style", CELL_TEXT, UNIT_NONE, 0 },
     { "PID", CELL_INT, UNIT_ID, 0 },
@@ -193,7 +194,8 @@ static int set_range(const struct range_kernels *summary, struct table *table, s
     return cell_set_string(table, &row[STYLE], range_style_name((uint32_t)key[KEY_STYLE]));
 }
 
-static int add_row(const struct range_kernels *summary, struct table *table, struct text *text, uint32_t group)
+static int nvtx_kern_sum_add_row(const struct range_kernels *summary, struct table *table, struct text *text,
+                                 uint32_t group)
 {
     const int64_t *key = keys_get(&summary->keys, group);
     const struct keys_figures *figures = &summary->figures[group];
@@ -215,7 +217,7 @@ static int add_row(const struct range_kernels *summary, struct table *table, str
 }
 
 /* By range, style and thread; in each, largest total first, then by kernel. */
-static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
+static int nvtx_kern_sum_compare(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     int order = cell_compare_text(&a[RANGE], &b[RANGE]);
 
@@ -228,25 +230,25 @@ static int compare(const struct table_cell *a, const struct table_cell *b, void 
     return order ? order : cell_compare_text(&a[NAME], &b[NAME]);
 }
 
-static int fill_table(struct range_kernels *summary, struct table *table)
+static int nvtx_kern_sum_fill_table(struct range_kernels *summary, struct table *table)
 {
     struct text text = { 0 };
     int code;
 
-    if ((code = collect(summary)) != 0)
+    if ((code = nvtx_kern_sum_collect(summary)) != 0)
         goto free_text;
-    if ((code = summarize(summary)) != 0)
+    if ((code = nvtx_kern_sum_summarize(summary)) != 0)
         goto free_text;
     for (uint32_t group = 0; group < summary->keys.count; group++)
-        if ((code = add_row(summary, table, &text, group)) != 0)
+        if ((code = nvtx_kern_sum_add_row(summary, table, &text, group)) != 0)
             goto free_text;
-    table_sort(table, compare, NULL);
+    table_sort(table, nvtx_kern_sum_compare, NULL);
 free_text:
     text_free(&text);
     return code;
 }
 
-static void summary_free(struct range_kernels *summary)
+static void nvtx_kern_sum_summary_free(struct range_kernels *summary)
 {
     executions_free(&summary->executions);
     ranges_free(&summary->ranges);
@@ -264,7 +266,7 @@ static int nvtx_kern_sum(struct report *report, const struct analysis_request *r
                          struct error *err)
 {
     struct range_kernels summary = { .keys.width = KEY_WIDTH };
-    struct table *table = table_new(columns, COLUMNS);
+    struct table *table = table_new(nvtx_kern_sum_columns, COLUMNS);
     struct filter everything = { 0 }; /* executions_read() has filtered the kernels */
     int code;
 
@@ -274,14 +276,14 @@ static int nvtx_kern_sum(struct report *report, const struct analysis_request *r
         goto done;
     if ((code = ranges_read(&summary.ranges, report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err)) != 0)
         goto done;
-    if (!table || fill_table(&summary, table) != 0)
+    if (!table || nvtx_kern_sum_fill_table(&summary, table) != 0)
         code = error_short_memory(err, "to group the kernels");
 done:
-    summary_free(&summary);
+    nvtx_kern_sum_summary_free(&summary);
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const nvtx_tables[] = { "NVTX_EVENTS", NULL };
+static const char *const nvtx_kern_sum_tables[] = { "NVTX_EVENTS", NULL };
 const struct analysis analysis_nvtx_kern_sum = {
     .name = "nvtx_kern_sum",
     .title = "NVTX Range Kernel Summary",
@@ -289,7 +291,7 @@ const struct analysis analysis_nvtx_kern_sum = {
     .help = "Kernels by the NVTX ranges around their launch. A kernel counts for every range around it, so times of "
             "nested ranges must not be added up. Kernels that were launched outside of all ranges come first. "
             "fold: merge the calls of an operator (emit_nvtx) into one range.",
-    .needs = { { "NV Tools Extension (NVTX) data", nvtx_tables }, { "CUDA kernel data", gpu_kernel_tables } },
+    .needs = { { "NV Tools Extension (NVTX) data", nvtx_kern_sum_tables }, { "CUDA kernel data", gpu_kernel_tables } },
     .overlap = "ranges contain each other",
     .for_people = NVTX_FOLD_FOR_PEOPLE,
     .run = nvtx_kern_sum,

@@ -28,7 +28,7 @@ static int sum_children(struct range_trace *trace)
     return 0;
 }
 
-static int by_time(const void *a, const void *b)
+static int pushpop_trace_by_time(const void *a, const void *b)
 {
     const struct range *x = *(const struct range *const *)a, *y = *(const struct range *const *)b;
 
@@ -49,7 +49,7 @@ static int set_name_tree(struct range_trace *trace, struct table *table, struct 
 
 enum { START, END, DURATION, CHILDREN_NS, OWN_NS, NAME, PID, TID, LEVEL, CHILDREN, ID, PARENT, STACK, TREE, COLUMNS };
 
-static const struct table_column trace_columns[COLUMNS] = {
+static const struct table_column pushpop_trace_columns[COLUMNS] = {
     [START] = { "Start", CELL_INT, UNIT_TIME, 0 },
     [END] = { "End", CELL_INT, UNIT_TIME, 0 },
     [DURATION] = { "Duration", CELL_INT, UNIT_NS, 0 },
@@ -66,7 +66,7 @@ static const struct table_column trace_columns[COLUMNS] = {
     [TREE] = { "NameTree", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int add_row(struct range_trace *trace, struct table *table, const struct range *range)
+static int pushpop_trace_add_row(struct range_trace *trace, struct table *table, const struct range *range)
 {
     int64_t duration = saturating_duration(range->start_ns, range->end_ns);
     int64_t children_ns = trace->children_ns[range - trace->ranges.list];
@@ -94,7 +94,7 @@ static int add_row(struct range_trace *trace, struct table *table, const struct 
     return set_name_tree(trace, table, &row[TREE], range);
 }
 
-static int fill_table(struct range_trace *trace, struct table *table)
+static int pushpop_trace_fill_table(struct range_trace *trace, struct table *table)
 {
     const struct range **order = malloc((trace->ranges.count + 1) * sizeof *order);
     int code = ERR_NO_MEMORY;
@@ -105,9 +105,9 @@ static int fill_table(struct range_trace *trace, struct table *table)
         goto free_order;
     for (size_t i = 0; i < trace->ranges.count; i++)
         order[i] = &trace->ranges.list[i];
-    qsort(order, trace->ranges.count, sizeof *order, by_time);
+    qsort(order, trace->ranges.count, sizeof *order, pushpop_trace_by_time);
     for (size_t i = 0; i < trace->ranges.count; i++)
-        if ((code = add_row(trace, table, order[i])) != 0)
+        if ((code = pushpop_trace_add_row(trace, table, order[i])) != 0)
             goto free_order;
 free_order:
     free(order);
@@ -117,7 +117,7 @@ free_order:
 static int nvtx_pushpop_trace(struct report *report, const struct analysis_request *request, struct table **out,
                               struct error *err)
 {
-    struct table *table = table_new(trace_columns, COLUMNS);
+    struct table *table = table_new(pushpop_trace_columns, COLUMNS);
     struct range_trace trace = { .report = report };
     struct filter filter = { 0 };
     int code;
@@ -127,7 +127,7 @@ static int nvtx_pushpop_trace(struct report *report, const struct analysis_reque
     if ((code = ranges_read(&trace.ranges, report, RANGE_PUSHPOP, &filter, err)) != 0)
         goto done;
     ranges_nest(&trace.ranges);
-    if (!table || fill_table(&trace, table) != 0)
+    if (!table || pushpop_trace_fill_table(&trace, table) != 0)
         code = error_short_memory(err, "for the ranges");
 done:
     filter_close(&filter);
@@ -138,14 +138,14 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const tables[] = { "NVTX_EVENTS", NULL };
+static const char *const pushpop_trace_tables[] = { "NVTX_EVENTS", NULL };
 const struct analysis analysis_nvtx_pushpop_trace = {
     .name = "nvtx_pushpop_trace",
     .title = "NVTX Push/Pop Range Trace",
     .usage = "",
     .help = "All NVTX push/pop ranges by start time, with their nesting level, their parent range, and their self time "
             "(without child ranges). RangeId is the row of the range in NVTX_EVENTS.",
-    .needs = { { "NV Tools Extension (NVTX) data", tables } },
+    .needs = { { "NV Tools Extension (NVTX) data", pushpop_trace_tables } },
     .overlap = "ranges contain each other",
     .run = nvtx_pushpop_trace,
 };

@@ -34,7 +34,7 @@ struct range_scan {
     int64_t last_ns;         /* of the table, of the whole set if this is a part of one */
 };
 
-static int add_domain(struct range_scan *scan, const struct report_block *block, size_t row)
+static int nvtx_sum_add_domain(struct range_scan *scan, const struct report_block *block, size_t row)
 {
     pthread_mutex_lock(&scan->lock);
     int code = nvtx_domains_take(&scan->domains, block, row);
@@ -52,7 +52,7 @@ static int add_open(struct range_scan *scan, const struct group_key *key, int64_
     return failed ? ERR_NO_MEMORY : 0;
 }
 
-static int visit(void *context, int worker, const struct report_block *block)
+static int nvtx_sum_visit(void *context, int worker, const struct report_block *block)
 {
     struct range_scan *scan = context;
     const int64_t *starts = block->values[NVTX_START], *ends = block->values[NVTX_END];
@@ -62,7 +62,7 @@ static int visit(void *context, int worker, const struct report_block *block)
         int64_t end = is_open ? starts[row] : ends[row];
         int style = range_style(block->values[NVTX_TYPE][row]) & scan->styles;
         if (!style) {
-            if (block->values[NVTX_TYPE][row] == EVENT_NVTX_DOMAIN_CREATE && add_domain(scan, block, row) != 0)
+            if (block->values[NVTX_TYPE][row] == EVENT_NVTX_DOMAIN_CREATE && nvtx_sum_add_domain(scan, block, row) != 0)
                 return ERR_NO_MEMORY;
             continue;
         }
@@ -90,7 +90,7 @@ static struct summary_text name_of_group(struct range_labels *labels, const stru
     return (struct summary_text){ text_string(&labels->label), labels->label.length };
 }
 
-static void label(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
+static void nvtx_sum_label(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
 {
     texts[0] = name_of_group(context, group);
 }
@@ -104,7 +104,7 @@ static void label_with_style(void *context, const struct group *group, struct su
 }
 
 /* "a:b" may be the range b in the domain a, or a range of that name in none. */
-static struct summary_text identify(void *context, const struct group *group)
+static struct summary_text nvtx_sum_identify(void *context, const struct group *group)
 {
     const struct range_labels *labels = context;
     struct summary_text domain = { "", 0 };
@@ -135,7 +135,7 @@ static int add_open_ranges(struct range_scan *scan)
 }
 
 /* Groups all ranges; those that are still open after the scan count up to the last moment. */
-static int group_ranges(struct range_scan *scan, struct report *report, struct error *err)
+static int nvtx_sum_group_ranges(struct range_scan *scan, struct report *report, struct error *err)
 {
     const struct report_table *table = report_table(report, "NVTX_EVENTS");
     int columns[NVTX_COLUMNS], code;
@@ -143,13 +143,13 @@ static int group_ranges(struct range_scan *scan, struct report *report, struct e
     if (!scan->groups)
         return ERR_NO_MEMORY;
     nvtx_columns(table, columns);
-    if ((code = report_scan(report, table, columns, NVTX_COLUMNS, NULL, visit, scan, err)) != 0)
+    if ((code = report_scan(report, table, columns, NVTX_COLUMNS, NULL, nvtx_sum_visit, scan, err)) != 0)
         return code;
     return add_open_ranges(scan);
 }
 
-static int summarize(struct report *report, const struct analysis_request *request, int styles,
-                     const struct summary_shape *shape, struct table **out, struct error *err)
+static int nvtx_sum_summarize(struct report *report, const struct analysis_request *request, int styles,
+                              const struct summary_shape *shape, struct table **out, struct error *err)
 {
     struct range_scan scan = {
         .groups = groups_new(report_workers(report)),
@@ -166,7 +166,7 @@ static int summarize(struct report *report, const struct analysis_request *reque
         goto done;
     if ((code = filter_open(&scan.filter, report, request, err)) != 0)
         goto done;
-    code = group_ranges(&scan, report, err);
+    code = nvtx_sum_group_ranges(&scan, report, err);
     if (code == ERR_NO_MEMORY)
         error_short_memory(err, "to group the ranges");
     if (code != 0)
@@ -189,35 +189,37 @@ done:
     return code;
 }
 
-static const struct summary_shape all_shape = { "Instances", { "Style", "Range" }, label_with_style, 0, identify };
-static const struct summary_shape ranges_shape = { "Instances", { "Range" }, label, 0, identify };
+static const struct summary_shape all_shape = {
+    "Instances", { "Style", "Range" }, label_with_style, 0, nvtx_sum_identify
+};
+static const struct summary_shape ranges_shape = { "Instances", { "Range" }, nvtx_sum_label, 0, nvtx_sum_identify };
 
 static int nvtx_sum(struct report *report, const struct analysis_request *request, struct table **out,
                     struct error *err)
 {
-    return summarize(report, request, RANGE_PUSHPOP | RANGE_STARTEND, &all_shape, out, err);
+    return nvtx_sum_summarize(report, request, RANGE_PUSHPOP | RANGE_STARTEND, &all_shape, out, err);
 }
 
 static int nvtx_pushpop_sum(struct report *report, const struct analysis_request *request, struct table **out,
                             struct error *err)
 {
-    return summarize(report, request, RANGE_PUSHPOP, &ranges_shape, out, err);
+    return nvtx_sum_summarize(report, request, RANGE_PUSHPOP, &ranges_shape, out, err);
 }
 
 static int nvtx_startend_sum(struct report *report, const struct analysis_request *request, struct table **out,
                              struct error *err)
 {
-    return summarize(report, request, RANGE_STARTEND, &ranges_shape, out, err);
+    return nvtx_sum_summarize(report, request, RANGE_STARTEND, &ranges_shape, out, err);
 }
 
-static const char *const tables[] = { "NVTX_EVENTS", NULL };
+static const char *const nvtx_sum_tables[] = { "NVTX_EVENTS", NULL };
 const struct analysis analysis_nvtx_sum = {
     .name = "nvtx_sum",
     .title = "NVTX Range Summary",
     .usage = NVTX_FOLD_USAGE,
     .help = "Time in NVTX ranges (push/pop and start/end) by name. Ranges nest and overlap, so the shares refer to the "
             "sum of all ranges, not to wall time. fold: merge the calls of an operator (emit_nvtx) into one row.",
-    .needs = { { "NV Tools Extension (NVTX) data", tables } },
+    .needs = { { "NV Tools Extension (NVTX) data", nvtx_sum_tables } },
     .by_default = 1,
     .overlap = "ranges contain each other",
     .for_people = NVTX_FOLD_FOR_PEOPLE,
@@ -230,7 +232,7 @@ const struct analysis analysis_nvtx_pushpop_sum = {
     .title = "NVTX Push/Pop Range Summary",
     .usage = NVTX_FOLD_USAGE,
     .help = "Time in NVTX push/pop ranges, by name. fold: as in nvtx_sum.",
-    .needs = { { "NV Tools Extension (NVTX) data", tables } },
+    .needs = { { "NV Tools Extension (NVTX) data", nvtx_sum_tables } },
     .overlap = "ranges contain each other",
     .for_people = NVTX_FOLD_FOR_PEOPLE,
     .run = nvtx_pushpop_sum,
@@ -242,7 +244,7 @@ const struct analysis analysis_nvtx_startend_sum = {
     .title = "NVTX Start/End Range Summary",
     .usage = "",
     .help = "Time in NVTX start/end ranges, by name.",
-    .needs = { { "NV Tools Extension (NVTX) data", tables } },
+    .needs = { { "NV Tools Extension (NVTX) data", nvtx_sum_tables } },
     .overlap = "ranges contain each other",
     .run = nvtx_startend_sum,
     .divides = &ranges_shape,

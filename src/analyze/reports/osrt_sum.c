@@ -24,14 +24,14 @@ static int syscall_sum(struct report *report, const struct analysis_request *req
     return event_summarize_names(report, request, &source, 1, &shape, out, err);
 }
 
-static const char *const osrt_tables[] = { "OSRT_API", NULL };
+static const char *const osrt_sum_tables[] = { "OSRT_API", NULL };
 const struct analysis analysis_osrt_sum = {
     .name = "osrt_sum",
     .title = "OS Runtime Summary",
     .usage = "",
     .help = "Time in blocking and I/O calls of libc and pthread by function, over all threads. `tacho info` has the "
             "number of calls below the threshold, which are not recorded.",
-    .needs = { { "OS Runtime trace data", osrt_tables } },
+    .needs = { { "OS Runtime trace data", osrt_sum_tables } },
     .by_default = 2,
     .run = osrt_sum,
     .divides = &shape,

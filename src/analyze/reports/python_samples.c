@@ -86,8 +86,8 @@ static int by_held(const struct table_cell *a, const struct table_cell *b, void 
     return a[TID].integer < b[TID].integer ? -1 : a[TID].integer > b[TID].integer;
 }
 
-static int add_thread(struct table *table, struct report *report, const struct thread_names *names, int64_t thread,
-                      const struct gil_samples *samples)
+static int python_samples_add_thread(struct table *table, struct report *report, const struct thread_names *names,
+                                     int64_t thread, const struct gil_samples *samples)
 {
     struct table_cell *row = table_add_row(table);
     const struct thread_name *name = thread_name_find(names, thread);
@@ -106,8 +106,8 @@ static int add_thread(struct table *table, struct report *report, const struct t
     return name ? cell_set_pooled(table, &row[NAME], report, name->name) : 0;
 }
 
-static int fill_threads(struct table *table, struct report *report, const struct keys *threads,
-                        const struct gil_samples *samples_by_thread, struct error *err)
+static int python_samples_fill_threads(struct table *table, struct report *report, const struct keys *threads,
+                                       const struct gil_samples *samples_by_thread, struct error *err)
 {
     struct thread_names names = { 0 };
     int code = thread_names_read(&names, report, err);
@@ -115,7 +115,8 @@ static int fill_threads(struct table *table, struct report *report, const struct
     if (code != 0)
         goto free_names;
     for (uint32_t i = 0; i < threads->count; i++)
-        if ((code = add_thread(table, report, &names, *keys_get(threads, i), &samples_by_thread[i])) != 0)
+        if ((code = python_samples_add_thread(table, report, &names, *keys_get(threads, i), &samples_by_thread[i])) !=
+            0)
             goto free_names;
     table_sort(table, by_held, NULL);
 free_names:
@@ -147,7 +148,7 @@ static int python_gil_sum(struct report *report, const struct analysis_request *
         goto done;
     if ((code = count_samples(report, &filter, &threads, &samples_by_thread, err)) != 0)
         goto done;
-    code = table ? fill_threads(table, report, &threads, samples_by_thread, err) : ERR_NO_MEMORY;
+    code = table ? python_samples_fill_threads(table, report, &threads, samples_by_thread, err) : ERR_NO_MEMORY;
 done:
     keys_free(&threads);
     free(samples_by_thread);
@@ -155,7 +156,7 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const tables[] = { "TACHO_PYTHON_SAMPLE", NULL };
+static const char *const python_samples_tables[] = { "TACHO_PYTHON_SAMPLE", NULL };
 const struct analysis analysis_python_sample_sum = {
     .name = "python_sample_sum",
     .title = "Python Sample Summary",
@@ -163,7 +164,7 @@ const struct analysis analysis_python_sample_sum = {
     .help = "Python samples by function. Self: the function was the innermost Python function (time in C functions "
             "counts for their caller). Total: the function or one of its callees was. lines: a row for each line. "
             "module, thread: a row for each file or thread. waiting: count the samples of waiting threads too.",
-    .needs = { { "Python samples", tables } },
+    .needs = { { "Python samples", python_samples_tables } },
     .run = python_sample_sum,
 };
 
@@ -174,7 +175,7 @@ const struct analysis analysis_python_topdown = {
     .help = "Python samples as a call tree: each function below its caller, the one with the most samples first, down "
             "to min percent (default: 1) of all samples. lines: a node for each line. thread: the thread above its "
             "calls. waiting: count the samples of waiting threads too." STACK_FOLD_HELP,
-    .needs = { { "Python samples", tables } },
+    .needs = { { "Python samples", python_samples_tables } },
     .overlap = "callers contain the functions that they call",
     .for_people = STACK_FOLD_FOR_PEOPLE,
     .run = python_topdown,
@@ -186,6 +187,6 @@ const struct analysis analysis_python_gil_sum = {
     .usage = "",
     .help = "For each Python thread, the share of samples in which it held the GIL, waited for the GIL, or ran on a "
             "CPU without the GIL (in code that had released it).",
-    .needs = { { "Python samples", tables } },
+    .needs = { { "Python samples", python_samples_tables } },
     .run = python_gil_sum,
 };

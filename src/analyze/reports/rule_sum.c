@@ -19,7 +19,7 @@ static const struct finding *largest_of(const struct findings *findings, const s
     return largest;
 }
 
-static int add_row(struct table *table, const struct findings *findings, const struct rule_answer *answer)
+static int sum_add_row(struct table *table, const struct findings *findings, const struct rule_answer *answer)
 {
     struct table_cell *row = table_add_row(table);
     int64_t count;
@@ -42,8 +42,8 @@ static int add_row(struct table *table, const struct findings *findings, const s
     return option ? cell_set_string(table, &row[OPTION], option) : 0;
 }
 
-static int fill_table(struct table *table, struct adviser *adviser, const struct analysis_request *request,
-                      struct error *err)
+static int sum_fill_table(struct table *table, struct adviser *adviser, const struct analysis_request *request,
+                          struct error *err)
 {
     struct findings findings = { 0 };
     int code = findings_read(&findings, adviser, &(struct findings_request){ .part = request }, err);
@@ -51,7 +51,7 @@ static int fill_table(struct table *table, struct adviser *adviser, const struct
     if (code != 0)
         goto free_findings;
     for (size_t i = 0; i < findings.answer_count; i++)
-        if ((code = add_row(table, &findings, &findings.answers[i])) != 0)
+        if ((code = sum_add_row(table, &findings, &findings.answers[i])) != 0)
             goto free_findings;
 free_findings:
     findings_free(&findings);
@@ -77,7 +77,7 @@ static int rule_sum(struct report *report, const struct analysis_request *reques
     if (code != 0)
         return code;
     struct table *table = table_new(columns, CELLS);
-    code = table_hand_over(table, table ? fill_table(table, &adviser, request, err) : ERR_NO_MEMORY, out, err);
+    code = table_hand_over(table, table ? sum_fill_table(table, &adviser, request, err) : ERR_NO_MEMORY, out, err);
     adviser_free(&adviser);
     return code;
 }

@@ -15,52 +15,52 @@
 
 enum { START, END, PID, IMAGE, EXE, ORIGIN, STATUS, SIGNAL };
 
-static const char *text_of(struct report *report, const struct row_cursor *rows, size_t column)
+static const char *run_sum_text_of(struct report *report, const struct row_cursor *rows, size_t column)
 {
     return row_is_null(rows, column) ? "" : report_string(report, row_int(rows, column), NULL);
 }
 
 /* A process that was launched or attached to. A set has one of each report. */
-struct program {
+struct run_sum_program {
     int64_t pid, begun_ns, image, end_ns; /* end_ns INT64_MIN: it has not ended */
     size_t row;                           /* the last about its last image */
     int has_failed;
 };
 struct programs {
-    struct program *list; /* owned; by pid */
+    struct run_sum_program *list; /* owned; by pid */
     size_t count, room;
 };
 
 static int by_pid(const void *a, const void *b)
 {
-    const struct program *x = a, *y = b;
+    const struct run_sum_program *x = a, *y = b;
 
     return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-static int add_program(struct programs *programs, const struct row_cursor *rows)
+static int run_sum_add_program(struct programs *programs, const struct row_cursor *rows)
 {
     if (array_reserve(&programs->list, &programs->room, programs->count + 1, sizeof *programs->list) != 0)
         return ERR_NO_MEMORY;
-    programs->list[programs->count++] = (struct program){
+    programs->list[programs->count++] = (struct run_sum_program){
         .pid = row_int_or(rows, PID, 0), .begun_ns = row_int_or(rows, START, 0), .image = INT64_MIN, .end_ns = INT64_MIN
     };
     return 0;
 }
 
 /* Each once. Without one that was launched, the first process. */
-static int find_programs(struct programs *programs, struct row_cursor *rows, struct report *report)
+static int run_sum_find_programs(struct programs *programs, struct row_cursor *rows, struct report *report)
 {
     size_t kept = 0;
 
     while (row_cursor_next(rows)) {
-        const char *origin = text_of(report, rows, ORIGIN);
+        const char *origin = run_sum_text_of(report, rows, ORIGIN);
         int is_launched = strcmp(origin, "launch") == 0 || strcmp(origin, "attach") == 0;
-        if (is_launched && add_program(programs, rows) != 0)
+        if (is_launched && run_sum_add_program(programs, rows) != 0)
             return ERR_NO_MEMORY;
     }
     rows->next = 0;
-    if (!programs->count && row_cursor_next(rows) && add_program(programs, rows) != 0)
+    if (!programs->count && row_cursor_next(rows) && run_sum_add_program(programs, rows) != 0)
         return ERR_NO_MEMORY;
     rows->next = 0;
     if (programs->count)
@@ -73,12 +73,13 @@ static int find_programs(struct programs *programs, struct row_cursor *rows, str
 }
 
 /* After exec, the last image of a process counts. The last row about an image is valid. */
-static void take_rows(struct programs *programs, struct row_cursor *rows)
+static void run_sum_take_rows(struct programs *programs, struct row_cursor *rows)
 {
     while (row_cursor_next(rows)) {
-        const struct program key = { .pid = row_int_or(rows, PID, 0) };
-        struct program *at = programs->count ? bsearch(&key, programs->list, programs->count, sizeof key, by_pid)
-                                             : NULL;
+        const struct run_sum_program key = { .pid = row_int_or(rows, PID, 0) };
+        struct run_sum_program *at = programs->count
+                                         ? bsearch(&key, programs->list, programs->count, sizeof key, by_pid)
+                                         : NULL;
         if (!at || row_int_or(rows, IMAGE, 0) < at->image)
             continue;
         at->image = row_int_or(rows, IMAGE, 0);
@@ -92,14 +93,14 @@ static void take_rows(struct programs *programs, struct row_cursor *rows)
 static void take_programs(struct run_times *times, const struct programs *programs, struct row_cursor *rows,
                           struct report *report)
 {
-    const struct program *told = programs->list;
+    const struct run_sum_program *told = programs->list;
     int64_t begun_ns = INT64_MAX, end_ns = INT64_MIN;
     int is_over = 1;
 
     if (!programs->count)
         return;
     for (size_t i = 0; i < programs->count; i++) {
-        const struct program *at = &programs->list[i];
+        const struct run_sum_program *at = &programs->list[i];
         begun_ns = at->begun_ns < begun_ns ? at->begun_ns : begun_ns;
         end_ns = at->end_ns > end_ns ? at->end_ns : end_ns;
         is_over &= at->end_ns != INT64_MIN;
@@ -107,7 +108,7 @@ static void take_programs(struct run_times *times, const struct programs *progra
     }
     rows->row = told->row;
     times->program_row = told->row;
-    times->program = text_of(report, rows, EXE);
+    times->program = run_sum_text_of(report, rows, EXE);
     times->wall_ns = is_over ? saturating_duration(begun_ns, end_ns) : -1;
 }
 
@@ -121,9 +122,9 @@ static int read_program(struct run_times *times, struct report *report, struct e
 
     if (code != 0)
         return code;
-    if (find_programs(&programs, &rows, report) != 0 && (code = error_no_memory(err)) != 0)
+    if (run_sum_find_programs(&programs, &rows, report) != 0 && (code = error_no_memory(err)) != 0)
         goto close_rows;
-    take_rows(&programs, &rows);
+    run_sum_take_rows(&programs, &rows);
     take_programs(times, &programs, &rows, report);
 close_rows:
     free(programs.list);
@@ -145,7 +146,7 @@ static int read_cpu_time(struct run_times *times, struct report *report, struct 
     return 0;
 }
 
-static int by_start(const void *a, const void *b)
+static int run_sum_by_start(const void *a, const void *b)
 {
     const struct report_span *x = a, *y = b;
 
@@ -163,7 +164,7 @@ static int64_t covered_time(struct row_cursor *rows, int64_t end_ns)
         return -1;
     while (row_cursor_next(rows))
         spans[count++] = (struct report_span){ row_int_or(rows, 0, 0), row_int_or(rows, 1, end_ns) };
-    qsort(spans, count, sizeof *spans, by_start);
+    qsort(spans, count, sizeof *spans, run_sum_by_start);
     for (size_t i = 0; i < count; i++) {
         int64_t from = spans[i].from_ns > until ? spans[i].from_ns : until;
         if (spans[i].to_ns > from)
@@ -213,7 +214,7 @@ int run_times_read(struct run_times *times, struct report *report, struct error 
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-static int add_time(struct table *table, const char *name, int64_t time_ns)
+static int run_sum_add_time(struct table *table, const char *name, int64_t time_ns)
 {
     struct table_cell *row = time_ns > 0 ? table_add_row(table) : NULL;
 
@@ -238,10 +239,10 @@ static int add_cpu_times(struct table *table, struct report *report, const struc
     if (request->span) {
         int64_t from_ns = request->span->from_ns > all.from_ns ? request->span->from_ns : all.from_ns;
         int64_t to_ns = request->span->to_ns < all.to_ns ? request->span->to_ns : all.to_ns;
-        return add_time(table, RUN_SUM_WALL, from_ns < to_ns ? saturating_duration(from_ns, to_ns) : 0);
+        return run_sum_add_time(table, RUN_SUM_WALL, from_ns < to_ns ? saturating_duration(from_ns, to_ns) : 0);
     }
-    code = add_time(table, RUN_SUM_WALL, times.wall_ns);
-    return code != 0 ? code : add_time(table, RUN_SUM_CPU, times.cpu_ns);
+    code = run_sum_add_time(table, RUN_SUM_WALL, times.wall_ns);
+    return code != 0 ? code : run_sum_add_time(table, RUN_SUM_CPU, times.cpu_ns);
 }
 
 static int add_gpu_time(struct table *table, struct report *report, const struct analysis_request *request,
@@ -256,7 +257,7 @@ static int add_gpu_time(struct table *table, struct report *report, const struct
     for (size_t i = 0; i < busy.device_count; i++)
         busy_ns = saturating_add(busy_ns, busy.devices[i].busy_ns);
     gpu_busy_free(&busy);
-    return add_time(table, RUN_SUM_GPU, busy_ns);
+    return run_sum_add_time(table, RUN_SUM_GPU, busy_ns);
 }
 
 static int run_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)

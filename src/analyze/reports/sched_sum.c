@@ -5,7 +5,7 @@
 #include "analyze/model/threads.h"
 #include "analyze/registry.h"
 
-static double percent(int64_t part, int64_t whole)
+static double sched_sum_percent(int64_t part, int64_t whole)
 {
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
 }
@@ -13,7 +13,7 @@ static double percent(int64_t part, int64_t whole)
 /* ---- sched_sum ------------------------------------------------------------------------------------------------- */
 
 enum { SHARE, WALL, RUNNING, RUNNABLE, BLOCKED, SWITCHES, PREEMPTED, MIGRATIONS, PID, TID, NAME, SUM_COLUMNS };
-static const struct table_column sum_columns[SUM_COLUMNS] = {
+static const struct table_column sched_sum_columns[SUM_COLUMNS] = {
     { "Running", CELL_REAL, UNIT_PERCENT, 1 }, { "Wall Time", CELL_INT, UNIT_NS, 0 },
     { "Running", CELL_INT, UNIT_NS, 0 },       { "Runnable", CELL_INT, UNIT_NS, 0 },
     { "Blocked", CELL_INT, UNIT_NS, 0 },       { "Switches", CELL_INT, UNIT_NONE, 0 },
@@ -31,15 +31,15 @@ static int64_t wall_of(const struct sched_thread *thread)
     return wall;
 }
 
-static int add_thread(struct table *table, struct report *report, const struct thread_names *names,
-                      const struct sched_thread *thread)
+static int sched_sum_add_thread(struct table *table, struct report *report, const struct thread_names *names,
+                                const struct sched_thread *thread)
 {
     struct table_cell *row = table_add_row(table);
     const struct thread_name *name = thread_name_find(names, thread->id);
 
     if (!row)
         return ERR_NO_MEMORY;
-    cell_set_real(&row[SHARE], percent(thread->state_ns[SCHED_RUNNING], wall_of(thread)));
+    cell_set_real(&row[SHARE], sched_sum_percent(thread->state_ns[SCHED_RUNNING], wall_of(thread)));
     cell_set_int(&row[WALL], wall_of(thread));
     cell_set_int(&row[RUNNING], thread->state_ns[SCHED_RUNNING]);
     cell_set_int(&row[RUNNABLE], thread->state_ns[SCHED_RUNNABLE]);
@@ -59,11 +59,11 @@ static int by_running(const struct table_cell *a, const struct table_cell *b, vo
     return (a[RUNNING].integer < b[RUNNING].integer) - (a[RUNNING].integer > b[RUNNING].integer);
 }
 
-static int fill_threads(struct table *table, struct report *report, const struct thread_names *names,
-                        const struct sched_times *times)
+static int sched_sum_fill_threads(struct table *table, struct report *report, const struct thread_names *names,
+                                  const struct sched_times *times)
 {
     for (size_t i = 0; i < times->thread_count; i++)
-        if (add_thread(table, report, names, &times->threads[i]) != 0)
+        if (sched_sum_add_thread(table, report, names, &times->threads[i]) != 0)
             return ERR_NO_MEMORY;
     table_sort(table, by_running, NULL);
     return 0;
@@ -72,7 +72,7 @@ static int fill_threads(struct table *table, struct report *report, const struct
 static int sched_sum(struct report *report, const struct analysis_request *request, struct table **out,
                      struct error *err)
 {
-    struct table *table = table_new(sum_columns, SUM_COLUMNS);
+    struct table *table = table_new(sched_sum_columns, SUM_COLUMNS);
     struct sched_times times = { 0 };
     struct thread_names names = { 0 };
     int code;
@@ -81,7 +81,7 @@ static int sched_sum(struct report *report, const struct analysis_request *reque
         goto done;
     if ((code = thread_names_read(&names, report, err)) != 0)
         goto done;
-    if (!table || fill_threads(table, report, &names, &times) != 0)
+    if (!table || sched_sum_fill_threads(table, report, &names, &times) != 0)
         code = error_no_memory(err);
 done:
     thread_names_free(&names);
@@ -121,12 +121,12 @@ static int add_cpu(struct table *table, const struct sched_cpu *cpu, int64_t wal
         return ERR_NO_MEMORY;
     cell_set_int(&row[CPU], cpu->number);
     if (has_switches) {
-        cell_set_real(&row[PROGRAM_SHARE], percent(cpu->running_ns, wall_ns));
+        cell_set_real(&row[PROGRAM_SHARE], sched_sum_percent(cpu->running_ns, wall_ns));
         cell_set_int(&row[PROGRAM], cpu->running_ns);
         cell_set_int(&row[CPU_SWITCHES], (int64_t)cpu->switches);
     }
     if (cpu->has_load && all > 0)
-        cell_set_real(&row[BUSY_SHARE], percent(cpu->busy_ns, all));
+        cell_set_real(&row[BUSY_SHARE], sched_sum_percent(cpu->busy_ns, all));
     return 0;
 }
 

@@ -46,15 +46,15 @@ static void fill_quantities(int64_t out[QUANTITIES], const struct step_summary *
     out[OVERLAP] = saturating_subtract(saturating_add(ns[LAYER_KERNEL], ns[LAYER_COMMUNICATION]), ns[LAYER_COMPUTING]);
 }
 
-static int is_shown(const struct step *step, const struct analysis_request *request)
+static int step_sum_is_shown(const struct step *step, const struct analysis_request *request)
 {
     return step->is_chosen && span_overlaps(request->span, step->start_ns, step->end_ns) &&
            (!request->filter || !(request->filter->only & ONLY_PID) ||
             global_pid_number(step->process) == request->filter->pid);
 }
 
-static void set_process(const struct step_summary *summary, struct table_cell *pid, struct table_cell *rank,
-                        int64_t process)
+static void step_sum_set_process(const struct step_summary *summary, struct table_cell *pid, struct table_cell *rank,
+                                 int64_t process)
 {
     const struct report_columns *rows = &summary->ranks;
 
@@ -66,7 +66,7 @@ static void set_process(const struct step_summary *summary, struct table_cell *p
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
-static void summary_free(struct step_summary *summary)
+static void step_sum_summary_free(struct step_summary *summary)
 {
     step_breakdown_free(&summary->times);
     steps_free(&summary->found);
@@ -111,7 +111,7 @@ enum {
     CELLS
 };
 
-static int add_step(struct table *table, const struct step_summary *summary, size_t at, struct text *label)
+static int step_sum_add_step(struct table *table, const struct step_summary *summary, size_t at, struct text *label)
 {
     const struct step *step = &summary->steps->list[at];
     struct table_cell *row = table_add_row(table);
@@ -127,7 +127,7 @@ static int add_step(struct table *table, const struct step_summary *summary, siz
     cell_set_int(&row[CELL_START], step->start_ns);
     if (summary->times.has_work)
         cell_set_int(&row[CELL_KERNELS], summary->times.list[at].kernels);
-    set_process(summary, &row[CELL_PID], &row[CELL_RANK], step->process);
+    step_sum_set_process(summary, &row[CELL_PID], &row[CELL_RANK], step->process);
     step_label(label, summary->report, step);
     return cell_set_built(table, &row[CELL_NAME], label);
 }
@@ -138,7 +138,8 @@ static int fill_steps(struct table *table, const struct step_summary *summary, c
     int code = 0;
 
     for (size_t i = 0; i < summary->steps->count; i++)
-        if (is_shown(&summary->steps->list[i], request) && (code = add_step(table, summary, i, &label)) != 0)
+        if (step_sum_is_shown(&summary->steps->list[i], request) &&
+            (code = step_sum_add_step(table, summary, i, &label)) != 0)
             goto free_label;
 free_label:
     text_free(&label);
@@ -164,7 +165,7 @@ static int step_sum(struct report *report, const struct analysis_request *reques
     table = table_new(columns, CELLS);
     code = table ? fill_steps(table, &summary, request) : ERR_NO_MEMORY;
 done:
-    summary_free(&summary);
+    step_sum_summary_free(&summary);
     return table_hand_over(table, code, out, err);
 }
 
@@ -201,13 +202,13 @@ static int add_quantity(struct table *table, const struct step_summary *summary,
     cell_set_int(&row[STAT_MIN], figures->figures.min);
     cell_set_int(&row[STAT_MAX], figures->figures.max);
     cell_set_real(&row[STAT_DEVIATION], statistics_deviation(&figures->figures));
-    set_process(summary, &row[STAT_PID], &row[STAT_RANK], process);
+    step_sum_set_process(summary, &row[STAT_PID], &row[STAT_RANK], process);
     return cell_set_string(table, &row[STAT_NAME], quantity_names[quantity]);
 }
 
 /* Adds the rows of one process, whose steps are adjacent. */
-static int add_process(struct table *table, const struct step_summary *summary, const struct analysis_request *request,
-                       size_t first, size_t behind)
+static int step_sum_add_process(struct table *table, const struct step_summary *summary,
+                                const struct analysis_request *request, size_t first, size_t behind)
 {
     size_t room = (behind - first) * QUANTITIES, count = 0;
     uint32_t *groups = malloc((room + 1) * sizeof *groups);
@@ -218,7 +219,7 @@ static int add_process(struct table *table, const struct step_summary *summary, 
     if (!groups || !values)
         goto done;
     for (size_t at = first; at < behind; at++) {
-        if (!is_shown(&summary->steps->list[at], request))
+        if (!step_sum_is_shown(&summary->steps->list[at], request))
             continue;
         fill_quantities(quantities, summary, at);
         for (uint32_t i = 0; i < QUANTITIES; i++, count++) {
@@ -246,7 +247,7 @@ static int fill_stats(struct table *table, const struct step_summary *summary, c
     for (size_t first = 0, i = 1; i <= steps->count; i++) {
         if (i < steps->count && steps->list[i].process == steps->list[first].process)
             continue;
-        if (add_process(table, summary, request, first, i) != 0)
+        if (step_sum_add_process(table, summary, request, first, i) != 0)
             return ERR_NO_MEMORY;
         first = i;
     }
@@ -272,7 +273,7 @@ static int step_stats(struct report *report, const struct analysis_request *requ
         goto done;
     code = table ? fill_stats(table, &summary, request) : ERR_NO_MEMORY;
 done:
-    summary_free(&summary);
+    step_sum_summary_free(&summary);
     return table_hand_over(table, code, out, err);
 }
 

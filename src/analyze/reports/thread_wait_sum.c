@@ -15,7 +15,7 @@ enum { KEY_OWNER, KEY_OWNER_NAME, KEY_NAME, KEY_HOLDER, KEY_FRAME, KEY_STACK, KE
 enum { NAME_NONE = -1, NAME_UNUSED = -2 }; /* KEY_OWNER_NAME of threads without a name, of a thread on its own */
 enum { DEEPEST_SHOWN = 32 };
 
-struct wait_sum {
+struct thread_wait_row {
     int64_t total_ns, longest_ns, off_cpu_ns, count;
     int64_t thread, threads; /* the last one, and how many */
 };
@@ -32,10 +32,10 @@ struct thread_waits {
     struct thread_spans calls, off_cpu;
     struct call_origins origins;
     struct thread_names names;
-    struct keys keys;           /* of KEY_PARTS */
-    struct wait_sum *list;      /* owned; by key */
+    struct keys keys;             /* of KEY_PARTS */
+    struct thread_wait_row *list; /* owned; by key */
     size_t room;
-    int with_stacks, is_folded; /* is_folded: threads of the same name share rows, with their number */
+    int with_stacks, is_folded;   /* is_folded: threads of the same name share rows, with their number */
     struct call_kind known[KNOWN_KINDS];
 };
 
@@ -49,8 +49,8 @@ static void waits_free(struct thread_waits *waits)
     free(waits->list);
 }
 
-static int read_spans(struct thread_waits *waits, struct report *report, const struct analysis_request *request,
-                      struct error *err)
+static int thread_wait_sum_read_spans(struct thread_waits *waits, struct report *report,
+                                      const struct analysis_request *request, struct error *err)
 {
     /* nsys writes notes of its own into the same table, with another class. */
     static const struct thread_span_source source = { "OSRT_API",          "nameId",     "callchainId",   "lockHolder",
@@ -81,7 +81,7 @@ static void set_owner(int64_t key[KEY_PARTS], const struct thread_waits *waits, 
     key[KEY_OWNER_NAME] = is_alone ? NAME_UNUSED : name ? name->name : NAME_NONE;
 }
 
-static uint32_t find_key(struct thread_waits *waits, int64_t thread, int64_t key[KEY_PARTS])
+static uint32_t thread_wait_sum_find_key(struct thread_waits *waits, int64_t thread, int64_t key[KEY_PARTS])
 {
     set_owner(key, waits, thread);
     uint32_t number = keys_add(&waits->keys, key);
@@ -92,9 +92,10 @@ static uint32_t find_key(struct thread_waits *waits, int64_t thread, int64_t key
 }
 
 /* The waits under a key are added thread by thread. */
-static void add_wait(struct thread_waits *waits, uint32_t key, int64_t thread, int64_t time_ns, int64_t off_cpu_ns)
+static void thread_wait_sum_add_wait(struct thread_waits *waits, uint32_t key, int64_t thread, int64_t time_ns,
+                                     int64_t off_cpu_ns)
 {
-    struct wait_sum *wait = &waits->list[key];
+    struct thread_wait_row *wait = &waits->list[key];
 
     wait->total_ns = saturating_add(wait->total_ns, time_ns);
     wait->off_cpu_ns = saturating_add(wait->off_cpu_ns, off_cpu_ns);
@@ -142,13 +143,13 @@ static uint32_t key_of_call(struct thread_waits *waits, const struct thread_span
                                [KEY_HOLDER] = call->other,
                                [KEY_FRAME] = origin.frame,
                                [KEY_STACK] = waits->with_stacks ? origin.stack : STACK_EMPTY };
-    uint32_t number = find_key(waits, call->thread, key);
+    uint32_t number = thread_wait_sum_find_key(waits, call->thread, key);
     if (number != NO_KEY)
         *known = (struct call_kind){ call->thread, call->name, call->chain, call->other, call->python, number + 1 };
     return number;
 }
 
-static int sum_calls(struct thread_waits *waits)
+static int thread_wait_sum_calls(struct thread_waits *waits)
 {
     size_t at = 0;
 
@@ -157,8 +158,8 @@ static int sum_calls(struct thread_waits *waits)
         uint32_t key = key_of_call(waits, call);
         if (key == NO_KEY)
             return ERR_NO_MEMORY;
-        add_wait(waits, key, call->thread, saturating_duration(call->start_ns, call->end_ns),
-                 shared_time(&waits->off_cpu, &at, call));
+        thread_wait_sum_add_wait(waits, key, call->thread, saturating_duration(call->start_ns, call->end_ns),
+                                 shared_time(&waits->off_cpu, &at, call));
     }
     return 0;
 }
@@ -176,10 +177,10 @@ static int sum_outside(struct thread_waits *waits)
                                    [KEY_STACK] = STACK_EMPTY };
         if (left <= 0)
             continue;
-        uint32_t number = find_key(waits, off->thread, key);
+        uint32_t number = thread_wait_sum_find_key(waits, off->thread, key);
         if (number == NO_KEY)
             return ERR_NO_MEMORY;
-        add_wait(waits, number, off->thread, left, left);
+        thread_wait_sum_add_wait(waits, number, off->thread, left, left);
     }
     return 0;
 }
@@ -204,7 +205,7 @@ enum {
     CELL_THREADS = CELL_THREAD
 };
 
-static void add_name(struct text *out, const struct thread_waits *waits, int64_t name)
+static void thread_wait_sum_add_name(struct text *out, const struct thread_waits *waits, int64_t name)
 {
     size_t length;
 
@@ -229,7 +230,7 @@ static void add_thread_name(struct text *out, const struct thread_waits *waits, 
     text_add_bytes(out, bytes, length);
 }
 
-static void add_stack(struct text *out, const struct stacks *stacks, uint32_t stack)
+static void thread_wait_sum_add_stack(struct text *out, const struct stacks *stacks, uint32_t stack)
 {
     for (int i = 0; stack != STACK_EMPTY && i < DEEPEST_SHOWN; stack = stack_parent(stacks, stack), i++) {
         if (i)
@@ -246,7 +247,7 @@ static void make_label(struct text *out, const struct thread_waits *waits, uint3
     text_clear(out);
     switch (column) {
     case CELL_THREAD: add_thread_name(out, waits, waits->list[number].thread); break;
-    case CELL_NAME: add_name(out, waits, key[KEY_NAME]); break;
+    case CELL_NAME: thread_wait_sum_add_name(out, waits, key[KEY_NAME]); break;
     case CELL_HOLDER:
         if (key[KEY_HOLDER])
             thread_name_label(out, &waits->names, waits->report, key[KEY_HOLDER]);
@@ -255,14 +256,14 @@ static void make_label(struct text *out, const struct thread_waits *waits, uint3
         if (key[KEY_FRAME] != NO_KEY)
             stack_frame_label(out, &waits->origins.stacks, (uint32_t)key[KEY_FRAME]);
         break;
-    case CELL_STACK: add_stack(out, &waits->origins.stacks, (uint32_t)key[KEY_STACK]); break;
+    case CELL_STACK: thread_wait_sum_add_stack(out, &waits->origins.stacks, (uint32_t)key[KEY_STACK]); break;
     }
 }
 
-static int add_row(struct table *table, struct thread_waits *waits, uint32_t number, int64_t whole_ns,
-                   struct text *text)
+static int thread_wait_sum_add_row(struct table *table, struct thread_waits *waits, uint32_t number, int64_t whole_ns,
+                                   struct text *text)
 {
-    const struct wait_sum *wait = &waits->list[number];
+    const struct thread_wait_row *wait = &waits->list[number];
     struct table_cell *row = table_add_row(table);
 
     if (!row)
@@ -287,7 +288,7 @@ static int add_row(struct table *table, struct thread_waits *waits, uint32_t num
     return 0;
 }
 
-static int by_total(const struct table_cell *a, const struct table_cell *b, void *context)
+static int thread_wait_sum_by_total(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     const struct thread_waits *waits = context;
 
@@ -304,7 +305,7 @@ static int by_total(const struct table_cell *a, const struct table_cell *b, void
     return 0;
 }
 
-static int fill(struct table *table, struct thread_waits *waits)
+static int thread_wait_sum_fill(struct table *table, struct thread_waits *waits)
 {
     struct text text = { 0 };
     int64_t whole = 0;
@@ -313,15 +314,15 @@ static int fill(struct table *table, struct thread_waits *waits)
     for (uint32_t i = 0; i < waits->keys.count; i++)
         whole = saturating_add(whole, waits->list[i].total_ns);
     for (uint32_t i = 0; i < waits->keys.count; i++)
-        if ((code = add_row(table, waits, i, whole, &text)) != 0)
+        if ((code = thread_wait_sum_add_row(table, waits, i, whole, &text)) != 0)
             goto free_text;
-    table_sort(table, by_total, waits);
+    table_sort(table, thread_wait_sum_by_total, waits);
 free_text:
     text_free(&text);
     return code;
 }
 
-static struct table *new_table(const struct thread_waits *waits)
+static struct table *thread_wait_sum_new_table(const struct thread_waits *waits)
 {
     static const struct table_column columns[CELLS] = {
         { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 },
@@ -354,20 +355,21 @@ static int thread_wait_sum(struct report *report, const struct analysis_request 
     int code;
 
     if ((code = option_truth(request, "fold", &waits.is_folded, err)) != 0 ||
-        (code = read_spans(&waits, report, request, err)) != 0)
+        (code = thread_wait_sum_read_spans(&waits, report, request, err)) != 0)
         goto done;
     if ((code = call_origins_open(&waits.origins, report, err)) != 0 ||
         (code = thread_names_read(&waits.names, report, err)) != 0)
         goto done;
-    table = new_table(&waits);
-    if (!table || sum_calls(&waits) != 0 || sum_outside(&waits) != 0 || fill(table, &waits) != 0)
+    table = thread_wait_sum_new_table(&waits);
+    if (!table || thread_wait_sum_calls(&waits) != 0 || sum_outside(&waits) != 0 ||
+        thread_wait_sum_fill(table, &waits) != 0)
         code = error_short_memory(err, "for the waits of threads");
 done:
     waits_free(&waits);
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const wait_tables[] = { "OSRT_API", "SCHED_EVENTS", NULL };
+static const char *const thread_wait_sum_wait_tables[] = { "OSRT_API", "SCHED_EVENTS", NULL };
 const struct analysis analysis_thread_wait_sum = {
     .name = "thread_wait_sum",
     .title = "Thread Wait Summary",
@@ -379,7 +381,7 @@ const struct analysis analysis_thread_wait_sum = {
         "recorded. Off-CPU time outside of all calls has rows of its own. fold: one row for all threads of a process "
         "that have the same name and waited for the same in the same place, with their number; a main thread keeps "
         "its own rows.",
-    .needs = { { "OS calls or context switches", wait_tables } },
+    .needs = { { "OS calls or context switches", thread_wait_sum_wait_tables } },
     .by_default = 22,
     .default_where = "TACHO_THREAD",
     .default_rows = 20,

@@ -38,7 +38,7 @@ static struct managed_page *find_page(struct managed_pages *pages, int64_t addre
     return &pages->list[key];
 }
 
-static int add_copies(struct managed_pages *pages, const struct gpu_ops *ops)
+static int um_sum_add_copies(struct managed_pages *pages, const struct gpu_ops *ops)
 {
     for (size_t row = 0; row < ops->count; row++) {
         int64_t kind = gpu_extra(ops, 0, row), bytes = gpu_extra(ops, 1, row);
@@ -96,7 +96,7 @@ static int pages_read(struct managed_pages *pages, struct report *report, const 
         goto free_ops;
     if ((code = gpu_read(&ops, report, GPU_MEMCPY, extra, err)) != 0)
         goto free_ops;
-    if (add_copies(pages, &ops) != 0 && (code = error_short_memory(err, "for the pages")) != 0)
+    if (um_sum_add_copies(pages, &ops) != 0 && (code = error_short_memory(err, "for the pages")) != 0)
         goto free_ops;
     if ((code = add_faults(pages, report, "CUDA_UM_CPU_PAGE_FAULT_EVENTS", NULL, err)) != 0)
         goto free_ops;
@@ -122,13 +122,13 @@ static int set_address(struct table *table, struct table_cell *cell, int64_t add
 }
 
 enum { ADDRESS, TO_DEVICE, TO_HOST, CPU_FAULTS, GPU_FAULTS, THROUGHPUT, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct table_column um_sum_columns[COLUMNS] = {
     { "Virtual Address", CELL_TEXT, UNIT_NONE, 0 },          { "HtoD Migration size", CELL_REAL, UNIT_MEGABYTES, 3 },
     { "DtoH Migration size", CELL_REAL, UNIT_MEGABYTES, 3 }, { "CPU Page Faults", CELL_INT, UNIT_NONE, 0 },
     { " GPU Page Faults", CELL_INT, UNIT_NONE, 0 },          { "Migration Throughput (MB/s)", CELL_REAL, UNIT_NONE, 3 },
 };
 
-static int add_page(struct table *table, int64_t address, const struct managed_page *page)
+static int um_sum_add_page(struct table *table, int64_t address, const struct managed_page *page)
 {
     struct table_cell *row = table_add_row(table);
 
@@ -160,7 +160,7 @@ static int compare_pages(const struct table_cell *a, const struct table_cell *b,
 static int fill_pages(struct table *table, const struct managed_pages *pages, int64_t limit)
 {
     for (uint32_t i = 0; i < pages->addresses.count; i++)
-        if (add_page(table, *keys_get(&pages->addresses, i), &pages->list[i]) != 0)
+        if (um_sum_add_page(table, *keys_get(&pages->addresses, i), &pages->list[i]) != 0)
             return ERR_NO_MEMORY;
     table_sort(table, compare_pages, NULL);
     if (limit >= 0)
@@ -170,7 +170,7 @@ static int fill_pages(struct table *table, const struct managed_pages *pages, in
 
 static int um_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
-    struct table *table = table_new(columns, COLUMNS);
+    struct table *table = table_new(um_sum_columns, COLUMNS);
     struct managed_pages pages = { 0 };
     int64_t limit;
     int code;

@@ -137,7 +137,7 @@ int rule_time(const struct rule *rule, struct report *report, struct report_span
 }
 
 /* "…: 1.2 ms, Pageable, Device, 4.19 MB, cudaMemcpyAsync" */
-static void add_figures(struct text *out, const struct table *table, size_t row)
+static void rule_add_figures(struct text *out, const struct table *table, size_t row)
 {
     const struct table_column *columns = table_columns(table);
     const struct table_cell *cells = table_row(table, row);
@@ -161,7 +161,7 @@ void rule_finding(struct text *out, const struct analysis *rule, const struct ta
         return;
     }
     text_addf(out, "%s: ", rule->rule->meaning);
-    add_figures(out, table, row);
+    rule_add_figures(out, table, row);
 }
 
 const char *rule_advice(const struct analysis *rule, const struct table *table, size_t row)

@@ -24,7 +24,7 @@
 enum { LEAST_PERCENT = 5, LEAST_BYTES_PER_S = 4000 };
 
 /* A change in the number of active threads: a thread begins or ends, or a call that waits does. */
-struct change {
+struct blocked_io_change {
     int64_t time_ns;
     int by;
     int64_t call; /* the call that ends here; -1: none */
@@ -32,28 +32,28 @@ struct change {
 
 /* Calls of one name from one place of a process. */
 enum { KEY_PROCESS, KEY_NAME, KEY_FRAME, KEY_PARTS };
-struct place {
+struct blocked_io_place {
     int64_t impact_ns; /* stalls that its calls ended */
     int64_t total_ns, longest_ns, longest_start_ns, longest_thread, count, bytes;
 };
 
-struct search {
+struct blocked_io_search {
     struct rule_search base;
     struct os_calls calls;
     struct thread_lives lives;
-    struct change *changes; /* owned */
+    struct blocked_io_change *changes; /* owned */
     size_t change_count, change_room;
-    int64_t *stalls;        /* owned; by call: the time that it kept the program waiting */
+    int64_t *stalls;                   /* owned; by call: the time that it kept the program waiting */
     struct call_origins origins;
     struct thread_names names;
-    struct keys keys;       /* of KEY_PARTS */
-    struct place *places;   /* owned; by key */
+    struct keys keys;                  /* of KEY_PARTS */
+    struct blocked_io_place *places;   /* owned; by key */
     size_t place_room;
 };
 
-static void search_free(void *context)
+static void blocked_io_search_free(void *context)
 {
-    struct search *search = context;
+    struct blocked_io_search *search = context;
 
     os_calls_free(&search->calls);
     thread_lives_free(&search->lives);
@@ -67,23 +67,24 @@ static void search_free(void *context)
 
 /* ---- stalls ---------------------------------------------------------------------------------------------------- */
 
-static int add_change(struct search *search, int64_t time_ns, int by, int64_t call)
+static int blocked_io_add_change(struct blocked_io_search *search, int64_t time_ns, int by, int64_t call)
 {
     if (array_reserve(&search->changes, &search->change_room, search->change_count + 1, sizeof *search->changes) != 0)
         return ERR_NO_MEMORY;
-    search->changes[search->change_count++] = (struct change){ time_ns, by, call };
+    search->changes[search->change_count++] = (struct blocked_io_change){ time_ns, by, call };
     return 0;
 }
 
-static int add_life(struct search *search, int64_t start_ns, int64_t end_ns)
+static int add_life(struct blocked_io_search *search, int64_t start_ns, int64_t end_ns)
 {
-    return start_ns < end_ns && (add_change(search, start_ns, 1, -1) != 0 || add_change(search, end_ns, -1, -1) != 0)
+    return start_ns < end_ns && (blocked_io_add_change(search, start_ns, 1, -1) != 0 ||
+                                 blocked_io_add_change(search, end_ns, -1, -1) != 0)
                ? ERR_NO_MEMORY
                : 0;
 }
 
 /* Threads whose lifetime is not in the report (an import) are active unless they wait. */
-static int add_unknown_threads(struct search *search)
+static int add_unknown_threads(struct blocked_io_search *search)
 {
     int64_t last = -1;
 
@@ -99,7 +100,7 @@ static int add_unknown_threads(struct search *search)
 }
 
 /* Of processes that were not recorded only the lifetime is known: they count as active. */
-static int add_unrecorded(struct search *search, struct error *err)
+static int add_unrecorded(struct blocked_io_search *search, struct error *err)
 {
     enum { START, END, WHY };
     static const char *const names[] = { [START] = "start", [END] = "end", [WHY] = "unrecorded", NULL };
@@ -118,27 +119,28 @@ close_rows:
     return code;
 }
 
-static int add_threads_and_calls(struct search *search)
+static int add_threads_and_calls(struct blocked_io_search *search)
 {
     for (size_t i = 0; i < search->lives.count; i++)
         if (add_life(search, search->lives.list[i].start_ns, search->lives.list[i].end_ns) != 0)
             return ERR_NO_MEMORY;
     for (size_t i = 0; i < search->calls.count; i++) {
         const struct os_call *call = &search->calls.list[i];
-        if (add_change(search, call->start_ns, -1, -1) != 0 || add_change(search, call->end_ns, 1, (int64_t)i) != 0)
+        if (blocked_io_add_change(search, call->start_ns, -1, -1) != 0 ||
+            blocked_io_add_change(search, call->end_ns, 1, (int64_t)i) != 0)
             return ERR_NO_MEMORY;
     }
     return add_unknown_threads(search);
 }
 
 /* Walks all changes in the order of time and gives each stall to the call that ended it. */
-static void walk_changes(struct search *search, const uint32_t *order)
+static void walk_changes(struct blocked_io_search *search, const uint32_t *order)
 {
     int64_t since = 0;
     long active = 0;
 
     for (size_t i = 0; i < search->change_count; i++) {
-        const struct change *change = &search->changes[order[i]];
+        const struct blocked_io_change *change = &search->changes[order[i]];
         if (active <= 0 && active + change->by > 0 && change->call >= 0 && since >= search->base.time.from_ns) {
             int64_t begin = since > search->calls.list[change->call].start_ns
                                 ? since
@@ -151,7 +153,7 @@ static void walk_changes(struct search *search, const uint32_t *order)
     }
 }
 
-static int find_stalls(struct search *search, struct error *err)
+static int find_stalls(struct blocked_io_search *search, struct error *err)
 {
     uint32_t *order = NULL;
     int64_t *time = NULL;
@@ -182,7 +184,7 @@ done:
 
 /* What a thread's calls waited is at most the time in which it was not ready to run. The kernel's sums do not say in
  * which calls it was, so all of them shrink alike. */
-static void leave_out_runnable(struct search *search, const struct sched_times *times)
+static void leave_out_runnable(struct blocked_io_search *search, const struct sched_times *times)
 {
     const struct os_calls *calls = &search->calls;
 
@@ -210,7 +212,7 @@ static void leave_out_runnable(struct search *search, const struct sched_times *
 
 /* ---- places ---------------------------------------------------------------------------------------------------- */
 
-static int add_call(struct search *search, size_t at)
+static int blocked_io_add_call(struct blocked_io_search *search, size_t at)
 {
     const struct os_call *call = &search->calls.list[at];
     int64_t time = saturating_duration(call->start_ns, call->end_ns);
@@ -223,7 +225,7 @@ static int add_call(struct search *search, size_t at)
     if (number == NO_KEY ||
         array_reserve_zeroed(&search->places, &search->place_room, number + 1u, sizeof *search->places) != 0)
         return ERR_NO_MEMORY;
-    struct place *place = &search->places[number];
+    struct blocked_io_place *place = &search->places[number];
     place->impact_ns = saturating_add(place->impact_ns, search->stalls[at]);
     place->total_ns = saturating_add(place->total_ns, time);
     place->count++;
@@ -237,13 +239,13 @@ static int add_call(struct search *search, size_t at)
     return 0;
 }
 
-static int is_asked_for(const struct search *search, const struct os_call *call)
+static int is_asked_for(const struct blocked_io_search *search, const struct os_call *call)
 {
     return call->kind == OS_CALL_IO && filter_thread(&search->base.filter, call->thread, call->start_ns, call->end_ns);
 }
 
 /* The stalls of all I/O together: below the threshold no chain needs to be read. */
-static int64_t stalls_of_all(const struct search *search)
+static int64_t stalls_of_all(const struct blocked_io_search *search)
 {
     int64_t sum = 0;
 
@@ -253,7 +255,7 @@ static int64_t stalls_of_all(const struct search *search)
     return sum;
 }
 
-static int find_places(struct search *search, struct error *err)
+static int blocked_io_find_places(struct blocked_io_search *search, struct error *err)
 {
     int code;
 
@@ -261,7 +263,7 @@ static int find_places(struct search *search, struct error *err)
         (code = thread_names_read(&search->names, search->base.report, err)) != 0)
         return code;
     for (size_t i = 0; i < search->calls.count; i++)
-        if (is_asked_for(search, &search->calls.list[i]) && add_call(search, i) != 0)
+        if (is_asked_for(search, &search->calls.list[i]) && blocked_io_add_call(search, i) != 0)
             return error_short_memory(err, "for the calls of threads");
     return 0;
 }
@@ -269,14 +271,15 @@ static int find_places(struct search *search, struct error *err)
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 enum { IMPACT, TOTAL, CALLS, LONGEST, START, BYTES, PID, TID, THREAD, CALL, WHERE, CELLS };
-static const struct table_column columns[CELLS] = {
+static const struct table_column blocked_io_columns[CELLS] = {
     { "Impact", CELL_INT, UNIT_NS, 0 },  { "Total Time", CELL_INT, UNIT_NS, 0 }, { "Calls", CELL_INT, UNIT_NONE, 0 },
     { "Longest", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 },    { "Bytes", CELL_INT, UNIT_BYTES, 0 },
     { "PID", CELL_INT, UNIT_ID, 0 },     { "TID", CELL_INT, UNIT_ID, 0 },        { "Thread", CELL_TEXT, UNIT_NONE, 0 },
     { "Call", CELL_TEXT, UNIT_NAME, 0 }, { "Where", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int add_texts(struct search *search, struct table *table, struct table_cell *row, uint32_t number)
+static int blocked_io_add_texts(struct blocked_io_search *search, struct table *table, struct table_cell *row,
+                                uint32_t number)
 {
     const int64_t *key = keys_get(&search->keys, number);
     struct report *report = search->base.report;
@@ -289,9 +292,9 @@ static int add_texts(struct search *search, struct table *table, struct table_ce
     return rule_set_frame(table, &row[WHERE], &search->origins.stacks, (uint32_t)key[KEY_FRAME]);
 }
 
-static int add_row(struct search *search, struct table *table, uint32_t number)
+static int blocked_io_add_row(struct blocked_io_search *search, struct table *table, uint32_t number)
 {
-    const struct place *place = &search->places[number];
+    const struct blocked_io_place *place = &search->places[number];
     struct table_cell *row = table_add_row(table);
 
     if (!row)
@@ -305,16 +308,16 @@ static int add_row(struct search *search, struct table *table, uint32_t number)
         cell_set_int(&row[BYTES], place->bytes);
     cell_set_int(&row[PID], global_pid_number(place->longest_thread));
     cell_set_int(&row[TID], global_tid_number(place->longest_thread));
-    return add_texts(search, table, row, number);
+    return blocked_io_add_texts(search, table, row, number);
 }
 
 /* Whether the place waits for input, not for a device. Sockets have calls of their own: a slow answer is a finding. */
-static int waits_for_input(const struct search *search, uint32_t number)
+static int waits_for_input(const struct blocked_io_search *search, uint32_t number)
 {
     static const char *const names[] = { "read",       "readv",           "getline", "getdelim",
                                          "mq_receive", "mq_timedreceive", "msgrcv" };
     const char *name = report_string(search->base.report, keys_get(&search->keys, number)[KEY_NAME], NULL);
-    const struct place *place = &search->places[number];
+    const struct blocked_io_place *place = &search->places[number];
 
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (strcmp(name, names[i]) == 0)
@@ -322,37 +325,37 @@ static int waits_for_input(const struct search *search, uint32_t number)
     return 0;
 }
 
-static int is_found(const struct search *search, int64_t stalled_ns)
+static int blocked_io_is_found(const struct blocked_io_search *search, int64_t stalled_ns)
 {
     return stalled_ns >= LEAST_NS && rule_is_enough(&search->base, stalled_ns);
 }
 
-static int fill(void *context, struct table *table, struct error *err)
+static int blocked_io_fill(void *context, struct table *table, struct error *err)
 {
-    struct search *search = context;
+    struct blocked_io_search *search = context;
     struct sched_times times;
     int code;
 
     if ((code = find_stalls(search, err)) != 0)
         return code;
-    if (!is_found(search, stalls_of_all(search)))
+    if (!blocked_io_is_found(search, stalls_of_all(search)))
         return 0;
     if ((code = rule_sched_times(&search->base, &times, err)) != 0)
         return code;
     leave_out_runnable(search, &times);
     sched_times_free(&times);
-    if ((code = find_places(search, err)) != 0)
+    if ((code = blocked_io_find_places(search, err)) != 0)
         return code;
     for (uint32_t i = 0; i < search->keys.count; i++)
-        if (is_found(search, search->places[i].impact_ns) && !waits_for_input(search, i) &&
-            add_row(search, table, i) != 0)
+        if (blocked_io_is_found(search, search->places[i].impact_ns) && !waits_for_input(search, i) &&
+            blocked_io_add_row(search, table, i) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
 
-static int read_all(void *context, struct error *err)
+static int blocked_io_read_all(void *context, struct error *err)
 {
-    struct search *search = context;
+    struct blocked_io_search *search = context;
     const struct filter everyone = { .span = &search->base.rule.span }; /* any thread is active, or not */
     struct os_call_choice waits;
     int code;
@@ -367,15 +370,17 @@ static int read_all(void *context, struct error *err)
 static int blocked_io(struct report *report, const struct analysis_request *request, struct table **out,
                       struct error *err)
 {
-    static const struct rule_steps steps = { columns,  CELLS, LEAST_PERCENT, "the calls of threads",
-                                             read_all, fill,  search_free };
-    struct search search = { .base.report = report, .keys.width = KEY_PARTS };
+    static const struct rule_steps steps = { blocked_io_columns,    CELLS,
+                                             LEAST_PERCENT,         "the calls of threads",
+                                             blocked_io_read_all,   blocked_io_fill,
+                                             blocked_io_search_free };
+    struct blocked_io_search search = { .base.report = report, .keys.width = KEY_PARTS };
 
     return rule_run(&steps, &search.base, request, out, err);
 }
 
 /* "read in load (io.c:12) kept the program waiting for 1.20 s: worker (2100), 300 calls, 45.0 MB at 37.0 MB/s" */
-static void say(struct text *out, const struct table *table, size_t at)
+static void blocked_io_say(struct text *out, const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
 
@@ -397,7 +402,7 @@ static void say(struct text *out, const struct table *table, size_t at)
     }
 }
 
-static const char *const osrt_tables[] = { "OSRT_API", NULL };
+static const char *const blocked_io_osrt_tables[] = { "OSRT_API", NULL };
 const struct analysis rule_blocked_io = {
     .name = "blocked_io",
     .title = "Blocking Input and Output",
@@ -410,10 +415,10 @@ const struct analysis rule_blocked_io = {
         "least threshold (5) percent of the capture's time, and 10 ms. Calls shorter than 20 µs count as activity. "
         "Waits for events (epoll_wait, accept) are left out: a server that waits for requests is idle. So are reads "
         "(read, getline, msgrcv) of less than 4 kB per second: these wait for a terminal or another program.",
-    .needs = { { "OS calls", osrt_tables } },
+    .needs = { { "OS calls", blocked_io_osrt_tables } },
     .run = blocked_io,
     .rule = ANALYSIS_RULE(
-            .finding = say,
+            .finding = blocked_io_say,
             .advice = "The program does nothing while it waits for these calls. Read ahead or write behind in another "
                       "thread, use larger blocks and buffers, fewer fsync() calls, asynchronous I/O, or a faster file "
                       "system.",

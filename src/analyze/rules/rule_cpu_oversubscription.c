@@ -14,29 +14,29 @@
 enum { LEAST_PERCENT = 10, LEAST_CAPTURE_PERCENT = 5 };
 
 /* The threads of one process, which follow one another in sched_times. */
-struct process {
+struct oversubscribed_process {
     int64_t id, start_ns, end_ns, running_ns, runnable_ns;
     const struct sched_thread *worst; /* the one that was ready for longest */
 };
 
 /* The CPUs of the machine, and the share of their time that other programs used; -1: not known. */
-struct machine {
+struct oversubscribed_machine {
     int64_t cpus;
     double others_percent;
 };
 
-struct search {
+struct oversubscribed_search {
     struct rule_search base;
     struct sched_times times;
     struct thread_names threads;
     struct process_names processes;
     struct keys recorded; /* processes; none in an import, where all count */
-    struct machine machine;
+    struct oversubscribed_machine machine;
 };
 
-static void search_free(void *context)
+static void oversubscribed_search_free(void *context)
 {
-    struct search *search = context;
+    struct oversubscribed_search *search = context;
 
     sched_times_free(&search->times);
     thread_names_free(&search->threads);
@@ -44,7 +44,7 @@ static void search_free(void *context)
     keys_free(&search->recorded);
 }
 
-static int read_recorded(struct search *search, struct error *err)
+static int read_recorded(struct oversubscribed_search *search, struct error *err)
 {
     static const char *const names[] = { "globalPid", NULL };
     struct row_cursor rows;
@@ -62,15 +62,15 @@ close_rows:
 }
 
 /* Whether a process is part of the program. */
-static int is_recorded(const struct search *search, int64_t id)
+static int oversubscribed_is_recorded(const struct oversubscribed_search *search, int64_t id)
 {
     return !search->recorded.count || keys_find(&search->recorded, &(int64_t){ global_process(id) }) != NO_KEY;
 }
 
-static struct machine look_at(const struct search *search)
+static struct oversubscribed_machine oversubscribed_look_at(const struct oversubscribed_search *search)
 {
     const struct sched_times *times = &search->times;
-    struct machine machine = { 0, -1 };
+    struct oversubscribed_machine machine = { 0, -1 };
     double busy = 0, all = 0, running = 0;
 
     for (size_t i = 0; i < times->cpu_count; i++) {
@@ -80,14 +80,14 @@ static struct machine look_at(const struct search *search)
         all += cpu->has_load ? (double)cpu->busy_ns + (double)cpu->idle_ns : 0;
     }
     for (size_t i = 0; i < times->thread_count; i++)
-        if (is_recorded(search, times->threads[i].id))
+        if (oversubscribed_is_recorded(search, times->threads[i].id))
             running += (double)times->threads[i].state_ns[SCHED_RUNNING];
     if (all > 0)
         machine.others_percent = busy > running ? 100 * (busy - running) / all : 0;
     return machine;
 }
 
-static void add_thread(struct process *process, const struct sched_thread *thread)
+static void oversubscribed_add_thread(struct oversubscribed_process *process, const struct sched_thread *thread)
 {
     process->start_ns = thread->start_ns < process->start_ns ? thread->start_ns : process->start_ns;
     process->end_ns = thread->end_ns > process->end_ns ? thread->end_ns : process->end_ns;
@@ -98,23 +98,24 @@ static void add_thread(struct process *process, const struct sched_thread *threa
 }
 
 /* The process whose threads begin at *at, which moves behind them. */
-static struct process next_process(const struct sched_times *times, size_t *at)
+static struct oversubscribed_process oversubscribed_next_process(const struct sched_times *times, size_t *at)
 {
-    struct process process = { .id = global_process(times->threads[*at].id),
-                               .start_ns = INT64_MAX,
-                               .end_ns = INT64_MIN };
+    struct oversubscribed_process process = { .id = global_process(times->threads[*at].id),
+                                              .start_ns = INT64_MAX,
+                                              .end_ns = INT64_MIN };
 
     for (; *at < times->thread_count && global_process(times->threads[*at].id) == process.id; ++*at)
-        add_thread(&process, &times->threads[*at]);
+        oversubscribed_add_thread(&process, &times->threads[*at]);
     return process;
 }
 
-static int is_found(const struct search *search, const struct process *process)
+static int oversubscribed_is_found(const struct oversubscribed_search *search,
+                                   const struct oversubscribed_process *process)
 {
     double ready = (double)process->running_ns + (double)process->runnable_ns,
            wall = (double)saturating_duration(search->base.time.from_ns, search->base.time.to_ns);
 
-    return is_recorded(search, process->id) && process->runnable_ns >= LEAST_NS &&
+    return oversubscribed_is_recorded(search, process->id) && process->runnable_ns >= LEAST_NS &&
            (double)process->runnable_ns >= ready * (double)search->base.percent / 100 &&
            (double)process->worst->state_ns[SCHED_RUNNABLE] >= wall * LEAST_CAPTURE_PERCENT / 100;
 }
@@ -122,7 +123,7 @@ static int is_found(const struct search *search, const struct process *process)
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 enum { IMPACT, RUNNABLE, SHARE, RUNNING, DURATION, START, WANTED, CPUS, OTHERS, PID, PROGRAM, TID, THREAD, CELLS };
-static const struct table_column columns[CELLS] = {
+static const struct table_column oversubscribed_columns[CELLS] = {
     { "Impact", CELL_INT, UNIT_NS, 0 },
     { "Runnable", CELL_INT, UNIT_NS, 0 },
     { "Share", CELL_REAL, UNIT_PERCENT, 1 },
@@ -138,9 +139,10 @@ static const struct table_column columns[CELLS] = {
     { "Thread", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int add_row(struct table *table, const struct search *search, const struct process *process)
+static int oversubscribed_add_row(struct table *table, const struct oversubscribed_search *search,
+                                  const struct oversubscribed_process *process)
 {
-    const struct machine *machine = &search->machine;
+    const struct oversubscribed_machine *machine = &search->machine;
     struct table_cell *row = table_add_row(table);
     double ready = (double)process->running_ns + (double)process->runnable_ns;
     int64_t duration = saturating_duration(process->start_ns, process->end_ns);
@@ -166,26 +168,26 @@ static int add_row(struct table *table, const struct search *search, const struc
     return rule_set_thread(table, &row[THREAD], &search->threads, search->base.report, process->worst->id);
 }
 
-static int read_all(void *context, struct error *err)
+static int oversubscribed_read_all(void *context, struct error *err)
 {
-    struct search *search = context;
+    struct oversubscribed_search *search = context;
     int code;
 
     if ((code = rule_sched_times(&search->base, &search->times, err)) != 0 ||
         (code = read_recorded(search, err)) != 0 ||
         (code = thread_names_read(&search->threads, search->base.report, err)) != 0)
         return code;
-    search->machine = look_at(search);
+    search->machine = oversubscribed_look_at(search);
     return process_names_read(&search->processes, search->base.report, err);
 }
 
-static int fill(void *context, struct table *table, struct error *err)
+static int oversubscribed_fill(void *context, struct table *table, struct error *err)
 {
-    struct search *search = context;
+    struct oversubscribed_search *search = context;
 
     for (size_t at = 0; at < search->times.thread_count;) {
-        struct process process = next_process(&search->times, &at);
-        if (is_found(search, &process) && add_row(table, search, &process) != 0)
+        struct oversubscribed_process process = oversubscribed_next_process(&search->times, &at);
+        if (oversubscribed_is_found(search, &process) && oversubscribed_add_row(table, search, &process) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -195,15 +197,16 @@ static int cpu_oversubscription(struct report *report, const struct analysis_req
                                 struct error *err)
 {
     static const struct rule_steps steps = {
-        columns, CELLS, LEAST_PERCENT, "the threads", read_all, fill, search_free
+        oversubscribed_columns,    CELLS, LEAST_PERCENT, "the threads", oversubscribed_read_all, oversubscribed_fill,
+        oversubscribed_search_free
     };
-    struct search search = { .base.report = report, .recorded.width = 1 };
+    struct oversubscribed_search search = { .base.report = report, .recorded.width = 1 };
 
     return rule_run(&steps, &search.base, request, out, err);
 }
 
 /* Whether the program alone would have had enough CPUs, or lacked fewer of them than other programs used. */
-static int is_outside(const struct table *table, size_t at)
+static int oversubscribed_is_outside(const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
 
@@ -214,10 +217,10 @@ static int is_outside(const struct table *table, size_t at)
 /* "make (2100): on average 7.9 threads wanted a CPU, of 2; ready but not running for 3.10 s, 74 % of the time that
  * they wanted one; longest thread worker (2104), 1.20 s; other programs used 35 % of the CPUs", or
  * "make (2100): other programs used 82 % of the CPUs; ready but not running for …" */
-static void say(struct text *out, const struct table *table, size_t at)
+static void oversubscribed_say(struct text *out, const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
-    int for_others = is_outside(table, at);
+    int for_others = oversubscribed_is_outside(table, at);
 
     rule_add_process(out, &row[PROGRAM], &row[PID]);
     text_add(out, ": ");
@@ -236,9 +239,9 @@ static void say(struct text *out, const struct table *table, size_t at)
         text_addf(out, "; other programs used %.0f %% of the CPUs", row[OTHERS].real);
 }
 
-static const char *advise(const struct table *table, size_t row)
+static const char *oversubscribed_advise(const struct table *table, size_t row)
 {
-    return is_outside(table, row)
+    return oversubscribed_is_outside(table, row)
                ? "Other programs use the CPUs that this one wants. Stop them, move them to other CPUs "
                  "(taskset, cgroups, Slurm's --exclusive), or run at another time."
                : rule_cpu_oversubscription.rule->advice;
@@ -257,7 +260,8 @@ const struct analysis rule_cpu_oversubscription = {
         "but not running for longest.",
     .needs = { { "context switches", sched_tables } },
     .run = cpu_oversubscription,
-    .rule = ANALYSIS_RULE(.finding = say, .advise = advise, .is_outside = is_outside,
+    .rule = ANALYSIS_RULE(.finding = oversubscribed_say, .advise = oversubscribed_advise,
+                          .is_outside = oversubscribed_is_outside,
                           .advice = "More threads want to run than there are CPUs. Start as many threads as the "
                                     "program has CPUs (OMP_NUM_THREADS, thread pools, torch.set_num_threads(), "
                                     "DataLoader workers), or ask for more CPUs (cgroup and Slurm limits count).",

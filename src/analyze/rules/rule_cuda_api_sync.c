@@ -8,14 +8,14 @@
 #include "base/human.h"
 #include "rule.h"
 
-static int waits(const char *call)
+static int cuda_api_sync_waits(const char *call)
 {
     return strncasecmp(call, "cudaDeviceSynchronize", 21) == 0 || strncasecmp(call, "cudaStreamSynchronize", 21) == 0;
 }
 
 enum { DURATION, START, PID, TID, NAME, CELLS };
 
-static int add_row(struct table *table, const struct calls *calls, size_t call, const char *name)
+static int cuda_api_sync_add_row(struct table *table, const struct calls *calls, size_t call, const char *name)
 {
     struct table_cell *row = table_add_row(table);
 
@@ -28,7 +28,8 @@ static int add_row(struct table *table, const struct calls *calls, size_t call, 
     return cell_set_text(table, &row[NAME], name, strlen(name));
 }
 
-static int add_waits(struct table *table, const struct calls *calls, struct report *report, const struct rule *rule)
+static int cuda_api_sync_add_waits(struct table *table, const struct calls *calls, struct report *report,
+                                   const struct rule *rule)
 {
     const struct filter filter = { .span = &rule->span, .only = rule->only };
     int64_t last_name = -1;
@@ -39,9 +40,9 @@ static int add_waits(struct table *table, const struct calls *calls, struct repo
             continue;
         if (calls->name[call] != last_name) {
             last_name = calls->name[call];
-            last_waits = waits(report_string(report, last_name, NULL));
+            last_waits = cuda_api_sync_waits(report_string(report, last_name, NULL));
         }
-        if (last_waits && add_row(table, calls, call, report_string(report, last_name, NULL)) != 0)
+        if (last_waits && cuda_api_sync_add_row(table, calls, call, report_string(report, last_name, NULL)) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -64,13 +65,13 @@ static int cuda_api_sync(struct report *report, const struct analysis_request *r
     if ((code = calls_read(&calls, report, err)) != 0)
         goto free_calls;
     table = table_new(columns, CELLS);
-    code = table ? add_waits(table, &calls, report, &rule) : ERR_NO_MEMORY;
+    code = table ? cuda_api_sync_add_waits(table, &calls, report, &rule) : ERR_NO_MEMORY;
 free_calls:
     calls_free(&calls);
     return rule_finish(&rule, table, code, rule_by_duration, out, err);
 }
 
-static void say(struct text *out, const struct table *table, size_t row)
+static void cuda_api_sync_say(struct text *out, const struct table *table, size_t row)
 {
     const struct table_cell *cells = table_row(table, row);
 
@@ -92,5 +93,6 @@ const struct analysis rule_cuda_api_sync = {
             .advice = "A blocked thread launches nothing, and the GPU runs out of work. Synchronize later, or on less: "
                       "wait for an event instead of the device, or let one stream wait for another "
                       "(cudaStreamWaitEvent). In PyTorch, avoid .item(), .cpu() and printing tensors inside the loop.",
-            .finding = say, .praise = "No call blocked the host for a device or a stream.", .is_listing = 1),
+            .finding = cuda_api_sync_say, .praise = "No call blocked the host for a device or a stream.",
+            .is_listing = 1),
 };

@@ -10,7 +10,7 @@ enum { MEMORY_PAGEABLE = 0, MEMORY_PINNED = 1, MEMORY_MANAGED = 4, MEMORY_MANAGE
 /* Extra columns of both tables, and of copies. */
 enum { BYTES, CONTEXT, GREEN_CONTEXT, KIND, SOURCE = KIND, TARGET, COPY_KIND };
 
-struct search {
+struct memory_use_search {
     struct report *report;
     struct rule rule;
     struct filter filter;
@@ -19,7 +19,7 @@ struct search {
     int is_copy;
     struct table *table;
     /* Whether the rule finds fault with a row that a call of this name launched. */
-    int (*matches)(const struct search *search, size_t row, const char *call);
+    int (*matches)(const struct memory_use_search *search, size_t row, const char *call);
 };
 
 static int starts_with(const char *name, const char *start)
@@ -28,7 +28,7 @@ static int starts_with(const char *name, const char *start)
 }
 
 /* The name of the call that launched a row, if the row matches with it; else NULL. */
-static const char *find_call(const struct search *search, size_t row)
+static const char *memory_use_find_call(const struct memory_use_search *search, size_t row)
 {
     const struct gpu_ops *ops = &search->ops;
     uint32_t call = calls_find(&search->calls, ops->process[row], ops->correlation[row]);
@@ -41,7 +41,7 @@ static const char *find_call(const struct search *search, size_t row)
     return NULL;
 }
 
-static int is_pageable_async(const struct search *search, size_t row, const char *call)
+static int is_pageable_async(const struct memory_use_search *search, size_t row, const char *call)
 {
     const struct gpu_ops *ops = &search->ops;
     int pageable = (!gpu_extra_is_null(ops, SOURCE, row) && gpu_extra(ops, SOURCE, row) == MEMORY_PAGEABLE) ||
@@ -50,13 +50,13 @@ static int is_pageable_async(const struct search *search, size_t row, const char
     return pageable && starts_with(call, "cudaMemcpy") && strcasestr(call, "async");
 }
 
-static int is_sync_copy(const struct search *search, size_t row, const char *call)
+static int is_sync_copy(const struct memory_use_search *search, size_t row, const char *call)
 {
     return gpu_extra(&search->ops, COPY_KIND, row) != COPY_ON_DEVICE && starts_with(call, "cudaMemcpy") &&
            !strcasestr(call, "async");
 }
 
-static int is_sync_fill(const struct search *search, size_t row, const char *call)
+static int is_sync_fill(const struct memory_use_search *search, size_t row, const char *call)
 {
     int64_t kind = gpu_extra_is_null(&search->ops, KIND, row) ? -1 : gpu_extra(&search->ops, KIND, row);
 
@@ -77,7 +77,7 @@ static void set_unless_0(struct table_cell *cell, int64_t id)
         cell_set_int(cell, id);
 }
 
-static int add_row(struct search *search, size_t row, const char *call)
+static int memory_use_add_row(struct memory_use_search *search, size_t row, const char *call)
 {
     const struct gpu_ops *ops = &search->ops;
     struct table_cell *cell = table_add_row(search->table);
@@ -98,17 +98,17 @@ static int add_row(struct search *search, size_t row, const char *call)
     return cell_set_text(search->table, cell, call, strlen(call));
 }
 
-static int add_rows(struct search *search)
+static int memory_use_add_rows(struct memory_use_search *search)
 {
     for (size_t row = 0; row < search->ops.count; row++) {
-        const char *call = gpu_counts(&search->ops, row, &search->filter) ? find_call(search, row) : NULL;
-        if (call && add_row(search, row, call) != 0)
+        const char *call = gpu_counts(&search->ops, row, &search->filter) ? memory_use_find_call(search, row) : NULL;
+        if (call && memory_use_add_row(search, row, call) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static struct table *new_table(int is_copy)
+static struct table *memory_use_new_table(int is_copy)
 {
     static const struct table_column copy_columns[] = {
         { "Duration", CELL_INT, UNIT_NS, 0 },         { "Start", CELL_INT, UNIT_TIME, 0 },
@@ -134,13 +134,14 @@ static struct table *new_table(int is_copy)
     return is_copy ? table_new(copy_columns, COUNT_OF(copy_columns)) : table_new(fill_columns, COUNT_OF(fill_columns));
 }
 
-static int run(struct report *report, const struct analysis_request *request, enum gpu_kind kind,
-               int (*matches)(const struct search *, size_t, const char *), struct table **out, struct error *err)
+static int memory_use_run(struct report *report, const struct analysis_request *request, enum gpu_kind kind,
+                          int (*matches)(const struct memory_use_search *, size_t, const char *), struct table **out,
+                          struct error *err)
 {
     static const char *const copy_extra[] = { "bytes",    "contextId", "greenContextId", "srcKind", "dstKind",
                                               "copyKind", NULL };
     static const char *const fill_extra[] = { "bytes", "contextId", "greenContextId", "memKind", NULL };
-    struct search search = { .report = report, .is_copy = kind == GPU_MEMCPY, .matches = matches };
+    struct memory_use_search search = { .report = report, .is_copy = kind == GPU_MEMCPY, .matches = matches };
     int code;
 
     if ((code = rule_open(&search.rule, report, request, err)) != 0)
@@ -149,8 +150,8 @@ static int run(struct report *report, const struct analysis_request *request, en
         (code = gpu_read(&search.ops, report, kind, search.is_copy ? copy_extra : fill_extra, err)) != 0 ||
         (code = calls_read(&search.calls, report, err)) != 0)
         goto done;
-    search.table = new_table(search.is_copy);
-    code = search.table ? add_rows(&search) : ERR_NO_MEMORY;
+    search.table = memory_use_new_table(search.is_copy);
+    code = search.table ? memory_use_add_rows(&search) : ERR_NO_MEMORY;
 done:
     filter_close(&search.filter);
     gpu_free(&search.ops);
@@ -161,19 +162,19 @@ done:
 static int cuda_memcpy_async(struct report *report, const struct analysis_request *request, struct table **out,
                              struct error *err)
 {
-    return run(report, request, GPU_MEMCPY, is_pageable_async, out, err);
+    return memory_use_run(report, request, GPU_MEMCPY, is_pageable_async, out, err);
 }
 
 static int cuda_memcpy_sync(struct report *report, const struct analysis_request *request, struct table **out,
                             struct error *err)
 {
-    return run(report, request, GPU_MEMCPY, is_sync_copy, out, err);
+    return memory_use_run(report, request, GPU_MEMCPY, is_sync_copy, out, err);
 }
 
 static int cuda_memset_sync(struct report *report, const struct analysis_request *request, struct table **out,
                             struct error *err)
 {
-    return run(report, request, GPU_MEMSET, is_sync_fill, out, err);
+    return memory_use_run(report, request, GPU_MEMSET, is_sync_fill, out, err);
 }
 
 static const char *const copy_tables[] = { "CUPTI_ACTIVITY_KIND_MEMCPY", NULL };

@@ -29,7 +29,7 @@ struct gil {
     int64_t run_ns, run_start_ns;         /* the run of now */
 };
 
-struct search {
+struct gil_waits_search {
     struct rule_search base;
     struct report_columns samples;
     uint32_t *order;    /* owned; samples by process, then by time */
@@ -43,9 +43,9 @@ struct search {
     struct thread_names names;
 };
 
-static void search_free(void *context)
+static void gil_waits_search_free(void *context)
 {
-    struct search *search = context;
+    struct gil_waits_search *search = context;
 
     report_columns_free(&search->samples);
     free(search->order);
@@ -57,18 +57,18 @@ static void search_free(void *context)
     thread_names_free(&search->names);
 }
 
-static int64_t value(const struct search *search, int column, size_t at)
+static int64_t gil_waits_value(const struct gil_waits_search *search, int column, size_t at)
 {
     return search->samples.values[column][search->order[at]];
 }
 
-static int64_t process_at(const struct search *search, size_t at)
+static int64_t process_at(const struct gil_waits_search *search, size_t at)
 {
-    return global_process(value(search, THREAD, at));
+    return global_process(gil_waits_value(search, THREAD, at));
 }
 
 /* Leaves the samples of the processes that are asked for, by process and time: a holder may be any thread. */
-static int put_in_order(struct search *search)
+static int gil_waits_put_in_order(struct gil_waits_search *search)
 {
     size_t rows = search->samples.rows;
     int64_t *process = malloc((rows + 1) * sizeof *process);
@@ -92,31 +92,32 @@ free_process:
 /* ---- rounds ---------------------------------------------------------------------------------------------------- */
 
 /* Scenes lie below the indices of gils. */
-static int64_t group_of(uint32_t scene)
+static int64_t gil_waits_group_of(uint32_t scene)
 {
     return -1 - (int64_t)scene;
 }
 
-static int answer(struct search *search, int64_t group, int64_t question, int64_t is, int64_t ns)
+static int gil_waits_answer(struct gil_waits_search *search, int64_t group, int64_t question, int64_t is, int64_t ns)
 {
     return tally_add(&search->tally, (int64_t[TALLY_PARTS]){ group, question, is, 0 }, ns);
 }
 
 /* Counts the round of one waiter; `holder` is its sample, or NOBODY. ERR_NO_MEMORY or 0. */
-static int add_waiter(struct search *search, size_t waiter, int64_t holder, int64_t ns)
+static int add_waiter(struct gil_waits_search *search, size_t waiter, int64_t holder, int64_t ns)
 {
-    int64_t gil = (int64_t)search->gil_count - 1, thread = value(search, THREAD, waiter);
+    int64_t gil = (int64_t)search->gil_count - 1, thread = gil_waits_value(search, THREAD, waiter);
     uint32_t alone = keys_add(&search->scenes, (int64_t[]){ gil, thread, NOBODY });
 
-    if (alone == NO_KEY || answer(search, gil, WHO_WAITED, thread, ns) != 0 ||
-        answer(search, group_of(alone), WAITED_IN, value(search, CHAIN, waiter), ns) != 0)
+    if (alone == NO_KEY || gil_waits_answer(search, gil, WHO_WAITED, thread, ns) != 0 ||
+        gil_waits_answer(search, gil_waits_group_of(alone), WAITED_IN, gil_waits_value(search, CHAIN, waiter), ns) != 0)
         return ERR_NO_MEMORY;
     if (holder == NOBODY)
         return 0;
-    int64_t other = value(search, THREAD, (size_t)holder);
+    int64_t other = gil_waits_value(search, THREAD, (size_t)holder);
     uint32_t both = keys_add(&search->scenes, (int64_t[]){ gil, thread, other });
-    return both == NO_KEY || answer(search, group_of(alone), HELD_BY, other, ns) != 0 ||
-                   answer(search, group_of(both), HOLDER_RAN, value(search, CHAIN, (size_t)holder), ns) != 0
+    return both == NO_KEY || gil_waits_answer(search, gil_waits_group_of(alone), HELD_BY, other, ns) != 0 ||
+                   gil_waits_answer(search, gil_waits_group_of(both), HOLDER_RAN,
+                                    gil_waits_value(search, CHAIN, (size_t)holder), ns) != 0
                ? ERR_NO_MEMORY
                : 0;
 }
@@ -137,18 +138,18 @@ static void end_run(struct gil *gil, int64_t ns, int64_t start_ns, int has_waite
 }
 
 /* One round: the samples from `first` to before `behind` are of one process and time, and stand for ns. */
-static int add_round(struct search *search, size_t first, size_t behind, int64_t ns)
+static int gil_waits_add_round(struct gil_waits_search *search, size_t first, size_t behind, int64_t ns)
 {
     struct gil *gil = &search->gils[search->gil_count - 1];
-    int64_t start = value(search, START, first), holder = NOBODY;
+    int64_t start = gil_waits_value(search, START, first), holder = NOBODY;
     int has_waiter = 0;
 
     for (size_t i = first; i < behind; i++)
-        if (value(search, GIL, i) == HOLDS)
+        if (gil_waits_value(search, GIL, i) == HOLDS)
             holder = (int64_t)i;
     for (size_t i = first; i < behind; i++) {
-        if (value(search, GIL, i) != WAITS ||
-            !filter_thread(&search->base.filter, value(search, THREAD, i), start, start))
+        if (gil_waits_value(search, GIL, i) != WAITS ||
+            !filter_thread(&search->base.filter, gil_waits_value(search, THREAD, i), start, start))
             continue;
         has_waiter = 1;
         gil->waited_ns = saturating_add(gil->waited_ns, ns);
@@ -162,7 +163,7 @@ static int add_round(struct search *search, size_t first, size_t behind, int64_t
     return 0;
 }
 
-static int next_process(struct search *search, int64_t process)
+static int gil_waits_next_process(struct gil_waits_search *search, int64_t process)
 {
     if (array_reserve_zeroed(&search->gils, &search->gil_room, search->gil_count + 1, sizeof *search->gils) != 0)
         return ERR_NO_MEMORY;
@@ -170,18 +171,18 @@ static int next_process(struct search *search, int64_t process)
     return 0;
 }
 
-static int walk_rounds(struct search *search)
+static int walk_rounds(struct gil_waits_search *search)
 {
     for (size_t first = 0, behind; first < search->count; first = behind) {
-        int64_t process = process_at(search, first), start = value(search, START, first), ns = 0;
-        for (behind = first + 1;
-             behind < search->count && value(search, START, behind) == start && process_at(search, behind) == process;)
+        int64_t process = process_at(search, first), start = gil_waits_value(search, START, first), ns = 0;
+        for (behind = first + 1; behind < search->count && gil_waits_value(search, START, behind) == start &&
+                                 process_at(search, behind) == process;)
             behind++;
-        if ((first == 0 || process != process_at(search, first - 1)) && next_process(search, process) != 0)
+        if ((first == 0 || process != process_at(search, first - 1)) && gil_waits_next_process(search, process) != 0)
             return ERR_NO_MEMORY;
         if (behind < search->count && process_at(search, behind) == process)
-            ns = saturating_duration(start, value(search, START, behind));
-        if (add_round(search, first, behind, ns < LONGEST_ROUND_NS ? ns : LONGEST_ROUND_NS) != 0)
+            ns = saturating_duration(start, gil_waits_value(search, START, behind));
+        if (gil_waits_add_round(search, first, behind, ns < LONGEST_ROUND_NS ? ns : LONGEST_ROUND_NS) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -190,7 +191,7 @@ static int walk_rounds(struct search *search)
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 enum { IMPACT, WAITED, SHARE, LONGEST, START_TIME, THREADS, PID, TID, WHERE, HOLDER, HOLDER_IN, CELLS };
-static const struct table_column columns[CELLS] = {
+static const struct table_column gil_waits_columns[CELLS] = {
     { "Impact", CELL_INT, UNIT_NS, 0 },        { "Waited", CELL_INT, UNIT_NS, 0 },
     { "Share", CELL_REAL, UNIT_PERCENT, 1 },   { "Longest", CELL_INT, UNIT_NS, 0 },
     { "Start", CELL_INT, UNIT_TIME, 0 },       { "Threads", CELL_INT, UNIT_NONE, 0 },
@@ -200,7 +201,7 @@ static const struct table_column columns[CELLS] = {
 };
 
 /* The answer with the most time; NOBODY if there is none. */
-static int64_t largest_answer(const struct search *search, int64_t group, int64_t question)
+static int64_t largest_answer(const struct gil_waits_search *search, int64_t group, int64_t question)
 {
     struct tally_largest largest = tally_largest(&search->tally, group, question);
 
@@ -208,7 +209,7 @@ static int64_t largest_answer(const struct search *search, int64_t group, int64_
 }
 
 /* The innermost function of a chain; NO_KEY if there is none. */
-static uint32_t function_of(const struct search *search, int64_t chain)
+static uint32_t gil_waits_function_of(const struct gil_waits_search *search, int64_t chain)
 {
     size_t hint = 0;
     uint32_t stack = chain == NOBODY ? STACK_EMPTY : stack_chains_find(&search->chains, chain, &hint);
@@ -217,27 +218,27 @@ static uint32_t function_of(const struct search *search, int64_t chain)
 }
 
 /* The cells about the thread that waited most: where it waited, who held the GIL meanwhile, and what that one ran. */
-static int set_scene(struct search *search, struct table *table, struct table_cell *row, int64_t gil)
+static int set_scene(struct gil_waits_search *search, struct table *table, struct table_cell *row, int64_t gil)
 {
     int64_t waiter = largest_answer(search, gil, WHO_WAITED);
-    int64_t alone = group_of(keys_find(&search->scenes, (int64_t[]){ gil, waiter, NOBODY }));
+    int64_t alone = gil_waits_group_of(keys_find(&search->scenes, (int64_t[]){ gil, waiter, NOBODY }));
     int64_t holder = largest_answer(search, alone, HELD_BY);
 
     cell_set_int(&row[TID], global_tid_number(waiter));
-    uint32_t where = function_of(search, largest_answer(search, alone, WAITED_IN));
+    uint32_t where = gil_waits_function_of(search, largest_answer(search, alone, WAITED_IN));
     if (rule_set_frame(table, &row[WHERE], &search->stacks, where) != 0)
         return ERR_NO_MEMORY;
     if (holder == NOBODY)
         return 0;
-    int64_t both = group_of(keys_find(&search->scenes, (int64_t[]){ gil, waiter, holder }));
-    uint32_t ran = function_of(search, largest_answer(search, both, HOLDER_RAN));
+    int64_t both = gil_waits_group_of(keys_find(&search->scenes, (int64_t[]){ gil, waiter, holder }));
+    uint32_t ran = gil_waits_function_of(search, largest_answer(search, both, HOLDER_RAN));
     return rule_set_thread(table, &row[HOLDER], &search->names, search->base.report, holder) != 0 ||
                    rule_set_frame(table, &row[HOLDER_IN], &search->stacks, ran) != 0
                ? ERR_NO_MEMORY
                : 0;
 }
 
-static int add_row(struct search *search, struct table *table, size_t number)
+static int gil_waits_add_row(struct gil_waits_search *search, struct table *table, size_t number)
 {
     const struct gil *gil = &search->gils[number];
     struct table_cell *row = table_add_row(table);
@@ -254,28 +255,28 @@ static int add_row(struct search *search, struct table *table, size_t number)
     return set_scene(search, table, row, (int64_t)number);
 }
 
-static int is_found(const struct gil *gil, int64_t percent)
+static int gil_waits_is_found(const struct gil *gil, int64_t percent)
 {
     return gil->rounds >= LEAST_ROUNDS && gil->impact_ns > 0 &&
            (double)gil->impact_ns >= (double)gil->sampled_ns * (double)percent / 100;
 }
 
-static int fill(void *context, struct table *table, struct error *err)
+static int gil_waits_fill(void *context, struct table *table, struct error *err)
 {
-    struct search *search = context;
+    struct gil_waits_search *search = context;
 
-    if (put_in_order(search) != 0 || walk_rounds(search) != 0)
+    if (gil_waits_put_in_order(search) != 0 || walk_rounds(search) != 0)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < search->gil_count; i++)
-        if (is_found(&search->gils[i], search->base.percent) && add_row(search, table, i) != 0)
+        if (gil_waits_is_found(&search->gils[i], search->base.percent) && gil_waits_add_row(search, table, i) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
 
-static int read_all(void *context, struct error *err)
+static int gil_waits_read_all(void *context, struct error *err)
 {
     static const char *const names[SAMPLE_COLUMNS] = { "start", "globalTid", "gil", "callchainId" };
-    struct search *search = context;
+    struct gil_waits_search *search = context;
     struct report *report = search->base.report;
     int code;
 
@@ -290,16 +291,18 @@ static int read_all(void *context, struct error *err)
 static int gil_contention(struct report *report, const struct analysis_request *request, struct table **out,
                           struct error *err)
 {
-    static const struct rule_steps steps = { columns,  CELLS, LEAST_PERCENT, "the samples of Python",
-                                             read_all, fill,  search_free };
-    struct search search = { .base.report = report, .tally = TALLY_NONE, .scenes.width = 3 };
+    static const struct rule_steps steps = { gil_waits_columns,    CELLS,
+                                             LEAST_PERCENT,        "the samples of Python",
+                                             gil_waits_read_all,   gil_waits_fill,
+                                             gil_waits_search_free };
+    struct gil_waits_search search = { .base.report = report, .tally = TALLY_NONE, .scenes.width = 3 };
 
     return rule_run(&steps, &search.base, request, out, err);
 }
 
 /* "GIL of process 2100: 3 threads waited 1.80 s, mostly 2105 in load (a.py:9); held by MainThread (2100), which ran
  * parse (a.py:30)" */
-static void say(struct text *out, const struct table *table, size_t at)
+static void gil_waits_say(struct text *out, const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
     int has_several = row[THREADS].integer > 1;
@@ -328,7 +331,7 @@ const struct analysis rule_gil_contention = {
         "finding if that is at least threshold (10) percent of its sampled time, and it has 20 rounds of samples.",
     .needs = { { "Python samples", sample_tables } },
     .run = gil_contention,
-    .rule = ANALYSIS_RULE(.finding = say,
+    .rule = ANALYSIS_RULE(.finding = gil_waits_say,
                           .advice = "Python runs the bytecode of one thread at a time. Move the work that holds the "
                                     "GIL to other processes (multiprocessing, ProcessPoolExecutor), to code that "
                                     "releases it (NumPy, C extensions), or use a free-threaded build of Python.",

@@ -19,7 +19,7 @@ struct device_work {
     const struct step_pauses *pauses;
 };
 
-struct work {
+struct idle_rule_work {
     struct keys devices;            /* process and device */
     int64_t *start, *end, *context; /* owned, as all below; of all work */
     uint32_t *device, *order;
@@ -27,7 +27,7 @@ struct work {
     struct step_pauses pauses;      /* nothing was recorded: no idle time */
 };
 
-static void work_free(struct work *work)
+static void idle_rule_work_free(struct idle_rule_work *work)
 {
     keys_free(&work->devices);
     free(work->start);
@@ -38,7 +38,7 @@ static void work_free(struct work *work)
     step_pauses_free(&work->pauses);
 }
 
-static int make_room(struct work *work, size_t count)
+static int idle_rule_make_room(struct idle_rule_work *work, size_t count)
 {
     work->start = malloc((count + 1) * sizeof *work->start);
     work->end = malloc((count + 1) * sizeof *work->end);
@@ -50,7 +50,7 @@ static int make_room(struct work *work, size_t count)
                : ERR_NO_MEMORY;
 }
 
-static int add_ops(struct work *work, const struct gpu_ops *ops, const struct filter *filter)
+static int idle_rule_add_ops(struct idle_rule_work *work, const struct gpu_ops *ops, const struct filter *filter)
 {
     for (size_t row = 0; row < ops->count; row++) {
         if (!gpu_counts(ops, row, filter))
@@ -67,28 +67,29 @@ static int add_ops(struct work *work, const struct gpu_ops *ops, const struct fi
     return 0;
 }
 
-static int gather_work(struct work *work, const struct gpu_ops ops[GPU_KINDS], const struct filter *filter)
+static int gather_work(struct idle_rule_work *work, const struct gpu_ops ops[GPU_KINDS], const struct filter *filter)
 {
     size_t total = 0;
 
     for (int kind = 0; kind < GPU_KINDS; kind++)
         total += ops[kind].count;
-    if (make_room(work, total) != 0)
+    if (idle_rule_make_room(work, total) != 0)
         return ERR_NO_MEMORY;
     for (int kind = 0; kind < GPU_KINDS; kind++)
-        if (add_ops(work, &ops[kind], filter) != 0)
+        if (idle_rule_add_ops(work, &ops[kind], filter) != 0)
             return ERR_NO_MEMORY;
     return order_by_time(work->order, work->count, work->start);
 }
 
-static int work_read(struct work *work, struct report *report, const struct rule *rule, struct error *err)
+static int idle_rule_work_read(struct idle_rule_work *work, struct report *report, const struct rule *rule,
+                               struct error *err)
 {
     static const char *const extra[] = { "contextId", NULL };
     struct gpu_ops ops[GPU_KINDS] = { 0 };
     struct filter filter;
     int code;
 
-    *work = (struct work){ .devices.width = 2 };
+    *work = (struct idle_rule_work){ .devices.width = 2 };
     if ((code = filter_open(&filter, report, &rule->request, err)) != 0 ||
         (code = step_pauses_read(&work->pauses, report, err)) != 0)
         goto done;
@@ -105,7 +106,7 @@ done:
 }
 
 /* The work of one device; `order` has room for all work. */
-static struct device_work work_of_device(const struct work *work, uint32_t key, uint32_t *order)
+static struct device_work work_of_device(const struct idle_rule_work *work, uint32_t key, uint32_t *order)
 {
     const int64_t *place = keys_get(&work->devices, key);
     struct device_work device = {
@@ -128,8 +129,8 @@ static struct device_work work_of_device(const struct work *work, uint32_t key, 
     return device;
 }
 
-static int for_each_device(const struct work *work, int (*visit)(void *context, const struct device_work *device),
-                           void *context)
+static int for_each_device(const struct idle_rule_work *work,
+                           int (*visit)(void *context, const struct device_work *device), void *context)
 {
     uint32_t *order = malloc((work->count + 1) * sizeof *order);
     int code = 0;
@@ -146,21 +147,21 @@ free_order:
     return code;
 }
 
-static void set_device(struct table_cell *cells, const struct device_work *device)
+static void idle_rule_set_device(struct table_cell *cells, const struct device_work *device)
 {
     cell_set_int(&cells[0], device->pid);
     cell_set_int(&cells[1], device->device);
     cell_set_int(&cells[2], device->context);
 }
 
-struct gap_search {
+struct idle_rule_gap_search {
     struct table *table;
     int64_t least_ns;
 };
 
 static int find_gaps(void *context, const struct device_work *device)
 {
-    struct gap_search *search = context;
+    struct idle_rule_gap_search *search = context;
     int64_t until = INT64_MAX; /* the end of all work so far */
 
     for (size_t i = 0; i < device->count; i++) {
@@ -172,7 +173,7 @@ static int find_gaps(void *context, const struct device_work *device)
                 return ERR_NO_MEMORY;
             cell_set_int(&row[1], saturating_duration(until, start));
             cell_set_int(&row[2], until);
-            set_device(&row[3], device);
+            idle_rule_set_device(&row[3], device);
         }
         until = i == 0 || end > until ? end : until;
     }
@@ -192,8 +193,8 @@ static int gpu_gaps(struct report *report, const struct analysis_request *reques
         { "Row#", CELL_INT, UNIT_ID, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 },  { "Start", CELL_INT, UNIT_TIME, 0 },
         { "PID", CELL_INT, UNIT_ID, 0 },  { "Device ID", CELL_INT, UNIT_ID, 0 }, { "Context ID", CELL_INT, UNIT_ID, 0 },
     };
-    struct gap_search search = { 0 };
-    struct work work;
+    struct idle_rule_gap_search search = { 0 };
+    struct idle_rule_work work;
     struct rule rule;
     int64_t gap_ms;
 
@@ -202,13 +203,13 @@ static int gpu_gaps(struct report *report, const struct analysis_request *reques
     if ((code = option_number(request, "gap", 500, 0, INT64_MAX / 1000000, &gap_ms, err)) != 0 ||
         (code = rule_open(&rule, report, request, err)) != 0)
         return code;
-    if ((code = work_read(&work, report, &rule, err)) != 0)
+    if ((code = idle_rule_work_read(&work, report, &rule, err)) != 0)
         goto free_work;
     search.table = table_new(columns, COUNT_OF(columns));
     search.least_ns = gap_ms * 1000000;
     code = search.table ? for_each_device(&work, find_gaps, &search) : ERR_NO_MEMORY;
 free_work:
-    work_free(&work);
+    idle_rule_work_free(&work);
     return rule_finish(&rule, search.table, code, compare_gaps, out, err);
 }
 
@@ -222,8 +223,8 @@ struct chunk_search {
 
 /* Adds a span in which the GPU was used less than the threshold. used_ns is the sum of all work in it; work that ran
  * side by side counts for each. */
-static int add_span(struct chunk_search *search, const struct device_work *device, int64_t start, int64_t end,
-                    double used_ns)
+static int idle_rule_add_span(struct chunk_search *search, const struct device_work *device, int64_t start, int64_t end,
+                              double used_ns)
 {
     struct table_cell *row = table_add_row(search->table);
 
@@ -232,7 +233,7 @@ static int add_span(struct chunk_search *search, const struct device_work *devic
     cell_set_real(&row[USE_SHARE], 100 * used_ns / (double)saturating_duration(start, end));
     cell_set_int(&row[USE_DURATION], saturating_duration(start, end));
     cell_set_int(&row[USE_START], start);
-    set_device(&row[USE_PID], device);
+    idle_rule_set_device(&row[USE_PID], device);
     return 0;
 }
 
@@ -245,7 +246,7 @@ struct chunks {
 };
 
 /* Spreads a span over the chunks that it lies in. */
-static void spread(const struct chunks *chunks, int64_t start_ns, int64_t end_ns)
+static void idle_rule_spread(const struct chunks *chunks, int64_t start_ns, int64_t end_ns)
 {
     uint64_t start = start_ns < chunks->first_ns ? 0 : (uint64_t)start_ns - (uint64_t)chunks->first_ns;
     uint64_t end = end_ns < chunks->first_ns ? 0 : (uint64_t)end_ns - (uint64_t)chunks->first_ns;
@@ -259,12 +260,12 @@ static void spread(const struct chunks *chunks, int64_t start_ns, int64_t end_ns
     }
 }
 
-static void measure(const struct device_work *device, const struct chunks *chunks)
+static void idle_rule_measure(const struct device_work *device, const struct chunks *chunks)
 {
     for (size_t i = 0; i < device->count; i++)
-        spread(chunks, device->start[device->order[i]], device->end[device->order[i]]);
+        idle_rule_spread(chunks, device->start[device->order[i]], device->end[device->order[i]]);
     for (size_t i = 0; i < device->pauses->count; i++)
-        spread(chunks, device->pauses->list[i].from_ns, device->pauses->list[i].to_ns);
+        idle_rule_spread(chunks, device->pauses->list[i].from_ns, device->pauses->list[i].to_ns);
 }
 
 /* Adds the chunks below the threshold; neighbours become one span. */
@@ -284,8 +285,9 @@ static int add_low_chunks(struct chunk_search *search, const struct device_work 
             low_ns += chunks->used_ns[i];
             continue;
         }
-        if (low_end > low_start && add_span(search, device, saturating_add(chunks->first_ns, (int64_t)low_start),
-                                            saturating_add(chunks->first_ns, (int64_t)low_end), low_ns) != 0)
+        if (low_end > low_start &&
+            idle_rule_add_span(search, device, saturating_add(chunks->first_ns, (int64_t)low_start),
+                               saturating_add(chunks->first_ns, (int64_t)low_end), low_ns) != 0)
             return ERR_NO_MEMORY;
         low_start = low_end = end;
         low_ns = 0;
@@ -293,7 +295,7 @@ static int add_low_chunks(struct chunk_search *search, const struct device_work 
     return 0;
 }
 
-static int find_chunks(void *context, const struct device_work *device)
+static int idle_rule_find_chunks(void *context, const struct device_work *device)
 {
     struct chunk_search *search = context;
     int64_t first = device->start[device->order[0]], last = first;
@@ -307,7 +309,7 @@ static int find_chunks(void *context, const struct device_work *device)
     chunks.used_ns = calloc((size_t)chunks.count, sizeof *chunks.used_ns);
     if (!chunks.used_ns)
         return ERR_NO_MEMORY;
-    measure(device, &chunks);
+    idle_rule_measure(device, &chunks);
     int code = add_low_chunks(search, device, &chunks);
     free(chunks.used_ns);
     return code;
@@ -331,7 +333,7 @@ static int gpu_time_util(struct report *report, const struct analysis_request *r
         { "Context ID", CELL_INT, UNIT_ID, 0 },
     };
     struct chunk_search search = { 0 };
-    struct work work;
+    struct idle_rule_work work;
     struct rule rule;
     int64_t threshold;
     int code;
@@ -340,13 +342,13 @@ static int gpu_time_util(struct report *report, const struct analysis_request *r
         (code = option_number(request, "threshold", 50, 1, 100, &threshold, err)) != 0 ||
         (code = rule_open(&rule, report, request, err)) != 0)
         return code;
-    if ((code = work_read(&work, report, &rule, err)) != 0)
+    if ((code = idle_rule_work_read(&work, report, &rule, err)) != 0)
         goto free_work;
     search.threshold = (double)threshold;
     search.table = table_new(columns, USE_CELLS);
-    code = search.table ? for_each_device(&work, find_chunks, &search) : ERR_NO_MEMORY;
+    code = search.table ? for_each_device(&work, idle_rule_find_chunks, &search) : ERR_NO_MEMORY;
 free_work:
-    work_free(&work);
+    idle_rule_work_free(&work);
     return rule_finish(&rule, search.table, code, compare_chunks, out, err);
 }
 

@@ -40,8 +40,8 @@ static int by_impact(const void *a, const void *b, void *context)
     return each[x] != each[y] ? (each[x] < each[y] ? 1 : -1) : (x > y) - (x < y);
 }
 
-static void sum_up(struct rule_impact *impact, const struct analysis *rule, const struct table *table,
-                   int64_t capture_ns)
+static void rule_impact_sum_up(struct rule_impact *impact, const struct analysis *rule, const struct table *table,
+                               int64_t capture_ns)
 {
     size_t rows = table_row_count(table);
 
@@ -79,7 +79,7 @@ int rule_impact_read(struct rule_impact *impact, const struct analysis *rule, co
         return code;
     for (size_t row = 0; row < table_row_count(table); row++)
         impact->each[row] = impact_of_row(table, row);
-    sum_up(impact, rule, table, capture_ns);
+    rule_impact_sum_up(impact, rule, table, capture_ns);
     return 0;
 }
 

@@ -44,7 +44,7 @@ struct lock {
     int is_found;
 };
 
-struct search {
+struct lock_waits_search {
     struct rule_search base;
     struct os_calls waits, calls; /* for locks; calls that took long; both of all threads */
     uint32_t *lock_of;            /* owned; the lock of each wait */
@@ -60,9 +60,9 @@ struct search {
     struct tally tally;
 };
 
-static void search_free(void *context)
+static void lock_waits_search_free(void *context)
 {
-    struct search *search = context;
+    struct lock_waits_search *search = context;
 
     os_calls_free(&search->waits);
     os_calls_free(&search->calls);
@@ -79,7 +79,7 @@ static void search_free(void *context)
 
 /* ---- locks and their waits ------------------------------------------------------------------------------------- */
 
-static void add_wait(struct lock *lock, const struct os_call *wait)
+static void lock_waits_add_wait(struct lock *lock, const struct os_call *wait)
 {
     int64_t time = saturating_duration(wait->start_ns, wait->end_ns),
             from = wait->start_ns > lock->until_ns ? wait->start_ns : lock->until_ns;
@@ -99,7 +99,7 @@ static void add_wait(struct lock *lock, const struct os_call *wait)
     }
 }
 
-static int find_lock(struct search *search, const struct os_call *wait, uint32_t *out)
+static int find_lock(struct lock_waits_search *search, const struct os_call *wait, uint32_t *out)
 {
     const int64_t key[KEY_PARTS] = { global_process(wait->thread), wait->lock ? wait->lock : -1 - wait->name };
     uint32_t number = keys_add(&search->keys, key);
@@ -114,13 +114,13 @@ static int find_lock(struct search *search, const struct os_call *wait, uint32_t
 }
 
 /* Whether the request asks for this wait: the waits of all others say who holds a lock. */
-static int is_asked(const struct search *search, const struct os_call *wait)
+static int is_asked(const struct lock_waits_search *search, const struct os_call *wait)
 {
     return filter_thread(&search->base.filter, wait->thread, wait->start_ns, wait->end_ns);
 }
 
 /* Adds up the waits of each lock, in the order of time. */
-static int sum_up(struct search *search)
+static int lock_waits_sum_up(struct lock_waits_search *search)
 {
     search->lock_of = malloc((search->waits.count + 1) * sizeof *search->lock_of);
     if (!search->lock_of)
@@ -130,13 +130,13 @@ static int sum_up(struct search *search)
             return ERR_NO_MEMORY;
         search->knows_holders |= search->waits.list[i].holder != NOT_KNOWN;
         if (is_asked(search, &search->waits.list[i]))
-            add_wait(&search->locks[search->lock_of[i]], &search->waits.list[i]);
+            lock_waits_add_wait(&search->locks[search->lock_of[i]], &search->waits.list[i]);
     }
     return 0;
 }
 
 /* Marks the locks that are waited for long enough; the number of them. */
-static size_t choose_locks(struct search *search)
+static size_t choose_locks(struct lock_waits_search *search)
 {
     size_t found = 0;
 
@@ -150,7 +150,8 @@ static size_t choose_locks(struct search *search)
 
 /* ---- who held a lock, and what the holder did ------------------------------------------------------------------ */
 
-static int answer(struct search *search, uint32_t lock, int64_t question, int64_t is, int64_t detail, int64_t ns)
+static int lock_waits_answer(struct lock_waits_search *search, uint32_t lock, int64_t question, int64_t is,
+                             int64_t detail, int64_t ns)
 {
     return tally_add(&search->tally, (int64_t[TALLY_PARTS]){ lock, question, is, detail }, ns);
 }
@@ -161,7 +162,7 @@ static int64_t did(int64_t holder)
     return -1 - holder;
 }
 
-static int64_t overlap(int64_t from, int64_t to, int64_t start_ns, int64_t end_ns)
+static int64_t lock_waits_overlap(int64_t from, int64_t to, int64_t start_ns, int64_t end_ns)
 {
     from = start_ns > from ? start_ns : from;
     to = end_ns < to ? end_ns : to;
@@ -177,19 +178,19 @@ struct turn {
     uint64_t number;      /* of the lock's turns */
 };
 
-static int add_did(struct search *search, const struct turn *turn, uint32_t frame, int64_t call, int64_t from,
-                   int64_t to)
+static int add_did(struct lock_waits_search *search, const struct turn *turn, uint32_t frame, int64_t call,
+                   int64_t from, int64_t to)
 {
-    int64_t ns = overlap(turn->from_ns, turn->to_ns, from, to);
+    int64_t ns = lock_waits_overlap(turn->from_ns, turn->to_ns, from, to);
 
-    return ns > 0 ? answer(search, (uint32_t)turn->lock, did(turn->holder), frame, call,
-                           saturating_multiply(ns, turn->asked))
+    return ns > 0 ? lock_waits_answer(search, (uint32_t)turn->lock, did(turn->holder), frame, call,
+                                      saturating_multiply(ns, turn->asked))
                   : 0;
 }
 
 /* Calls and samples of the holder in its turn. A sample in a call, or of time that a call explains, does not happen:
  * samples are of running threads. */
-static int add_doings(struct search *search, const struct turn *turn)
+static int add_doings(struct lock_waits_search *search, const struct turn *turn)
 {
     size_t behind, i = os_calls_from(&search->calls, turn->holder, turn->from_ns, &behind);
 
@@ -217,7 +218,7 @@ static int add_doings(struct search *search, const struct turn *turn)
     return 0;
 }
 
-static int add_turn(struct search *search, struct turn *turn)
+static int add_turn(struct lock_waits_search *search, struct turn *turn)
 {
     const struct lock *lock = &search->locks[turn->lock];
     uint64_t stride = (uint64_t)lock->count / MOST_EVIDENCE | 1; /* odd: begins and ends of waits may alternate */
@@ -225,20 +226,21 @@ static int add_turn(struct search *search, struct turn *turn)
 
     if (turn->holder == NOT_KNOWN || !turn->asked || ns <= 0)
         return 0;
-    if (answer(search, (uint32_t)turn->lock, HELD_BY, turn->holder, 0, saturating_multiply(ns, turn->asked)) != 0)
+    if (lock_waits_answer(search, (uint32_t)turn->lock, HELD_BY, turn->holder, 0,
+                          saturating_multiply(ns, turn->asked)) != 0)
         return ERR_NO_MEMORY;
     return turn->holder != READERS && turn->number++ % stride == 0 ? add_doings(search, turn) : 0;
 }
 
 /* Whether the function of a wait has this in its name: "rdlock", "wrlock". */
-static int is_wait_in(const struct search *search, const struct os_call *wait, const char *part)
+static int is_wait_in(const struct lock_waits_search *search, const struct os_call *wait, const char *part)
 {
     return strstr(report_string(search->base.report, wait->name, NULL), part) != NULL;
 }
 
 /* A wait begins. Its holder is known, or stays the one that the threads before it in the queue wait for. A writer that
  * waits for no other writer waits for readers. */
-static void join_queue(const struct search *search, struct turn *turn, const struct os_call *wait, int asked)
+static void join_queue(const struct lock_waits_search *search, struct turn *turn, const struct os_call *wait, int asked)
 {
     int64_t holder = wait->holder;
 
@@ -251,7 +253,8 @@ static void join_queue(const struct search *search, struct turn *turn, const str
 }
 
 /* A wait ends: the thread has the lock, unless it gave up. Without an address it may be another lock. */
-static void leave_queue(const struct search *search, struct turn *turn, const struct os_call *wait, int asked)
+static void leave_queue(const struct lock_waits_search *search, struct turn *turn, const struct os_call *wait,
+                        int asked)
 {
     if (wait->lock && (wait->result == 0 || wait->result == EOWNERDEAD))
         turn->holder = is_wait_in(search, wait, "rdlock") ? READERS : wait->thread;
@@ -265,8 +268,8 @@ struct moments {
     int64_t *time;   /* owned; by index of the wait */
 };
 
-static int put_in_order(struct moments *moments, const struct search *search, const int64_t *lock, int of_ends,
-                        size_t *count)
+static int lock_waits_put_in_order(struct moments *moments, const struct lock_waits_search *search, const int64_t *lock,
+                                   int of_ends, size_t *count)
 {
     size_t waits = search->waits.count;
 
@@ -284,7 +287,8 @@ static int put_in_order(struct moments *moments, const struct search *search, co
 }
 
 /* A wait begins or ends: the turn before is over. */
-static int take_turn(struct search *search, struct turn *turn, size_t at, int64_t time_ns, int is_end)
+static int lock_waits_take_turn(struct lock_waits_search *search, struct turn *turn, size_t at, int64_t time_ns,
+                                int is_end)
 {
     const struct os_call *wait = &search->waits.list[at];
 
@@ -299,7 +303,8 @@ static int take_turn(struct search *search, struct turn *turn, size_t at, int64_
 }
 
 /* Follows each lock from turn to turn. What ends at a moment does so before something begins. */
-static int take_turns(struct search *search, const struct moments *begins, const struct moments *ends, size_t count)
+static int lock_waits_take_turns(struct lock_waits_search *search, const struct moments *begins,
+                                 const struct moments *ends, size_t count)
 {
     struct turn turn = { .lock = -1 };
 
@@ -307,8 +312,8 @@ static int take_turns(struct search *search, const struct moments *begins, const
         size_t first = begin < count ? begins->order[begin] : 0, last = ends->order[end];
         int is_end = begin == count || search->lock_of[last] < search->lock_of[first] ||
                      (search->lock_of[last] == search->lock_of[first] && ends->time[last] <= begins->time[first]);
-        if (take_turn(search, &turn, is_end ? last : first, is_end ? ends->time[last] : begins->time[first], is_end) !=
-            0)
+        if (lock_waits_take_turn(search, &turn, is_end ? last : first, is_end ? ends->time[last] : begins->time[first],
+                                 is_end) != 0)
             return ERR_NO_MEMORY;
         end += (size_t)is_end;
         begin += (size_t)!is_end;
@@ -316,7 +321,7 @@ static int take_turns(struct search *search, const struct moments *begins, const
     return 0;
 }
 
-static int explain_holders(struct search *search)
+static int explain_holders(struct lock_waits_search *search)
 {
     struct moments begins = { 0 }, ends = { 0 };
     int64_t *lock = malloc((search->waits.count + 1) * sizeof *lock);
@@ -327,10 +332,10 @@ static int explain_holders(struct search *search)
         goto done;
     for (size_t i = 0; i < search->waits.count; i++)
         lock[i] = search->lock_of[i];
-    if ((code = put_in_order(&begins, search, lock, 0, &count)) != 0 ||
-        (code = put_in_order(&ends, search, lock, 1, &count)) != 0)
+    if ((code = lock_waits_put_in_order(&begins, search, lock, 0, &count)) != 0 ||
+        (code = lock_waits_put_in_order(&ends, search, lock, 1, &count)) != 0)
         goto done;
-    code = take_turns(search, &begins, &ends, count);
+    code = lock_waits_take_turns(search, &begins, &ends, count);
 done:
     free(lock);
     free(begins.order);
@@ -342,19 +347,19 @@ done:
 
 /* ---- who waited, and where ------------------------------------------------------------------------------------- */
 
-static int explain_wait(struct search *search, size_t at)
+static int explain_wait(struct lock_waits_search *search, size_t at)
 {
     const struct os_call *wait = &search->waits.list[at];
     int64_t ns = saturating_duration(wait->start_ns, wait->end_ns);
     struct call_origin origin;
 
     if (call_origins_find(&search->origins, wait->chain, wait->python, &origin) != 0 ||
-        answer(search, search->lock_of[at], WHO_WAITED, wait->thread, 0, ns) != 0)
+        lock_waits_answer(search, search->lock_of[at], WHO_WAITED, wait->thread, 0, ns) != 0)
         return ERR_NO_MEMORY;
-    return origin.frame != NO_KEY ? answer(search, search->lock_of[at], WHERE, origin.frame, 0, ns) : 0;
+    return origin.frame != NO_KEY ? lock_waits_answer(search, search->lock_of[at], WHERE, origin.frame, 0, ns) : 0;
 }
 
-static int explain_waits(struct search *search)
+static int explain_waits(struct lock_waits_search *search)
 {
     for (size_t i = 0; i < search->waits.count; i++)
         if (search->locks[search->lock_of[i]].is_found && is_asked(search, &search->waits.list[i]) &&
@@ -363,7 +368,7 @@ static int explain_waits(struct search *search)
     return 0;
 }
 
-static int read_context(struct search *search, struct error *err)
+static int read_context(struct lock_waits_search *search, struct error *err)
 {
     struct report *report = search->base.report;
     const struct filter everyone = { .span = &search->base.rule.span }; /* a holder may be any thread */
@@ -383,7 +388,7 @@ static int read_context(struct search *search, struct error *err)
                : 0;
 }
 
-static int explain(struct search *search, struct error *err)
+static int lock_waits_explain(struct lock_waits_search *search, struct error *err)
 {
     int code = read_context(search, err);
 
@@ -398,7 +403,7 @@ static int explain(struct search *search, struct error *err)
 
 enum { IMPACT, TOTAL, SHARE, WAITS, LONGEST, START, THREADS, PLACES, PID, TID, HELD, FIGURES };
 enum { LOCK = FIGURES, WAITED_IN, HOLDER, DID, CALL, CELLS };
-static const struct table_column columns[CELLS] = {
+static const struct table_column lock_waits_columns[CELLS] = {
     { "Impact", CELL_INT, UNIT_NS, 0 },        { "Waited", CELL_INT, UNIT_NS, 0 },
     { "Share", CELL_REAL, UNIT_PERCENT, 1 },   { "Waits", CELL_INT, UNIT_NONE, 0 },
     { "Longest", CELL_INT, UNIT_NS, 0 },       { "Start", CELL_INT, UNIT_TIME, 0 },
@@ -410,7 +415,7 @@ static const struct table_column columns[CELLS] = {
 };
 
 /* The time that the lock's waiters are known to have lived. */
-static int64_t waiters_time(const struct search *search, uint32_t lock)
+static int64_t waiters_time(const struct lock_waits_search *search, uint32_t lock)
 {
     const struct tally *tally = &search->tally;
     int64_t sum = 0;
@@ -424,7 +429,7 @@ static int64_t waiters_time(const struct search *search, uint32_t lock)
 }
 
 /* The frame that stands for the variable that the lock is in; NO_KEY: not known. */
-static uint32_t variable_frame(struct search *search, int64_t chain)
+static uint32_t variable_frame(struct lock_waits_search *search, int64_t chain)
 {
     uint32_t stack = chain ? stack_chains_find(&search->origins.chains, chain, &search->origins.hints[0]) : STACK_EMPTY;
     uint32_t frame = stack != STACK_EMPTY ? stack_innermost(&search->origins.stacks, stack) : NO_KEY;
@@ -434,7 +439,7 @@ static uint32_t variable_frame(struct search *search, int64_t chain)
 }
 
 /* "queue_lock (program)" for a lock whose variable is known. Returns whether it is. */
-static int add_variable(struct text *out, struct search *search, int64_t chain)
+static int lock_waits_add_variable(struct text *out, struct lock_waits_search *search, int64_t chain)
 {
     uint32_t frame = variable_frame(search, chain);
 
@@ -448,7 +453,8 @@ static int add_variable(struct text *out, struct search *search, int64_t chain)
 }
 
 /* "program+0x4060" for a lock at this place of a file, else its address. */
-static int add_address(struct text *out, struct search *search, const int64_t *key, struct error *err)
+static int lock_waits_add_address(struct text *out, struct lock_waits_search *search, const int64_t *key,
+                                  struct error *err)
 {
     enum { PROCESS, PATH, ADDRESS, SIZE };
     static const char *const names[] = { "globalPid", "pathId", "address", "size", NULL };
@@ -476,7 +482,7 @@ close_rows:
 }
 
 /* "usleep", or "pthread_mutex_lock (queue_lock)" */
-static void add_call_name(struct text *out, struct search *search, const int64_t *call)
+static void add_call_name(struct text *out, struct lock_waits_search *search, const int64_t *call)
 {
     uint32_t frame = call[DOING_LOCK] != NO_LOCK ? variable_frame(search, search->locks[call[DOING_LOCK]].variable)
                                                  : NO_KEY;
@@ -490,7 +496,7 @@ static void add_call_name(struct text *out, struct search *search, const int64_t
 }
 
 /* "usleep in work (file.c:12)", or "work (file.c:12)" for a thread that ran. */
-static void add_doing(struct text *out, struct search *search, const int64_t *key)
+static void add_doing(struct text *out, struct lock_waits_search *search, const int64_t *key)
 {
     if (key[TALLY_DETAIL] >= 0)
         add_call_name(out, search, keys_get(&search->call_keys, (uint32_t)key[TALLY_DETAIL]));
@@ -501,7 +507,7 @@ static void add_doing(struct text *out, struct search *search, const int64_t *ke
 }
 
 /* The answer with the most time; NULL: there is none. */
-static const int64_t *largest(const struct search *search, uint32_t lock, int64_t question)
+static const int64_t *lock_waits_largest(const struct lock_waits_search *search, uint32_t lock, int64_t question)
 {
     uint32_t key = tally_largest(&search->tally, lock, question).key;
 
@@ -509,12 +515,12 @@ static const int64_t *largest(const struct search *search, uint32_t lock, int64_
 }
 
 /* The text of a cell. */
-static void add_answer(struct text *out, struct search *search, uint32_t lock, int cell)
+static void lock_waits_add_answer(struct text *out, struct lock_waits_search *search, uint32_t lock, int cell)
 {
-    const int64_t *key = largest(search, lock, cell == WAITED_IN ? WHERE : HELD_BY);
+    const int64_t *key = lock_waits_largest(search, lock, cell == WAITED_IN ? WHERE : HELD_BY);
 
     if (key && cell == DID)
-        key = key[TALLY_ANSWER] != READERS ? largest(search, lock, did(key[TALLY_ANSWER])) : NULL;
+        key = key[TALLY_ANSWER] != READERS ? lock_waits_largest(search, lock, did(key[TALLY_ANSWER])) : NULL;
     if (key && cell == WAITED_IN)
         stack_frame_label(out, &search->origins.stacks, (uint32_t)key[TALLY_ANSWER]);
     else if (key && cell == HOLDER && key[TALLY_ANSWER] == READERS)
@@ -525,21 +531,21 @@ static void add_answer(struct text *out, struct search *search, uint32_t lock, i
         add_doing(out, search, key);
 }
 
-static int add_texts(struct search *search, struct table *table, struct table_cell *row, uint32_t lock,
-                     struct error *err)
+static int lock_waits_add_texts(struct lock_waits_search *search, struct table *table, struct table_cell *row,
+                                uint32_t lock, struct error *err)
 {
     struct text text = { 0 };
     int code = 0;
 
-    if (!add_variable(&text, search, search->locks[lock].variable) &&
-        (code = add_address(&text, search, keys_get(&search->keys, lock), err)) != 0)
+    if (!lock_waits_add_variable(&text, search, search->locks[lock].variable) &&
+        (code = lock_waits_add_address(&text, search, keys_get(&search->keys, lock), err)) != 0)
         goto free_text;
     if ((code = cell_set_built(table, &row[LOCK], &text)) != 0 ||
         (code = cell_set_pooled(table, &row[CALL], search->base.report, search->locks[lock].call)) != 0)
         goto free_text;
     for (int cell = WAITED_IN; cell <= DID; cell++) {
         text_clear(&text);
-        add_answer(&text, search, lock, cell);
+        lock_waits_add_answer(&text, search, lock, cell);
         if ((code = cell_set_built(table, &row[cell], &text)) != 0)
             goto free_text;
     }
@@ -548,7 +554,7 @@ free_text:
     return code;
 }
 
-static int add_row(struct search *search, struct table *table, uint32_t number, struct error *err)
+static int lock_waits_add_row(struct lock_waits_search *search, struct table *table, uint32_t number, struct error *err)
 {
     const struct lock *lock = &search->locks[number];
     int64_t lived = waiters_time(search, number);
@@ -570,31 +576,31 @@ static int add_row(struct search *search, struct table *table, uint32_t number, 
     cell_set_int(&row[TID], global_tid_number(lock->longest_thread));
     if (held.key != NO_KEY)
         cell_set_int(&row[HELD], held.ns);
-    return add_texts(search, table, row, number, err);
+    return lock_waits_add_texts(search, table, row, number, err);
 }
 
-static int read_waits(void *context, struct error *err)
+static int lock_waits_read_waits(void *context, struct error *err)
 {
     const struct os_call_choice locks = os_calls_of(OS_CALL_LOCK);
-    struct search *search = context;
+    struct lock_waits_search *search = context;
 
     return os_calls_read(&search->waits, search->base.report, &locks,
                          &(struct filter){ .span = &search->base.rule.span }, err);
 }
 
-static int fill(void *context, struct table *table, struct error *err)
+static int lock_waits_fill(void *context, struct table *table, struct error *err)
 {
-    struct search *search = context;
+    struct lock_waits_search *search = context;
     int code;
 
-    if (sum_up(search) != 0)
+    if (lock_waits_sum_up(search) != 0)
         return ERR_NO_MEMORY;
     if (choose_locks(search) == 0)
         return 0;
-    if ((code = explain(search, err)) != 0)
+    if ((code = lock_waits_explain(search, err)) != 0)
         return code;
     for (uint32_t i = 0; i < search->keys.count; i++)
-        if (search->locks[i].is_found && (code = add_row(search, table, i, err)) != 0)
+        if (search->locks[i].is_found && (code = lock_waits_add_row(search, table, i, err)) != 0)
             return code;
     return 0;
 }
@@ -602,9 +608,11 @@ static int fill(void *context, struct table *table, struct error *err)
 static int lock_contention(struct report *report, const struct analysis_request *request, struct table **out,
                            struct error *err)
 {
-    static const struct rule_steps steps = { columns,    CELLS, LEAST_PERCENT, "the waits for locks",
-                                             read_waits, fill,  search_free };
-    struct search search = {
+    static const struct rule_steps steps = { lock_waits_columns,    CELLS,
+                                             LEAST_PERCENT,         "the waits for locks",
+                                             lock_waits_read_waits, lock_waits_fill,
+                                             lock_waits_search_free };
+    struct lock_waits_search search = {
         .base.report = report, .keys.width = KEY_PARTS, .call_keys.width = DOING_PARTS, .tally = TALLY_NONE
     };
 
@@ -628,7 +636,7 @@ static void add_holder(struct text *out, const struct table_cell *row)
 
 /* "lock mx+0x4060: 3 threads waited 756 ms in work (mx.c:15), 40 times, 71 % of their time; held by worker (2100),
  * which was in crunch (mx.c:9)" */
-static void say(struct text *out, const struct table *table, size_t at)
+static void lock_waits_say(struct text *out, const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
 
@@ -646,7 +654,7 @@ static void say(struct text *out, const struct table *table, size_t at)
     add_holder(out, row);
 }
 
-static const char *advise(const struct table *table, size_t row)
+static const char *lock_waits_advise(const struct table *table, size_t row)
 {
     static const char shared[] = "pthread_rwlock_";
     const struct table_cell *call = &table_row(table, row)[CALL];
@@ -659,7 +667,7 @@ static const char *advise(const struct table *table, size_t row)
                : rule_lock_contention.rule->advice;
 }
 
-static const char *const osrt_tables[] = { "OSRT_API", NULL };
+static const char *const lock_waits_osrt_tables[] = { "OSRT_API", NULL };
 const struct analysis rule_lock_contention = {
     .name = "lock_contention",
     .title = "Contended Locks",
@@ -669,10 +677,10 @@ const struct analysis rule_lock_contention = {
             "the capture's time, and for 1 ms. Impact is the wall time in which at least one thread waited for it. "
             "Condition variables and semaphores are left out: waiting for these is often waiting for work "
             "(thread_wait_sum has them).",
-    .needs = { { "OS calls", osrt_tables } },
+    .needs = { { "OS calls", lock_waits_osrt_tables } },
     .run = lock_contention,
     .rule = ANALYSIS_RULE(
-            .finding = say, .advise = advise,
+            .finding = lock_waits_say, .advise = lock_waits_advise,
             .advice = "Threads wait here for one another. Hold the lock for less: move work and I/O out of the "
                       "critical section, split the data so that each part has its own lock, use a reader-writer lock "
                       "or an atomic operation, or give each thread its own copy and merge the results.",

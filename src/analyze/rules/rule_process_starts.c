@@ -33,20 +33,20 @@ struct parent {
 };
 
 /* A stretch of time that a parent spent on short processes. */
-struct stretch {
+struct process_starts_stretch {
     uint32_t parent;
     int64_t from_ns, to_ns;
 };
 
-struct search {
+struct process_starts_search {
     struct rule_search base;
-    struct keys ids;           /* of processes */
-    struct life *lives;        /* owned; by number of the id, later by start */
+    struct keys ids;                          /* of processes */
+    struct life *lives;                       /* owned; by number of the id, later by start */
     size_t life_room;
     struct keys parent_ids;
-    struct parent *parents;    /* owned; by number of the id */
+    struct parent *parents;                   /* owned; by number of the id */
     size_t parent_room;
-    struct stretch *stretches; /* owned */
+    struct process_starts_stretch *stretches; /* owned */
     size_t stretch_count, stretch_room;
     struct tally tally;
     struct os_calls calls;
@@ -54,9 +54,9 @@ struct search {
     struct process_names names;
 };
 
-static void search_free(void *context)
+static void process_starts_search_free(void *context)
 {
-    struct search *search = context;
+    struct process_starts_search *search = context;
 
     keys_free(&search->ids);
     free(search->lives);
@@ -73,7 +73,7 @@ static void search_free(void *context)
 
 enum { START, END, ID, PARENT, EXE };
 
-static int add_program(struct search *search, const struct row_cursor *rows)
+static int process_starts_add_program(struct process_starts_search *search, const struct row_cursor *rows)
 {
     int64_t id = row_int(rows, ID), start = row_int(rows, START), end = row_int_or(rows, END, INT64_MIN);
     size_t known = search->ids.count;
@@ -91,14 +91,14 @@ static int add_program(struct search *search, const struct row_cursor *rows)
     return 0;
 }
 
-static int by_start(const void *a, const void *b)
+static int process_starts_by_start(const void *a, const void *b)
 {
     const struct life *x = a, *y = b;
 
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-static int read_lives(struct search *search, struct error *err)
+static int read_lives(struct process_starts_search *search, struct error *err)
 {
     static const char *const names[] = {
         [START] = "start", [END] = "end", [ID] = "globalPid", [PARENT] = "parentGlobalPid", [EXE] = "exe", NULL
@@ -109,25 +109,27 @@ static int read_lives(struct search *search, struct error *err)
     if ((code = row_cursor_open(&rows, search->base.report, "TACHO_PROCESS", names, err)) != 0)
         return code;
     while (row_cursor_next(&rows))
-        if (add_program(search, &rows) != 0 && (code = error_short_memory(err, "for the processes")) != 0)
+        if (process_starts_add_program(search, &rows) != 0 &&
+            (code = error_short_memory(err, "for the processes")) != 0)
             goto close_rows;
     if (search->ids.count)
-        qsort(search->lives, search->ids.count, sizeof *search->lives, by_start);
+        qsort(search->lives, search->ids.count, sizeof *search->lives, process_starts_by_start);
 close_rows:
     row_cursor_close(&rows);
     return code;
 }
 
-static int add_stretch(struct search *search, uint32_t parent, int64_t from_ns, int64_t to_ns)
+static int process_starts_add_stretch(struct process_starts_search *search, uint32_t parent, int64_t from_ns,
+                                      int64_t to_ns)
 {
     if (array_reserve(&search->stretches, &search->stretch_room, search->stretch_count + 1,
                       sizeof *search->stretches) != 0)
         return ERR_NO_MEMORY;
-    search->stretches[search->stretch_count++] = (struct stretch){ parent, from_ns, to_ns };
+    search->stretches[search->stretch_count++] = (struct process_starts_stretch){ parent, from_ns, to_ns };
     return 0;
 }
 
-static int add_child(struct search *search, const struct life *life)
+static int process_starts_add_child(struct process_starts_search *search, const struct life *life)
 {
     uint32_t number = keys_add(&search->parent_ids, &life->parent);
 
@@ -138,32 +140,32 @@ static int add_child(struct search *search, const struct life *life)
     if (parent->count++ == 0)
         *parent = (struct parent){ life->parent, 1, life->start_ns, life->start_ns, 0, INT64_MAX, INT64_MIN };
     parent->last_ns = life->start_ns;
-    return add_stretch(search, number, life->start_ns, life->end_ns) != 0 ||
+    return process_starts_add_stretch(search, number, life->start_ns, life->end_ns) != 0 ||
                    tally_add(&search->tally, (int64_t[TALLY_PARTS]){ number, WHAT_RAN, life->exe, 0 }, 1) != 0
                ? ERR_NO_MEMORY
                : 0;
 }
 
-static int find_parents(struct search *search)
+static int find_parents(struct process_starts_search *search)
 {
     for (size_t i = 0; i < search->ids.count; i++) {
         const struct life *life = &search->lives[i];
         int64_t time = saturating_duration(life->start_ns, life->end_ns);
         if (life->parent != -1 && time >= 0 && time < SHORT_NS &&
             filter_process(&search->base.filter, life->parent, life->start_ns, life->end_ns) &&
-            add_child(search, life) != 0)
+            process_starts_add_child(search, life) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
 /* A call of a parent that started a process, or waited for one. */
-static int add_call(struct search *search, uint32_t parent, const struct os_call *call)
+static int process_starts_add_call(struct process_starts_search *search, uint32_t parent, const struct os_call *call)
 {
     struct call_origin origin;
 
     if (saturating_duration(call->start_ns, call->end_ns) < SHORT_NS &&
-        add_stretch(search, parent, call->start_ns, call->end_ns) != 0)
+        process_starts_add_stretch(search, parent, call->start_ns, call->end_ns) != 0)
         return ERR_NO_MEMORY;
     if (call->kind != OS_CALL_START)
         return 0;
@@ -174,12 +176,12 @@ static int add_call(struct search *search, uint32_t parent, const struct os_call
                : tally_add(&search->tally, (int64_t[TALLY_PARTS]){ parent, STARTED_IN, origin.frame, 0 }, 1);
 }
 
-static int find_calls(struct search *search)
+static int process_starts_find_calls(struct process_starts_search *search)
 {
     for (size_t i = 0; i < search->calls.count; i++) {
         const struct os_call *call = &search->calls.list[i];
         uint32_t parent = keys_find(&search->parent_ids, &(int64_t){ global_process(call->thread) });
-        if (parent != NO_KEY && add_call(search, parent, call) != 0)
+        if (parent != NO_KEY && process_starts_add_call(search, parent, call) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -187,18 +189,18 @@ static int find_calls(struct search *search)
 
 static int by_begin(const void *a, const void *b)
 {
-    const struct stretch *x = a, *y = b;
+    const struct process_starts_stretch *x = a, *y = b;
 
     return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
 }
 
 /* Adds up the time that the stretches of each parent cover. */
-static void sum_up(struct search *search)
+static void process_starts_sum_up(struct process_starts_search *search)
 {
     if (search->stretch_count)
         qsort(search->stretches, search->stretch_count, sizeof *search->stretches, by_begin);
     for (size_t i = 0; i < search->stretch_count; i++) {
-        const struct stretch *stretch = &search->stretches[i];
+        const struct process_starts_stretch *stretch = &search->stretches[i];
         struct parent *parent = &search->parents[stretch->parent];
         int64_t from = stretch->from_ns > parent->until_ns ? stretch->from_ns : parent->until_ns;
         parent->begin_ns = stretch->from_ns < parent->begin_ns ? stretch->from_ns : parent->begin_ns;
@@ -212,7 +214,7 @@ static void sum_up(struct search *search)
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 enum { IMPACT, PROCESSES, RATE, DURATION, AT, PID, PROGRAM, STARTS, WHERE, CELLS };
-static const struct table_column columns[CELLS] = {
+static const struct table_column process_starts_columns[CELLS] = {
     { "Impact", CELL_INT, UNIT_NS, 0 },        { "Processes", CELL_INT, UNIT_NONE, 0 },
     { "Per Second", CELL_REAL, UNIT_NONE, 1 }, { "Duration", CELL_INT, UNIT_NS, 0 },
     { "Start", CELL_INT, UNIT_TIME, 0 },       { "PID", CELL_INT, UNIT_ID, 0 },
@@ -221,14 +223,15 @@ static const struct table_column columns[CELLS] = {
 };
 
 /* The answer with the most processes; -1 if there is none. */
-static int64_t largest_answer(const struct search *search, uint32_t parent, int64_t question)
+static int64_t largest_answer(const struct process_starts_search *search, uint32_t parent, int64_t question)
 {
     struct tally_largest largest = tally_largest(&search->tally, parent, question);
 
     return largest.key == NO_KEY ? -1 : keys_get(&search->tally.keys, largest.key)[TALLY_ANSWER];
 }
 
-static int add_texts(const struct search *search, struct table *table, struct table_cell *row, uint32_t number)
+static int process_starts_add_texts(const struct process_starts_search *search, struct table *table,
+                                    struct table_cell *row, uint32_t number)
 {
     struct report *report = search->base.report;
     int64_t exe = largest_answer(search, number, WHAT_RAN), frame = largest_answer(search, number, STARTED_IN);
@@ -240,14 +243,14 @@ static int add_texts(const struct search *search, struct table *table, struct ta
     return rule_set_frame(table, &row[WHERE], &search->origins.stacks, frame < 0 ? NO_KEY : (uint32_t)frame);
 }
 
-static double rate_of(const struct parent *parent)
+static double process_starts_rate_of(const struct parent *parent)
 {
     int64_t span = saturating_duration(parent->first_ns, parent->last_ns);
 
     return span > 0 ? (double)(parent->count - 1) * 1e9 / (double)span : 0;
 }
 
-static int add_row(const struct search *search, struct table *table, uint32_t number)
+static int process_starts_add_row(const struct process_starts_search *search, struct table *table, uint32_t number)
 {
     const struct parent *parent = &search->parents[number];
     struct table_cell *row = table_add_row(table);
@@ -256,35 +259,35 @@ static int add_row(const struct search *search, struct table *table, uint32_t nu
         return ERR_NO_MEMORY;
     cell_set_int(&row[IMPACT], parent->impact_ns);
     cell_set_int(&row[PROCESSES], parent->count);
-    cell_set_real(&row[RATE], rate_of(parent));
+    cell_set_real(&row[RATE], process_starts_rate_of(parent));
     cell_set_int(&row[DURATION], saturating_duration(parent->begin_ns, parent->until_ns));
     cell_set_int(&row[AT], parent->begin_ns);
     cell_set_int(&row[PID], global_pid_number(parent->id));
-    return add_texts(search, table, row, number);
+    return process_starts_add_texts(search, table, row, number);
 }
 
-static int is_found(const struct search *search, const struct parent *parent)
+static int process_starts_is_found(const struct process_starts_search *search, const struct parent *parent)
 {
-    return parent->count >= LEAST_STARTS && rate_of(parent) >= LEAST_RATE && parent->impact_ns > 0 &&
+    return parent->count >= LEAST_STARTS && process_starts_rate_of(parent) >= LEAST_RATE && parent->impact_ns > 0 &&
            rule_is_enough(&search->base, parent->impact_ns);
 }
 
-static int fill(void *context, struct table *table, struct error *err)
+static int process_starts_fill(void *context, struct table *table, struct error *err)
 {
-    struct search *search = context;
+    struct process_starts_search *search = context;
 
-    if (find_parents(search) != 0 || find_calls(search) != 0)
+    if (find_parents(search) != 0 || process_starts_find_calls(search) != 0)
         return ERR_NO_MEMORY;
-    sum_up(search);
+    process_starts_sum_up(search);
     for (uint32_t i = 0; i < search->parent_ids.count; i++)
-        if (is_found(search, &search->parents[i]) && add_row(search, table, i) != 0)
+        if (process_starts_is_found(search, &search->parents[i]) && process_starts_add_row(search, table, i) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
 
-static int read_all(void *context, struct error *err)
+static int process_starts_read_all(void *context, struct error *err)
 {
-    struct search *search = context;
+    struct process_starts_search *search = context;
     struct report *report = search->base.report;
     struct os_call_choice starts = os_calls_of(OS_CALL_START);
     int code = read_lives(search, err);
@@ -302,16 +305,19 @@ static int process_starts(struct report *report, const struct analysis_request *
                           struct error *err)
 {
     static const struct rule_steps steps = {
-        columns, CELLS, LEAST_PERCENT, "the processes", read_all, fill, search_free
+        process_starts_columns,    CELLS, LEAST_PERCENT, "the processes", process_starts_read_all, process_starts_fill,
+        process_starts_search_free
     };
-    struct search search = { .base.report = report, .ids.width = 1, .parent_ids.width = 1, .tally = TALLY_NONE };
+    struct process_starts_search search = {
+        .base.report = report, .ids.width = 1, .parent_ids.width = 1, .tally = TALLY_NONE
+    };
 
     return rule_run(&steps, &search.base, request, out, err);
 }
 
 /* "make (2100) started 412 processes that lived less than 100 ms, 129 a second, mostly cc1, in run_job (job.c:12);
  * they took at least 1.30 s" */
-static void say(struct text *out, const struct table *table, size_t at)
+static void process_starts_say(struct text *out, const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
 
@@ -338,7 +344,7 @@ const struct analysis rule_process_starts = {
         "bound: page faults of the program after a fork are not recorded.",
     .needs = { { "processes", process_tables } },
     .run = process_starts,
-    .rule = ANALYSIS_RULE(.finding = say,
+    .rule = ANALYSIS_RULE(.finding = process_starts_say,
                           .advice = "Starting a process costs milliseconds: fork, exec, loading of libraries. Do the "
                                     "work in the program itself or in one process that stays (a pool of workers, xargs "
                                     "-n with many arguments, shell built-ins).",

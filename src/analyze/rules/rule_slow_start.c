@@ -54,7 +54,7 @@ static const char compiled_advice[] =
 enum { WHERE_IT_WAS, COMPILED };
 
 /* A stretch of time of a phase. */
-struct stretch {
+struct slow_start_stretch {
     int64_t process;
     enum phase phase;
     int64_t from_ns, to_ns;
@@ -67,21 +67,21 @@ struct start {
     int64_t impact_ns, first_ns, until_ns;
 };
 
-struct search {
+struct slow_start_search {
     struct rule_search base;
     struct call_origins origins;
-    struct stretch *stretches; /* owned */
+    struct slow_start_stretch *stretches; /* owned */
     size_t count, room;
-    struct keys keys;          /* process, phase */
-    struct start *starts;      /* owned; by key */
+    struct keys keys;                     /* process, phase */
+    struct start *starts;                 /* owned; by key */
     size_t start_room;
-    struct tally tally;        /* groups: keys; answers: as `where` of a stretch; 0 for COMPILED */
+    struct tally tally;                   /* groups: keys; answers: as `where` of a stretch; 0 for COMPILED */
     struct process_names names;
 };
 
-static void search_free(void *context)
+static void slow_start_search_free(void *context)
 {
-    struct search *search = context;
+    struct slow_start_search *search = context;
 
     call_origins_close(&search->origins);
     free(search->stretches);
@@ -91,7 +91,7 @@ static void search_free(void *context)
     process_names_free(&search->names);
 }
 
-static int add_stretch(struct search *search, struct stretch stretch)
+static int slow_start_add_stretch(struct slow_start_search *search, struct slow_start_stretch stretch)
 {
     if (array_reserve(&search->stretches, &search->room, search->count + 1, sizeof stretch) != 0)
         return ERR_NO_MEMORY;
@@ -139,23 +139,23 @@ struct last_sample {
 
 enum { SAMPLE_START, SAMPLE_THREAD, SAMPLE_CHAIN };
 
-static int add_sample(struct search *search, const struct row_cursor *rows, struct last_sample *last, size_t *hint,
-                      int is_first)
+static int slow_start_add_sample(struct slow_start_search *search, const struct row_cursor *rows,
+                                 struct last_sample *last, size_t *hint, int is_first)
 {
     int64_t time = row_int(rows, SAMPLE_START), thread = row_int(rows, SAMPLE_THREAD);
     int64_t gap = is_first ? 0 : saturating_duration(last->time_ns, time);
     const struct stacks *python = &search->origins.join.python;
 
     if (last->frame != NO_KEY && gap > 0 && gap <= LONGEST_SAMPLE_NS &&
-        add_stretch(search, (struct stretch){ global_process(thread), IMPORTS, last->time_ns, time, last->frame,
-                                              last->compiles }) != 0)
+        slow_start_add_stretch(search, (struct slow_start_stretch){ global_process(thread), IMPORTS, last->time_ns,
+                                                                    time, last->frame, last->compiles }) != 0)
         return ERR_NO_MEMORY;
     uint32_t stack = stack_chains_find(&search->origins.join.chains, row_int(rows, SAMPLE_CHAIN), hint);
     *last = (struct last_sample){ time, importing_frame(python, stack), is_compiling(python, stack) };
     return 0;
 }
 
-static int find_imports(struct search *search, struct error *err)
+static int find_imports(struct slow_start_search *search, struct error *err)
 {
     static const char *const names[] = { "start", "globalTid", "callchainId", NULL };
     struct row_cursor rows;
@@ -176,7 +176,7 @@ static int find_imports(struct search *search, struct error *err)
             goto no_memory;
         if (number == known)
             last[number].frame = NO_KEY;
-        if (add_sample(search, &rows, &last[number], &hint, number == known) != 0)
+        if (slow_start_add_sample(search, &rows, &last[number], &hint, number == known) != 0)
             goto no_memory;
     }
     goto done;
@@ -212,7 +212,7 @@ static uint32_t number_process(struct first_works *first, int64_t process)
     return number;
 }
 
-static int add_works(struct first_works *first, struct report *report, const char *table, struct error *err)
+static int slow_start_add_works(struct first_works *first, struct report *report, const char *table, struct error *err)
 {
     static const char *const names[] = { "start", "globalPid", NULL };
     struct row_cursor rows;
@@ -248,7 +248,8 @@ static int pins_memory(const char *call)
 }
 
 /* The part of a call before the first work of its process. */
-static int add_cuda_call(struct search *search, const struct row_cursor *rows, const struct first_works *first)
+static int add_cuda_call(struct slow_start_search *search, const struct row_cursor *rows,
+                         const struct first_works *first)
 {
     int64_t thread = row_int_or(rows, CUDA_THREAD, 0), start = row_int(rows, CUDA_FROM), end = row_int(rows, CUDA_TO);
     uint32_t number = start < first->latest_ns ? keys_find(&first->processes, &(int64_t){ global_process(thread) })
@@ -260,10 +261,11 @@ static int add_cuda_call(struct search *search, const struct row_cursor *rows, c
     end = end < first->start_ns[number] ? end : first->start_ns[number];
     int64_t name = row_int(rows, CUDA_NAME);
     enum phase phase = pins_memory(report_string(search->base.report, name, NULL)) ? PINNING : CUDA_START;
-    return add_stretch(search, (struct stretch){ global_process(thread), phase, start, end, name, 0 });
+    return slow_start_add_stretch(search,
+                                  (struct slow_start_stretch){ global_process(thread), phase, start, end, name, 0 });
 }
 
-static int find_cuda(struct search *search, struct error *err)
+static int find_cuda(struct slow_start_search *search, struct error *err)
 {
     static const char *const names[] = { "start", "end", "globalTid", "nameId", NULL };
     struct first_works first = { .processes.width = 1, .latest_ns = INT64_MIN };
@@ -271,7 +273,7 @@ static int find_cuda(struct search *search, struct error *err)
     int code = 0;
 
     for (size_t i = 0; gpu_tables[i]; i++)
-        if ((code = add_works(&first, search->base.report, gpu_tables[i], err)) != 0)
+        if ((code = slow_start_add_works(&first, search->base.report, gpu_tables[i], err)) != 0)
             goto done;
     for (size_t i = 0; i < first.processes.count; i++)
         first.latest_ns = first.start_ns[i] > first.latest_ns ? first.start_ns[i] : first.latest_ns;
@@ -290,7 +292,7 @@ done:
 
 /* ---- libraries ------------------------------------------------------------------------------------------------- */
 
-static int has_imports(const struct search *search, int64_t process)
+static int has_imports(const struct slow_start_search *search, int64_t process)
 {
     for (size_t i = 0; i < search->count; i++)
         if (search->stretches[i].phase == IMPORTS && search->stretches[i].process == process)
@@ -298,17 +300,18 @@ static int has_imports(const struct search *search, int64_t process)
     return 0;
 }
 
-static int add_load(struct search *search, const struct os_call *call)
+static int add_load(struct slow_start_search *search, const struct os_call *call)
 {
     struct call_origin origin;
 
     if (call_origins_find(&search->origins, call->chain, call->python, &origin) != 0)
         return ERR_NO_MEMORY;
-    return add_stretch(search, (struct stretch){ global_process(call->thread), LOADING, call->start_ns, call->end_ns,
-                                                 origin.frame == NO_KEY ? -1 : (int64_t)origin.frame, 0 });
+    return slow_start_add_stretch(search, (struct slow_start_stretch){
+                                              global_process(call->thread), LOADING, call->start_ns, call->end_ns,
+                                              origin.frame == NO_KEY ? -1 : (int64_t)origin.frame, 0 });
 }
 
-static int find_loading(struct search *search, struct error *err)
+static int find_loading(struct slow_start_search *search, struct error *err)
 {
     const struct os_call_choice loads = os_calls_of(OS_CALL_LOAD);
     struct os_calls calls = { 0 };
@@ -328,9 +331,9 @@ free_calls:
 /* ---- phases ---------------------------------------------------------------------------------------------------- */
 
 /* By start; of those that begin together, the longest first. */
-static int by_start(const void *a, const void *b)
+static int slow_start_by_start(const void *a, const void *b)
 {
-    const struct stretch *x = a, *y = b;
+    const struct slow_start_stretch *x = a, *y = b;
 
     if (x->from_ns != y->from_ns)
         return x->from_ns > y->from_ns ? 1 : -1;
@@ -338,7 +341,7 @@ static int by_start(const void *a, const void *b)
 }
 
 /* The end of what is counted already. A CUDA call inside another one is not counted again, whatever their phases. */
-static int64_t counted_until(const struct search *search, const struct stretch *stretch)
+static int64_t counted_until(const struct slow_start_search *search, const struct slow_start_stretch *stretch)
 {
     int64_t until = INT64_MIN;
 
@@ -353,7 +356,7 @@ static int64_t counted_until(const struct search *search, const struct stretch *
 }
 
 /* Adds the part of a stretch that no earlier one covers. */
-static int sum_stretch(struct search *search, const struct stretch *stretch)
+static int sum_stretch(struct slow_start_search *search, const struct slow_start_stretch *stretch)
 {
     size_t known = search->keys.count;
     uint32_t number = keys_add(&search->keys, (int64_t[]){ stretch->process, stretch->phase });
@@ -377,10 +380,10 @@ static int sum_stretch(struct search *search, const struct stretch *stretch)
                : tally_add(&search->tally, (int64_t[TALLY_PARTS]){ number, WHERE_IT_WAS, stretch->where, 0 }, ns);
 }
 
-static int sum_up(struct search *search)
+static int slow_start_sum_up(struct slow_start_search *search)
 {
     if (search->count)
-        qsort(search->stretches, search->count, sizeof *search->stretches, by_start);
+        qsort(search->stretches, search->count, sizeof *search->stretches, slow_start_by_start);
     for (size_t i = 0; i < search->count; i++)
         if (sum_stretch(search, &search->stretches[i]) != 0)
             return ERR_NO_MEMORY;
@@ -390,7 +393,7 @@ static int sum_up(struct search *search)
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 enum { IMPACT, SHARE, DURATION, START, PID, PROGRAM, PHASE, WHERE, WHERE_NS, COMPILED_NS, CELLS };
-static const struct table_column columns[CELLS] = {
+static const struct table_column slow_start_columns[CELLS] = {
     { "Impact", CELL_INT, UNIT_NS, 0 },   { "Time", CELL_REAL, UNIT_PERCENT, 1 },
     { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 },
     { "PID", CELL_INT, UNIT_ID, 0 },      { "Program", CELL_TEXT, UNIT_NONE, 0 },
@@ -398,7 +401,8 @@ static const struct table_column columns[CELLS] = {
     { "Mostly", CELL_INT, UNIT_NS, 0 },   { "Compiled", CELL_INT, UNIT_NS, 0 },
 };
 
-static void add_where(struct text *out, const struct search *search, enum phase phase, int64_t where)
+static void slow_start_add_where(struct text *out, const struct slow_start_search *search, enum phase phase,
+                                 int64_t where)
 {
     size_t length;
 
@@ -411,7 +415,8 @@ static void add_where(struct text *out, const struct search *search, enum phase 
     }
 }
 
-static int add_texts(struct search *search, struct table *table, struct table_cell *row, uint32_t number)
+static int slow_start_add_texts(struct slow_start_search *search, struct table *table, struct table_cell *row,
+                                uint32_t number)
 {
     const int64_t *key = keys_get(&search->keys, number);
     struct tally_largest largest = tally_largest(&search->tally, number, WHERE_IT_WAS);
@@ -423,14 +428,14 @@ static int add_texts(struct search *search, struct table *table, struct table_ce
         return code;
     if (largest.key == NO_KEY)
         return 0;
-    add_where(&text, search, (enum phase)key[1], keys_get(&search->tally.keys, largest.key)[TALLY_ANSWER]);
+    slow_start_add_where(&text, search, (enum phase)key[1], keys_get(&search->tally.keys, largest.key)[TALLY_ANSWER]);
     code = cell_set_built(table, &row[WHERE], &text);
     cell_set_int(&row[WHERE_NS], largest.ns);
     text_free(&text);
     return code;
 }
 
-static int add_row(struct search *search, struct table *table, uint32_t number, double wall)
+static int slow_start_add_row(struct slow_start_search *search, struct table *table, uint32_t number, double wall)
 {
     const struct start *start = &search->starts[number];
     struct tally_largest compiled = tally_largest(&search->tally, number, COMPILED);
@@ -445,26 +450,26 @@ static int add_row(struct search *search, struct table *table, uint32_t number, 
     cell_set_int(&row[DURATION], saturating_duration(start->first_ns, start->until_ns));
     cell_set_int(&row[START], start->first_ns);
     cell_set_int(&row[PID], global_pid_number(keys_get(&search->keys, number)[0]));
-    return add_texts(search, table, row, number);
+    return slow_start_add_texts(search, table, row, number);
 }
 
-static int fill(void *context, struct table *table, struct error *err)
+static int slow_start_fill(void *context, struct table *table, struct error *err)
 {
-    struct search *search = context;
+    struct slow_start_search *search = context;
     double wall = (double)saturating_duration(search->base.time.from_ns, search->base.time.to_ns);
 
-    if (sum_up(search) != 0)
+    if (slow_start_sum_up(search) != 0)
         return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < search->keys.count; i++)
         if (search->starts[i].impact_ns >= LEAST_NS && rule_is_enough(&search->base, search->starts[i].impact_ns) &&
-            add_row(search, table, i, wall) != 0)
+            slow_start_add_row(search, table, i, wall) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
 
-static int read_all(void *context, struct error *err)
+static int slow_start_read_all(void *context, struct error *err)
 {
-    struct search *search = context;
+    struct slow_start_search *search = context;
     int code;
 
     if ((code = call_origins_open(&search->origins, search->base.report, err)) != 0 ||
@@ -477,9 +482,11 @@ static int read_all(void *context, struct error *err)
 static int slow_start(struct report *report, const struct analysis_request *request, struct table **out,
                       struct error *err)
 {
-    static const struct rule_steps steps = { columns,  CELLS, LEAST_PERCENT, "the starts of processes",
-                                             read_all, fill,  search_free };
-    struct search search = { .base.report = report, .keys.width = 2, .tally = TALLY_NONE };
+    static const struct rule_steps steps = { slow_start_columns,    CELLS,
+                                             LEAST_PERCENT,         "the starts of processes",
+                                             slow_start_read_all,   slow_start_fill,
+                                             slow_start_search_free };
+    struct slow_start_search search = { .base.report = report, .keys.width = 2, .tally = TALLY_NONE };
 
     return rule_run(&steps, &search.base, request, out, err);
 }
@@ -492,7 +499,7 @@ static int compiles_much(const struct table_cell *row)
 
 /* "python3 (2100): Python imports took 2.60 s, 41 % of the time; 1.50 s of it compiled sources: no bytecode cache;
  * mostly <module> (train.py:3), 2.10 s" */
-static void say(struct text *out, const struct table *table, size_t at)
+static void slow_start_say(struct text *out, const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
 
@@ -513,7 +520,7 @@ static void say(struct text *out, const struct table *table, size_t at)
     human_time(out, row[WHERE_NS].integer);
 }
 
-static const char *advise(const struct table *table, size_t at)
+static const char *slow_start_advise(const struct table *table, size_t at)
 {
     const struct table_cell *phase = &table_row(table, at)[PHASE];
 
@@ -541,7 +548,7 @@ const struct analysis rule_slow_start = {
     .needs = { { "Python samples, CUDA calls or OS calls", start_tables } },
     .run = slow_start,
     .rule = ANALYSIS_RULE(
-            .finding = say, .advise = advise,
+            .finding = slow_start_say, .advise = slow_start_advise,
             .advice = "The start takes a relevant share of the run: do less of it, later, or once for many runs.",
             .praise = "Of Python imports, CUDA initialization, pinned memory and loading of libraries, those that were "
                       "recorded took no relevant share of the time."),

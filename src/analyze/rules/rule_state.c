@@ -35,7 +35,7 @@ static int any_row(struct report *report, const char *table, const char *column,
     return found;
 }
 
-static int is_python(const char *path)
+static int rule_state_is_python(const char *path)
 {
     const char *name = path_base_name(path);
 
@@ -52,8 +52,9 @@ static int uses_cuda(struct report *report)
 
 static int runs_python(struct report *report)
 {
-    return any_row(report, "TACHO_PROCESS", "exe", is_python) || any_row(report, "TACHO_MODULE", "pathId", is_python) ||
-           any_row(report, "PROCESSES", "name", is_python);
+    return any_row(report, "TACHO_PROCESS", "exe", rule_state_is_python) ||
+           any_row(report, "TACHO_MODULE", "pathId", rule_state_is_python) ||
+           any_row(report, "PROCESSES", "name", rule_state_is_python);
 }
 
 /* The agent notes the version of PyTorch where it observes it. Files of other profilers do not have it. */
@@ -103,7 +104,7 @@ static int is_mpi_rank(struct report *report)
 static const struct {
     const char *option;
     int (*applies)(struct report *report);
-} kinds[] = {
+} rule_state_kinds[] = {
     { "--trace=cuda", is_cuda_program },
     { "--trace=mpi", is_mpi_rank },
     { "--gpu-metrics-devices=all", is_cuda_program },
@@ -112,7 +113,7 @@ static const struct {
 };
 
 /* Whether the report has data of the rule that the option records. */
-static int has_recorded(const struct analysis *rule, struct report *report, const char *option)
+static int rule_state_has_recorded(const struct analysis *rule, struct report *report, const char *option)
 {
     for (const struct analysis_need *need = rule->needs; need->data; need++) {
         const char *other = analysis_need_option(need);
@@ -131,10 +132,10 @@ enum rule_state rule_state(const struct analysis *rule, struct report *report)
         return RULE_READY;
     if (!missing->tables[0]) /* data that Linux does not have */
         return RULE_FOREIGN;
-    if (option && has_recorded(rule, report, option))
+    if (option && rule_state_has_recorded(rule, report, option))
         return RULE_CLEAR;
-    for (size_t i = 0; option && i < COUNT_OF(kinds); i++)
-        if (strcmp(option, kinds[i].option) == 0 && !kinds[i].applies(report))
+    for (size_t i = 0; option && i < COUNT_OF(rule_state_kinds); i++)
+        if (strcmp(option, rule_state_kinds[i].option) == 0 && !rule_state_kinds[i].applies(report))
             return RULE_FOREIGN;
     return RULE_UNCHECKED;
 }

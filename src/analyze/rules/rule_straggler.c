@@ -7,27 +7,27 @@
 
 enum { LEAST_PERCENT = 1 };
 
-struct search {
+struct straggler_search {
     struct rule_search base;
     struct stragglers found;
 };
 
-static void search_free(void *context)
+static void straggler_search_free(void *context)
 {
-    struct search *search = context;
+    struct straggler_search *search = context;
 
     stragglers_free(&search->found);
 }
 
-static int read_all(void *context, struct error *err)
+static int straggler_read_all(void *context, struct error *err)
 {
-    struct search *search = context;
+    struct straggler_search *search = context;
 
     return stragglers_find(&search->found, search->base.report, &search->base.filter, err);
 }
 
 enum { IMPACT, RANK, HOST, TIMES, INSTANCES, LATENESS, GAIN, STEP, CAUSE, WHERE, CELLS };
-static const struct table_column columns[CELLS] = {
+static const struct table_column straggler_columns[CELLS] = {
     { "Impact", CELL_INT, UNIT_NS, 0 },
     { "Rank", CELL_INT, UNIT_ID, 0 },
     { "Host", CELL_TEXT, UNIT_NONE, 0 },
@@ -40,12 +40,12 @@ static const struct table_column columns[CELLS] = {
     { "Where", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int set_text(struct table *table, struct table_cell *cell, const char *text)
+static int straggler_set_text(struct table *table, struct table_cell *cell, const char *text)
 {
     return *text ? cell_set_string(table, cell, text) : 0;
 }
 
-static int add_row(struct table *table, const struct straggler *straggler)
+static int straggler_add_row(struct table *table, const struct straggler *straggler)
 {
     struct table_cell *row = table_add_row(table);
 
@@ -58,19 +58,19 @@ static int add_row(struct table *table, const struct straggler *straggler)
     cell_set_int(&row[LATENESS], straggler->lateness_ns);
     cell_set_int(&row[GAIN], straggler->gain_ns);
     cell_set_int(&row[STEP], straggler->step_ns);
-    int failed = set_text(table, &row[HOST], straggler->host);
-    failed |= set_text(table, &row[CAUSE], straggler->cause);
-    failed |= set_text(table, &row[WHERE], straggler->where);
+    int failed = straggler_set_text(table, &row[HOST], straggler->host);
+    failed |= straggler_set_text(table, &row[CAUSE], straggler->cause);
+    failed |= straggler_set_text(table, &row[WHERE], straggler->where);
     return failed ? ERR_NO_MEMORY : 0;
 }
 
-static int fill(void *context, struct table *table, struct error *err)
+static int straggler_fill(void *context, struct table *table, struct error *err)
 {
-    struct search *search = context;
+    struct straggler_search *search = context;
 
     for (size_t i = 0; i < search->found.count; i++)
         if (rule_is_enough(&search->base, search->found.list[i].all_gain_ns) &&
-            add_row(table, &search->found.list[i]) != 0)
+            straggler_add_row(table, &search->found.list[i]) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
@@ -78,16 +78,18 @@ static int fill(void *context, struct table *table, struct error *err)
 static int straggler(struct report *report, const struct analysis_request *request, struct table **out,
                      struct error *err)
 {
-    static const struct rule_steps steps = { columns,  CELLS, LEAST_PERCENT, "the collectives",
-                                             read_all, fill,  search_free };
-    struct search search = { .base.report = report };
+    static const struct rule_steps steps = { straggler_columns,    CELLS,
+                                             LEAST_PERCENT,        "the collectives",
+                                             straggler_read_all,   straggler_fill,
+                                             straggler_search_free };
+    struct straggler_search search = { .base.report = report };
 
     return rule_run(&steps, &search.base, request, out, err);
 }
 
 /* "rank 1 on node7 delayed 39 of 40 collectives, typically by 3.93 ms (compute, in slow_part (solver.c:36)); without
  * that, a step of 4.90 ms would be 3.71 ms shorter" */
-static void say(struct text *out, const struct table *table, size_t at)
+static void straggler_say(struct text *out, const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
 
@@ -108,7 +110,8 @@ static void say(struct text *out, const struct table *table, size_t at)
     text_add(out, " shorter");
 }
 
-static const char *const tables[] = { "MPI_COLLECTIVES_EVENTS", "TACHO_TORCH_OP", "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
+static const char *const straggler_tables[] = { "MPI_COLLECTIVES_EVENTS", "TACHO_TORCH_OP",
+                                                "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
 static const char *const of_ranks[] = { "MPI_COLLECTIVES_EVENTS", "TACHO_CLOCK_OFFSET", NULL }; /* the latter in sets */
 const struct analysis rule_straggler = {
     .name = "straggler",
@@ -118,10 +121,10 @@ const struct analysis rule_straggler = {
             "waited for nobody, with what its time has more of than that of the median rank. A rank is a finding if "
             "all would be done earlier by at least threshold (1) percent of the capture's time. straggler_sum of "
             "'tacho stats' has the same ranks.",
-    .needs = { { "collectives of MPI, NCCL or PyTorch", tables }, { "reports of several ranks", of_ranks } },
+    .needs = { { "collectives of MPI, NCCL or PyTorch", straggler_tables }, { "reports of several ranks", of_ranks } },
     .is_of_one_job = 1,
     .run = straggler,
-    .rule = ANALYSIS_RULE(.finding = say,
+    .rule = ANALYSIS_RULE(.finding = straggler_say,
                           .advice = "Compare the rank with another one ('tacho stats --filter-rank'): the same code "
                                     "that takes longer points to its host (clocks, other programs, a slow disk), more "
                                     "of it to an uneven distribution of the work.",

@@ -7,7 +7,7 @@
 enum { BINS = 512 };
 
 /* Adds a block: each of its values is as likely as the others. What exceeds the sum stays in the last bin. */
-static void add_block(const double *before, double *after, const int64_t *values, size_t ranks, double unit)
+static void chance_add_block(const double *before, double *after, const int64_t *values, size_t ranks, double unit)
 {
     memset(after, 0, (BINS + 1) * sizeof *after);
     for (size_t rank = 0; rank < ranks; rank++) {
@@ -29,7 +29,7 @@ double chance_of_rank(const int64_t *values, size_t blocks, size_t ranks, size_t
     else {
         now[0] = 1;
         for (size_t b = 0; b < blocks; b++) {
-            add_block(now, next, values + b * ranks, ranks, sum / BINS);
+            chance_add_block(now, next, values + b * ranks, ranks, sum / BINS);
             double *other = now;
             now = next;
             next = other;

@@ -101,7 +101,7 @@ static size_t first_run(const struct cpu_run *list, size_t count, int on_cpu, in
                       ((on_cpu ? list[i].cpu : list[i].thread) == id && list[i].end_ns <= from_ns));
 }
 
-static int64_t overlap(const struct cpu_run *run, int64_t from_ns, int64_t to_ns)
+static int64_t cpu_runs_overlap(const struct cpu_run *run, int64_t from_ns, int64_t to_ns)
 {
     int64_t start_ns = run->start_ns > from_ns ? run->start_ns : from_ns;
     int64_t end_ns = run->end_ns < to_ns ? run->end_ns : to_ns;
@@ -115,7 +115,7 @@ int64_t cpu_runs_time(const struct cpu_runs *runs, int64_t thread, int64_t from_
 
     for (size_t i = first_run(runs->by_thread, runs->count, 0, thread, from_ns);
          i < runs->count && runs->by_thread[i].thread == thread && runs->by_thread[i].start_ns < to_ns; i++)
-        total_ns += overlap(&runs->by_thread[i], from_ns, to_ns);
+        total_ns += cpu_runs_overlap(&runs->by_thread[i], from_ns, to_ns);
     return total_ns;
 }
 
@@ -126,7 +126,7 @@ static int64_t others_on(const struct cpu_runs *runs, int64_t cpu, int64_t rank,
     for (size_t i = first_run(runs->by_cpu, runs->count, 1, cpu, from_ns);
          i < runs->count && runs->by_cpu[i].cpu == cpu && runs->by_cpu[i].start_ns < to_ns; i++)
         if (runs->by_cpu[i].rank != rank && runs->by_cpu[i].rank != COLLECTIVE_UNKNOWN)
-            total_ns += overlap(&runs->by_cpu[i], from_ns, to_ns);
+            total_ns += cpu_runs_overlap(&runs->by_cpu[i], from_ns, to_ns);
     return total_ns;
 }
 

@@ -19,7 +19,7 @@ static const char *const texts[LATE_ACTIVITY_COUNT] = {
 
 /* ---- Reading ---------------------------------------------------------------------------------------------------- */
 
-static int add(struct activities *activities, int64_t owner, int64_t start_ns, int64_t end_ns)
+static int late_causes_add(struct activities *activities, int64_t owner, int64_t start_ns, int64_t end_ns)
 {
     if (array_reserve(&activities->list, &activities->room, activities->count + 1, sizeof *activities->list) != 0)
         return ERR_NO_MEMORY;
@@ -29,7 +29,7 @@ static int add(struct activities *activities, int64_t owner, int64_t start_ns, i
     return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int late_causes_compare(const void *a, const void *b)
 {
     const struct activity *x = a, *y = b;
 
@@ -56,7 +56,7 @@ static int read_os_calls(struct late_causes *causes, struct error *err)
         const struct os_call *at = &calls.list[i];
         causes->has_os_calls = 1;
         struct activities *of = &causes->of[kind_of_call(causes->report, at)];
-        if (add(of, at->thread, at->start_ns, at->end_ns) != 0) {
+        if (late_causes_add(of, at->thread, at->start_ns, at->end_ns) != 0) {
             code = ERR_NO_MEMORY;
             break;
         }
@@ -81,14 +81,16 @@ static int read_named(struct late_causes *causes, enum late_activity activity, c
         if (row_is_null(&rows, 1) || row_is_null(&rows, 2) ||
             !text_begins_with(report_string(causes->report, row_int_or(&rows, 3, 0), NULL), begin))
             continue;
-        if ((code = add(&causes->of[activity], row_int(&rows, 2), row_int(&rows, 0), row_int(&rows, 1))) != 0)
+        if ((code = late_causes_add(&causes->of[activity], row_int(&rows, 2), row_int(&rows, 0), row_int(&rows, 1))) !=
+            0)
             break;
     }
     row_cursor_close(&rows);
     return code;
 }
 
-static int read_gpu(struct late_causes *causes, enum late_activity activity, enum gpu_kind kind, struct error *err)
+static int late_causes_read_gpu(struct late_causes *causes, enum late_activity activity, enum gpu_kind kind,
+                                struct error *err)
 {
     static const char *const extra[] = { "shortName", NULL };
     struct gpu_ops ops = { 0 };
@@ -99,7 +101,8 @@ static int read_gpu(struct late_causes *causes, enum late_activity activity, enu
     for (size_t row = 0; row < ops.count; row++) {
         if (kind == GPU_KERNEL && communication_of_kernel(report_string(causes->report, gpu_extra(&ops, 0, row), NULL)))
             continue; /* it waits for other ranks */
-        if ((code = add(&causes->of[activity], global_process(ops.process[row]), ops.start[row], ops.end[row])) != 0)
+        if ((code = late_causes_add(&causes->of[activity], global_process(ops.process[row]), ops.start[row],
+                                    ops.end[row])) != 0)
             break;
     }
     gpu_free(&ops);
@@ -164,8 +167,8 @@ static int read_faults(struct late_causes *causes, struct error *err)
         int64_t id = row_int(&rows, 0), at_ns = row_int(&rows, 1);
         if (row_is_null(&rows, 2) || !bsearch(&id, ids, count, sizeof id, array_by_int64))
             continue;
-        if ((code = add(&causes->of[LATE_FAULTS], row_int(&rows, 2), saturating_subtract(at_ns, half_ns),
-                        saturating_add(at_ns, half_ns))) != 0)
+        if ((code = late_causes_add(&causes->of[LATE_FAULTS], row_int(&rows, 2), saturating_subtract(at_ns, half_ns),
+                                    saturating_add(at_ns, half_ns))) != 0)
             break;
     }
     row_cursor_close(&rows);
@@ -185,15 +188,15 @@ int late_causes_open(struct late_causes *causes, struct report *report, const st
         return code;
     if ((code = read_named(causes, LATE_LOADER, "TACHO_TORCH_OP", "nameId", "enumerate(DataLoader)", err)) != 0)
         return code;
-    if ((code = read_gpu(causes, LATE_KERNELS, GPU_KERNEL, err)) != 0)
+    if ((code = late_causes_read_gpu(causes, LATE_KERNELS, GPU_KERNEL, err)) != 0)
         return code;
-    if ((code = read_gpu(causes, LATE_COPIES, GPU_MEMCPY, err)) != 0)
+    if ((code = late_causes_read_gpu(causes, LATE_COPIES, GPU_MEMCPY, err)) != 0)
         return code;
     if ((code = read_faults(causes, err)) != 0)
         return code;
     for (int i = 0; i < LATE_ACTIVITY_COUNT; i++)
         if (causes->of[i].count)
-            qsort(causes->of[i].list, causes->of[i].count, sizeof *causes->of[i].list, compare);
+            qsort(causes->of[i].list, causes->of[i].count, sizeof *causes->of[i].list, late_causes_compare);
     if ((code = call_origins_open(&causes->origins, report, err)) != 0)
         return code;
     return places_open(&causes->places, report, err);
@@ -215,13 +218,13 @@ struct share {
     struct activity longest; /* within the window */
 };
 
-static struct share share_of(const struct activities *activities, int64_t owner, const struct rank_window *window,
-                             int64_t begin_ns)
+static struct share late_causes_share_of(const struct activities *activities, int64_t owner,
+                                         const struct rank_window *window, int64_t begin_ns)
 {
     /* Those that begin earlier than the longest one lasts cannot reach into the window. */
     const struct activity wanted = { owner, saturating_subtract(window->from_ns, activities->longest_ns), 0, 0, 0 };
     struct share share = { 0 };
-    size_t first = BISECT(0, activities->count, i, compare(&activities->list[i], &wanted) < 0);
+    size_t first = BISECT(0, activities->count, i, late_causes_compare(&activities->list[i], &wanted) < 0);
 
     for (; first < activities->count; first++) {
         struct activity part = activities->list[first];
@@ -241,7 +244,7 @@ static struct share share_of(const struct activities *activities, int64_t owner,
     return share;
 }
 
-static int is_of_process(enum late_activity activity)
+static int late_causes_is_of_process(enum late_activity activity)
 {
     return activity == LATE_KERNELS || activity == LATE_COPIES;
 }
@@ -252,8 +255,9 @@ static struct share share_in(const struct late_causes *causes, enum late_activit
     int is_call = activity >= LATE_IO && activity <= LATE_OTHER_WAIT;
 
     /* A call that began before the rank left the instance before is how it waited there. */
-    return share_of(&causes->of[activity], is_of_process(activity) ? global_process(window->thread) : window->thread,
-                    window, is_call ? window->left_ns : INT64_MIN);
+    return late_causes_share_of(&causes->of[activity],
+                                late_causes_is_of_process(activity) ? global_process(window->thread) : window->thread,
+                                window, is_call ? window->left_ns : INT64_MIN);
 }
 
 struct cpu_time {
@@ -287,7 +291,7 @@ static int64_t off_cpu_excess(const struct cpu_time *late, const struct cpu_time
     return late->off_ns - (int64_t)((double)usual->off_ns * (longer > 1 ? longer : 1));
 }
 
-static struct excess add_up(const struct late_causes *causes, const struct late *const *lates, size_t count)
+static struct excess late_causes_add_up(const struct late_causes *causes, const struct late *const *lates, size_t count)
 {
     struct excess excess = { 0 };
     struct cpu_time own_time = { 0 }, usual_time = { 0 };
@@ -349,7 +353,7 @@ struct place_sums {
     size_t count, room;
 };
 
-static int add_place(struct place_sums *sums, uint32_t place, int64_t time_ns)
+static int late_causes_add_place(struct place_sums *sums, uint32_t place, int64_t time_ns)
 {
     size_t at = 0;
 
@@ -373,7 +377,7 @@ static int add_window(struct late_causes *causes, const struct rank_window *wind
         int64_t from_ns = window->from_ns + i * length_ns;
         uint32_t place = places_line(&causes->places,
                                      places_at(&causes->places, window->thread, from_ns, from_ns + length_ns));
-        if (add_place(sums, place, sign * length_ns) != 0)
+        if (late_causes_add_place(sums, place, sign * length_ns) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -386,14 +390,14 @@ static int add_activity(struct late_causes *causes, const struct rank_window *wi
     uint32_t place = places_line(&causes->places,
                                  places_at(&causes->places, window->thread, span.start_ns, span.end_ns));
 
-    return add_place(sums, place, saturating_duration(span.start_ns, span.end_ns));
+    return late_causes_add_place(sums, place, saturating_duration(span.start_ns, span.end_ns));
 }
 
 /* Where the rank spent the time of an activity, or of WINDOWS; only_python: nothing if that is native code. */
 static int find_where(struct late_causes *causes, const struct late *const *lates, size_t count, int activity,
                       int only_python, struct text *where)
 {
-    int is_window = activity < 0 || is_of_process((enum late_activity)activity);
+    int is_window = activity < 0 || late_causes_is_of_process((enum late_activity)activity);
     struct place_sums sums = { 0 };
     size_t best = 0;
     int code = 0;
@@ -416,8 +420,8 @@ static int find_where(struct late_causes *causes, const struct late *const *late
 }
 
 /* Of OS calls, the line of Python, else the function that made the call; else the line of most samples. */
-static int find_line(struct late_causes *causes, const struct late *const *lates, size_t count, int activity,
-                     struct text *where)
+static int late_causes_find_line(struct late_causes *causes, const struct late *const *lates, size_t count,
+                                 int activity, struct text *where)
 {
     int is_call = activity >= LATE_SLEEP && activity <= LATE_OTHER_WAIT;
 
@@ -433,14 +437,15 @@ static int find_line(struct late_causes *causes, const struct late *const *lates
 int late_cause(struct late_causes *causes, const struct late *const *lates, size_t count, struct text *cause,
                struct text *where)
 {
-    const struct excess excess = add_up(causes, lates, count);
+    const struct excess excess = late_causes_add_up(causes, lates, count);
     int64_t half_ns = excess.total_ns / 2;
     int found = WINDOWS;
 
     for (int a = 0; a < LATE_ACTIVITY_COUNT && found < 0; a++)
         if (excess.of_ns[a] > 0 && excess.of_ns[a] >= half_ns)
             found = a;
-    int is_idle = causes->of[LATE_KERNELS].count && !(found >= 0 && is_of_process((enum late_activity)found));
+    int is_idle = causes->of[LATE_KERNELS].count &&
+                  !(found >= 0 && late_causes_is_of_process((enum late_activity)found));
     if (excess.total_ns <= 0)
         return 0;
     if (is_idle)
@@ -455,5 +460,5 @@ int late_cause(struct late_causes *causes, const struct late *const *lates, size
         found = WHOLE_WINDOWS; /* no line of it is slower than others */
     } else
         text_add(cause, causes->runs->count || causes->has_os_calls ? "compute" : "outside of collectives");
-    return find_line(causes, lates, count, found, where);
+    return late_causes_find_line(causes, lates, count, found, where);
 }

@@ -16,7 +16,7 @@ struct rank_wait {
     int64_t rank, from_ns, to_ns, cause;
 };
 
-struct finding {
+struct lates_finding {
     const struct collectives *all;
     struct cpu_runs *runs;
     struct lates *lates;
@@ -30,7 +30,7 @@ struct finding {
 
 /* ---- Waits ------------------------------------------------------------------------------------------------------ */
 
-static int add_wait(struct finding *finding, struct rank_wait wait)
+static int lates_add_wait(struct lates_finding *finding, struct rank_wait wait)
 {
     if (wait.rank < 0 || wait.cause < 0 || wait.rank == wait.cause || wait.to_ns <= wait.from_ns)
         return 0;
@@ -40,7 +40,7 @@ static int add_wait(struct finding *finding, struct rank_wait wait)
     return 0;
 }
 
-static int add_collective_waits(struct finding *finding)
+static int add_collective_waits(struct lates_finding *finding)
 {
     const struct collectives *all = finding->all;
 
@@ -52,7 +52,7 @@ static int add_collective_waits(struct finding *finding)
             int64_t wait_ns = finding->scratch[c];
             struct rank_wait wait = { calls[c].rank, calls[c].enter_ns, saturating_add(calls[c].enter_ns, wait_ns),
                                       calls[figures.last].rank };
-            if (wait_ns > figures.error_ns && add_wait(finding, wait) != 0)
+            if (wait_ns > figures.error_ns && lates_add_wait(finding, wait) != 0)
                 return ERR_NO_MEMORY;
         }
     }
@@ -60,7 +60,7 @@ static int add_collective_waits(struct finding *finding)
 }
 
 /* Messages, and collectives that do not synchronise. */
-static int add_mpi_waits(struct finding *finding, struct error *err)
+static int add_mpi_waits(struct lates_finding *finding, struct error *err)
 {
     const struct report_table *table = report_table(finding->all->report, "MPI_P2P_EVENTS");
     struct mpi_job job = { 0 };
@@ -74,7 +74,7 @@ static int add_mpi_waits(struct finding *finding, struct error *err)
         struct rank_wait wait = { mpi_job_rank(&job, call->thread), call->start_ns, at->until_ns,
                                   mpi_job_rank(&job, at->cause) };
         int is_known = at->state == MPI_WAIT_BARRIER || at->state == MPI_WAIT_ALL_TO_ALL;
-        if (!is_known && (code = add_wait(finding, wait)) != 0)
+        if (!is_known && (code = lates_add_wait(finding, wait)) != 0)
             break;
     }
 close_job:
@@ -83,7 +83,7 @@ close_job:
     return code;
 }
 
-static int compare_waits(const void *a, const void *b)
+static int lates_compare_waits(const void *a, const void *b)
 {
     const struct rank_wait *x = a, *y = b;
 
@@ -93,14 +93,14 @@ static int compare_waits(const void *a, const void *b)
 }
 
 /* The first wait of the rank that begins at this time or later. */
-static size_t first_wait(const struct finding *finding, int64_t rank, int64_t from_ns)
+static size_t first_wait(const struct lates_finding *finding, int64_t rank, int64_t from_ns)
 {
     const struct rank_wait wanted = { .rank = rank, .from_ns = from_ns };
-    return BISECT(0, finding->wait_count, i, compare_waits(&finding->waits[i], &wanted) < 0);
+    return BISECT(0, finding->wait_count, i, lates_compare_waits(&finding->waits[i], &wanted) < 0);
 }
 
 /* Sums up the waits of a rank that begin in a window, and finds the longest. */
-static int64_t waits_in(const struct finding *finding, int64_t rank, int64_t from_ns, int64_t to_ns,
+static int64_t waits_in(const struct lates_finding *finding, int64_t rank, int64_t from_ns, int64_t to_ns,
                         const struct rank_wait **longest)
 {
     int64_t total_ns = 0, most_ns = 0;
@@ -121,8 +121,8 @@ static int64_t waits_in(const struct finding *finding, int64_t rank, int64_t fro
 
 /* ---- Windows ---------------------------------------------------------------------------------------------------- */
 
-static const struct collective_call *call_of(const struct collectives *all, const struct collective_instance *instance,
-                                             int64_t rank)
+static const struct collective_call *lates_call_of(const struct collectives *all,
+                                                   const struct collective_instance *instance, int64_t rank)
 {
     const struct collective_call *calls = all->calls + instance->first;
     size_t at = BISECT(0, instance->count, i, calls[i].rank < rank);
@@ -145,7 +145,7 @@ static int is_on_cpu(const struct collectives *all, const struct collective_inst
 
 /* All could leave when the first one did, as far as clocks tell: a rank that was not running then loses time already.
  */
-static int64_t left_ns(const struct finding *finding, const struct collective_call *before)
+static int64_t lates_left_ns(const struct lates_finding *finding, const struct collective_call *before)
 {
     const struct collective_call *first = finding->first_out;
     int64_t error_ns = first ? collectives_clock_error(finding->all, before->rank, first->rank) : INT64_MAX;
@@ -165,11 +165,11 @@ static const struct collective_call *first_out_of(const struct collectives *all,
     return first;
 }
 
-static struct rank_window window_of(const struct finding *finding, size_t instance, int64_t rank, int64_t to_ns)
+static struct rank_window window_of(const struct lates_finding *finding, size_t instance, int64_t rank, int64_t to_ns)
 {
     const struct collectives *all = finding->all;
     const struct collective_instance *at = &all->instances[instance];
-    const struct collective_call *call = call_of(all, at, rank), *before = call_of(all, at - 1, rank);
+    const struct collective_call *call = lates_call_of(all, at, rank), *before = lates_call_of(all, at - 1, rank);
     struct rank_window window = { .rank = COLLECTIVE_UNKNOWN };
     const struct rank_wait *longest;
 
@@ -178,7 +178,7 @@ static struct rank_window window_of(const struct finding *finding, size_t instan
     int is_mpi = strncmp(report_string(all->report, at->operation, NULL), "MPI_", 4) == 0;
     window = (struct rank_window){ .rank = rank,
                                    .thread = working_thread(call, is_mpi),
-                                   .from_ns = left_ns(finding, before) };
+                                   .from_ns = lates_left_ns(finding, before) };
     window.left_ns = before->leave_ns;
     window.to_ns = to_ns < call->enter_ns ? to_ns : call->enter_ns;
     int64_t wait_ns = waits_in(finding, rank, window.from_ns, window.to_ns, &longest);
@@ -190,12 +190,12 @@ static struct rank_window window_of(const struct finding *finding, size_t instan
 }
 
 /* The last rank, the one that it waited for, and so on. */
-struct chain {
+struct lates_chain {
     int64_t ranks[MOST_HOPS + 1];
     size_t count;
 };
 
-static int is_in(const struct chain *chain, int64_t rank)
+static int lates_is_in(const struct lates_chain *chain, int64_t rank)
 {
     for (size_t i = 0; i < chain->count; i++)
         if (chain->ranks[i] == rank)
@@ -204,19 +204,19 @@ static int is_in(const struct chain *chain, int64_t rank)
 }
 
 /* Follows the waits of the last rank to the one that waited for nobody. */
-static struct rank_window blame(const struct finding *finding, size_t instance, int64_t last, int64_t lateness_ns,
-                                struct chain *chain)
+static struct rank_window blame(const struct lates_finding *finding, size_t instance, int64_t last, int64_t lateness_ns,
+                                struct lates_chain *chain)
 {
     struct rank_window window = window_of(finding, instance, last, INT64_MAX);
 
-    *chain = (struct chain){ { last }, 1 };
+    *chain = (struct lates_chain){ { last }, 1 };
     for (int hop = 0; hop < MOST_HOPS && window.rank != COLLECTIVE_UNKNOWN; hop++) {
         const struct rank_wait *longest;
         waits_in(finding, window.rank, window.from_ns, window.to_ns, &longest);
         if (!longest || saturating_subtract(longest->to_ns, longest->from_ns) < lateness_ns / 2)
             break;
         struct rank_window other = window_of(finding, instance, longest->cause, longest->to_ns);
-        if (other.rank == COLLECTIVE_UNKNOWN || is_in(chain, other.rank))
+        if (other.rank == COLLECTIVE_UNKNOWN || lates_is_in(chain, other.rank))
             break;
         window = other;
         chain->ranks[chain->count++] = other.rank;
@@ -232,7 +232,8 @@ static int compare_busy(const void *a, const void *b)
 }
 
 /* The median of the ranks that are neither last nor to blame; of all others if there are none. */
-static struct rank_window usual_window(const struct finding *finding, size_t instance, int64_t blamed, int64_t last)
+static struct rank_window usual_window(const struct lates_finding *finding, size_t instance, int64_t blamed,
+                                       int64_t last)
 {
     const struct collective_instance *at = &finding->all->instances[instance];
     const struct collective_call *calls = finding->all->calls + at->first;
@@ -254,7 +255,7 @@ static struct rank_window usual_window(const struct finding *finding, size_t ins
 
 /* ---- Instances -------------------------------------------------------------------------------------------------- */
 
-static int is_next(const struct collectives *all, size_t i)
+static int lates_is_next(const struct collectives *all, size_t i)
 {
     const struct collective_instance *at = &all->instances[i];
 
@@ -263,10 +264,10 @@ static int is_next(const struct collectives *all, size_t i)
 
 /* How long a rank waited before it came for one of these: by so much earlier it would have come without them. Waits
  * of one call for several messages overlap. */
-static int64_t waited_for(const struct finding *finding, const struct collective_instance *at,
-                          const struct collective_call *call, const struct chain *chain)
+static int64_t waited_for(const struct lates_finding *finding, const struct collective_instance *at,
+                          const struct collective_call *call, const struct lates_chain *chain)
 {
-    const struct collective_call *before = call_of(finding->all, at - 1, call->rank);
+    const struct collective_call *before = lates_call_of(finding->all, at - 1, call->rank);
     int64_t sum_ns = 0, until_ns = before ? before->leave_ns : 0;
 
     for (size_t i = before ? first_wait(finding, call->rank, until_ns) : finding->wait_count;
@@ -275,7 +276,7 @@ static int64_t waited_for(const struct finding *finding, const struct collective
         const struct rank_wait *wait = &finding->waits[i];
         int64_t from_ns = wait->from_ns > until_ns ? wait->from_ns : until_ns;
         int64_t to_ns = wait->to_ns < call->enter_ns ? wait->to_ns : call->enter_ns;
-        if (to_ns <= from_ns || !is_in(chain, wait->cause))
+        if (to_ns <= from_ns || !lates_is_in(chain, wait->cause))
             continue;
         sum_ns = saturating_add(sum_ns, saturating_subtract(to_ns, from_ns));
         until_ns = to_ns;
@@ -286,14 +287,14 @@ static int64_t waited_for(const struct finding *finding, const struct collective
 /* The waits of ranks that had nothing to do with it, each with what it had waited for the guilty before: a neighbour
  * that gets its message late comes late too. The shortest, up to which all would have been done earlier, and the
  * median. If there is no such rank, those of all but the last one. */
-static void sum_up(struct finding *finding, const struct chain *chain, struct late *late)
+static void lates_sum_up(struct lates_finding *finding, const struct lates_chain *chain, struct late *late)
 {
     const struct collective_instance *at = &finding->all->instances[late->instance];
     const struct collective_call *calls = finding->all->calls + at->first;
     size_t count = 0;
 
     for (size_t i = 0; i < at->count; i++)
-        if (!is_in(chain, calls[i].rank))
+        if (!lates_is_in(chain, calls[i].rank))
             finding->others[count++] = saturating_add(finding->scratch[i], waited_for(finding, at, &calls[i], chain));
     for (size_t i = 0; !count && i < at->count; i++)
         if (calls[i].rank != chain->ranks[0])
@@ -311,13 +312,13 @@ static int is_its_own_doing(const struct late *late)
            saturating_subtract(late->window.busy_ns, late->usual.busy_ns) >= late->gain_ns / 2;
 }
 
-static int look_at(struct finding *finding, size_t i, struct error *err)
+static int lates_look_at(struct lates_finding *finding, size_t i, struct error *err)
 {
     const struct collectives *all = finding->all;
     const struct collective_instance *at = &all->instances[i];
     struct lates *lates = finding->lates;
 
-    if (!is_next(all, i) || !collective_is_timed(at))
+    if (!lates_is_next(all, i) || !collective_is_timed(at))
         return 0;
     lates->instances++;
     const struct collective_figures figures = collective_figures(all, at, finding->scratch);
@@ -327,14 +328,14 @@ static int look_at(struct finding *finding, size_t i, struct error *err)
     struct late late = {
         .instance = i, .number = lates->instances - 1, .communicator = at->communicator, .wait_ns = figures.wait_ns
     };
-    struct chain chain = { { last }, 1 };
+    struct lates_chain chain = { { last }, 1 };
     int code = cpu_runs_read(finding->runs, all, err);
     if (code != 0)
         return code;
     finding->first_out = first_out_of(all, at - 1);
-    sum_up(finding, &chain, &late);
+    lates_sum_up(finding, &chain, &late);
     late.window = blame(finding, i, last, late.lateness_ns, &chain);
-    sum_up(finding, &chain, &late);
+    lates_sum_up(finding, &chain, &late);
     if (late.window.rank == COLLECTIVE_UNKNOWN || late.gain_ns <= figures.error_ns || late.gain_ns < LEAST_NS ||
         late.gain_ns < lates->step_ns[at->communicator] / LEAST_SHARE)
         return 0;
@@ -361,7 +362,7 @@ static int64_t loop_length(const struct collective_instance *instances, size_t c
     return 1;
 }
 
-static void find_steps(struct lates *lates, const struct collectives *all)
+static void lates_find_steps(struct lates *lates, const struct collectives *all)
 {
     for (size_t first = 0, end; first < all->instance_count; first = end) {
         const struct collective_instance *at = &all->instances[first];
@@ -374,7 +375,7 @@ static void find_steps(struct lates *lates, const struct collectives *all)
     }
 }
 
-static int find(struct finding *finding, struct error *err)
+static int lates_find_all(struct lates_finding *finding, struct error *err)
 {
     int code;
 
@@ -383,17 +384,17 @@ static int find(struct finding *finding, struct error *err)
     if ((code = add_mpi_waits(finding, err)) != 0)
         return code;
     if (finding->wait_count)
-        qsort(finding->waits, finding->wait_count, sizeof *finding->waits, compare_waits);
-    find_steps(finding->lates, finding->all);
+        qsort(finding->waits, finding->wait_count, sizeof *finding->waits, lates_compare_waits);
+    lates_find_steps(finding->lates, finding->all);
     for (size_t i = 0; i < finding->all->instance_count; i++)
-        if ((code = look_at(finding, i, err)) != 0)
+        if ((code = lates_look_at(finding, i, err)) != 0)
             return code;
     return 0;
 }
 
 int lates_find(struct lates *lates, const struct collectives *all, struct cpu_runs *runs, struct error *err)
 {
-    struct finding finding = { .all = all, .runs = runs, .lates = lates };
+    struct lates_finding finding = { .all = all, .runs = runs, .lates = lates };
     size_t most = collectives_most_calls(all) + 2;
     int code = ERR_NO_MEMORY;
 
@@ -403,7 +404,7 @@ int lates_find(struct lates *lates, const struct collectives *all, struct cpu_ru
     finding.others = array_alloc(most, sizeof *finding.others);
     finding.windows = array_alloc(most, sizeof *finding.windows);
     if (lates->steps && lates->step_ns && finding.scratch && finding.others && finding.windows)
-        code = find(&finding, err);
+        code = lates_find_all(&finding, err);
     free(finding.waits);
     free(finding.scratch);
     free(finding.others);

@@ -19,7 +19,7 @@ struct count_of_rank {
     int64_t times;
 };
 
-struct finding {
+struct stragglers_finding {
     struct stragglers *found;
     struct report *report;
     struct collectives all;
@@ -35,7 +35,7 @@ struct finding {
     int64_t *blocks;             /* owned; delays in stretches of the run, by stretch and rank */
 };
 
-static int compare_ranks(const void *a, const void *b)
+static int stragglers_compare_ranks(const void *a, const void *b)
 {
     const struct count_of_rank *x = a, *y = b;
 
@@ -43,7 +43,7 @@ static int compare_ranks(const void *a, const void *b)
 }
 
 /* All ranks that take part in anything, with the number of instances that they delayed. */
-static int count_ranks(struct finding *finding)
+static int count_ranks(struct stragglers_finding *finding)
 {
     size_t kept = 0;
 
@@ -57,14 +57,14 @@ static int count_ranks(struct finding *finding)
         }
     }
     if (finding->rank_count)
-        qsort(finding->ranks, finding->rank_count, sizeof *finding->ranks, compare_ranks);
+        qsort(finding->ranks, finding->rank_count, sizeof *finding->ranks, stragglers_compare_ranks);
     for (size_t i = 0; i < finding->rank_count; i++)
         if (!kept || finding->ranks[kept - 1].rank != finding->ranks[i].rank)
             finding->ranks[kept++] = finding->ranks[i];
     finding->rank_count = kept;
     for (size_t i = 0; i < finding->lates.count; i++) {
         const struct count_of_rank wanted = { .rank = finding->lates.list[i].window.rank };
-        struct count_of_rank *at = bsearch(&wanted, finding->ranks, kept, sizeof wanted, compare_ranks);
+        struct count_of_rank *at = bsearch(&wanted, finding->ranks, kept, sizeof wanted, stragglers_compare_ranks);
         if (at)
             at->times++;
     }
@@ -72,7 +72,7 @@ static int count_ranks(struct finding *finding)
 }
 
 /* The lower one of two medians. */
-static int64_t median_of(int64_t *numbers, size_t count)
+static int64_t stragglers_median_of(int64_t *numbers, size_t count)
 {
     qsort(numbers, count, sizeof *numbers, array_by_int64);
     return count ? numbers[(count - 1) / 2] : 0;
@@ -80,18 +80,18 @@ static int64_t median_of(int64_t *numbers, size_t count)
 
 /* What ranks delayed in each of BLOCKS stretches of the run. A single long delay counts as little more than a usual
  * one. */
-static void fill_blocks(struct finding *finding)
+static void stragglers_fill_blocks(struct stragglers_finding *finding)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < finding->lates.count; i++)
         finding->numbers[count++] = finding->lates.list[i].gain_ns;
-    int64_t most_ns = saturating_multiply(median_of(finding->numbers, count), MOST_OF_USUAL);
+    int64_t most_ns = saturating_multiply(stragglers_median_of(finding->numbers, count), MOST_OF_USUAL);
     for (size_t i = 0; i < finding->lates.count; i++) {
         const struct late *at = &finding->lates.list[i];
         const struct count_of_rank wanted = { .rank = at->window.rank };
         const struct count_of_rank *rank = bsearch(&wanted, finding->ranks, finding->rank_count, sizeof wanted,
-                                                   compare_ranks);
+                                                   stragglers_compare_ranks);
         size_t block = at->number * BLOCKS / finding->lates.instances;
         if (rank)
             finding->blocks[block * finding->rank_count + (size_t)(rank - finding->ranks)] += at->gain_ns < most_ns
@@ -100,7 +100,7 @@ static void fill_blocks(struct finding *finding)
     }
 }
 
-static int is_straggler(const struct finding *finding, size_t i, double *chance)
+static int is_straggler(const struct stragglers_finding *finding, size_t i, double *chance)
 {
     const struct count_of_rank *at = &finding->ranks[i];
 
@@ -116,7 +116,7 @@ static int is_straggler(const struct finding *finding, size_t i, double *chance)
 }
 
 /* Delays in one communicator may cause those in another: the one that costs most counts. */
-static void add_gain(struct finding *finding, size_t count, struct straggler *straggler)
+static void add_gain(struct stragglers_finding *finding, size_t count, struct straggler *straggler)
 {
     memset(finding->gains, 0, finding->all.communicator_count * sizeof *finding->gains);
     for (size_t i = 0; i < count; i++) {
@@ -133,7 +133,7 @@ static void add_gain(struct finding *finding, size_t count, struct straggler *st
     }
 }
 
-static int64_t device_of(const struct finding *finding, int64_t rank)
+static int64_t stragglers_device_of(const struct stragglers_finding *finding, int64_t rank)
 {
     for (size_t row = 0; row < finding->kernels.count; row++)
         if (collectives_rank(&finding->all, finding->kernels.process[row]) == rank)
@@ -141,7 +141,7 @@ static int64_t device_of(const struct finding *finding, int64_t rank)
     return STRAGGLER_NO_DEVICE;
 }
 
-static const char *keep(struct stragglers *found, struct text *text)
+static const char *stragglers_keep(struct stragglers *found, struct text *text)
 {
     const char *copy = text_failed(text) ? NULL : arena_copy(&found->arena, text_string(text), text->length);
 
@@ -149,14 +149,14 @@ static const char *keep(struct stragglers *found, struct text *text)
     return copy;
 }
 
-static int describe(struct finding *finding, int64_t rank, struct straggler *straggler)
+static int stragglers_describe(struct stragglers_finding *finding, int64_t rank, struct straggler *straggler)
 {
     struct text cause = { 0 }, where = { 0 };
     size_t count = 0;
 
     *straggler = (struct straggler){ .rank = rank,
                                      .host = collectives_host(&finding->all, rank),
-                                     .device = device_of(finding, rank),
+                                     .device = stragglers_device_of(finding, rank),
                                      .of_instances = (int64_t)finding->lates.instances };
     for (size_t i = 0; i < finding->lates.count; i++) {
         const struct late *at = &finding->lates.list[i];
@@ -167,11 +167,11 @@ static int describe(struct finding *finding, int64_t rank, struct straggler *str
         finding->of_rank[count++] = at;
     }
     straggler->times_last = (int64_t)count;
-    straggler->lateness_ns = median_of(finding->numbers, count);
+    straggler->lateness_ns = stragglers_median_of(finding->numbers, count);
     add_gain(finding, count, straggler);
     int code = late_cause(&finding->causes, finding->of_rank, count, &cause, &where);
-    straggler->cause = keep(finding->found, &cause);
-    straggler->where = keep(finding->found, &where);
+    straggler->cause = stragglers_keep(finding->found, &cause);
+    straggler->where = stragglers_keep(finding->found, &where);
     return code != 0 || !straggler->cause || !straggler->where ? ERR_NO_MEMORY : 0;
 }
 
@@ -184,7 +184,7 @@ static int compare_gains(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-static int name_ranks(struct finding *finding)
+static int name_ranks(struct stragglers_finding *finding)
 {
     struct stragglers *found = finding->found;
     size_t room = finding->lates.count + finding->rank_count + 1;
@@ -196,14 +196,14 @@ static int name_ranks(struct finding *finding)
     finding->blocks = calloc((finding->rank_count + 1) * BLOCKS, sizeof *finding->blocks);
     if (!finding->blocks || !finding->numbers || !finding->of_rank || !finding->gains || !found->list)
         return ERR_NO_MEMORY;
-    fill_blocks(finding);
+    stragglers_fill_blocks(finding);
     for (size_t i = 0; i < finding->rank_count; i++) {
         double chance = 0;
         if (!is_straggler(finding, i, &chance))
             continue;
         if (chance < 0)
             return ERR_NO_MEMORY;
-        if (describe(finding, finding->ranks[i].rank, &found->list[found->count]) != 0)
+        if (stragglers_describe(finding, finding->ranks[i].rank, &found->list[found->count]) != 0)
             return ERR_NO_MEMORY;
         found->count++;
     }
@@ -212,7 +212,7 @@ static int name_ranks(struct finding *finding)
     return 0;
 }
 
-static int find(struct finding *finding, const struct filter *filter, struct error *err)
+static int stragglers_find_all(struct stragglers_finding *finding, const struct filter *filter, struct error *err)
 {
     static const char *const extra[] = { NULL };
     int code;
@@ -235,10 +235,10 @@ static int find(struct finding *finding, const struct filter *filter, struct err
 /* Hosts are texts of the report, or of the set. */
 int stragglers_find(struct stragglers *found, struct report *report, const struct filter *filter, struct error *err)
 {
-    struct finding finding = { .found = found, .report = report };
+    struct stragglers_finding finding = { .found = found, .report = report };
 
     *found = (struct stragglers){ 0 };
-    int code = find(&finding, filter, err);
+    int code = stragglers_find_all(&finding, filter, err);
     collectives_free(&finding.all);
     lates_free(&finding.lates);
     late_causes_close(&finding.causes);

@@ -12,7 +12,7 @@ static void add_as_is(struct text *out, const char *value)
 }
 
 /* A JSON string or number. */
-static void add_json(struct text *out, const char *value)
+static void machine_facts_add_json(struct text *out, const char *value)
 {
     literal_add(out, (struct literal){ value, strlen(value) });
 }
@@ -46,21 +46,21 @@ static void add_tacho(struct text *out, const char *value)
 }
 
 /* Where else a value may stand: tables of names and values. The first that has it wins. */
-static const struct source {
+static const struct machine_facts_source {
     const char *what, *table, *name;
     void (*add)(struct text *out, const char *value);
-} sources[] = {
+} machine_facts_sources[] = {
     { "driverVersion", "TARGET_INFO_SYSTEM_ENV", "NvDriverVersion", add_driver },
     { "cudaVersion", "TARGET_INFO_SYSTEM_ENV", "CudaDriverVersion", add_cuda },
     { "cudaVersion", "TACHO_TORCH_METADATA", "cuda_driver_version", add_cuda },
     { "cpuModel", "TARGET_INFO_SYSTEM_ENV", "CpuDescription", add_as_is },
-    { "framework", "TACHO_TORCH_METADATA", "pytorch_version", add_json },
+    { "framework", "TACHO_TORCH_METADATA", "pytorch_version", machine_facts_add_json },
     { "nsysVersion", "META_DATA_EXPORT", "EXPORT_PRODUCT_VERSION", add_as_is },
     { "nsysVersion", "META_DATA_CAPTURE", "TACHO_VERSION", add_tacho },
 };
 
 /* The value of a name in a table, added by a function; 0 if it is not there. */
-static int add_value(struct text *out, struct report *report, const struct source *source)
+static int machine_facts_add_value(struct text *out, struct report *report, const struct machine_facts_source *source)
 {
     static const char *const names[] = { "name", "value", NULL };
     struct row_cursor rows;
@@ -90,9 +90,9 @@ void machine_fact_add(struct text *out, struct report *report, const char *what)
             text_add(out, report_string(report, row_int(&rows, 0), NULL));
         row_cursor_close(&rows);
     }
-    for (size_t i = 0; i < COUNT_OF(sources) && out->length == before; i++)
-        if (strcmp(sources[i].what, what) == 0)
-            add_value(out, report, &sources[i]);
+    for (size_t i = 0; i < COUNT_OF(machine_facts_sources) && out->length == before; i++)
+        if (strcmp(machine_facts_sources[i].what, what) == 0)
+            machine_facts_add_value(out, report, &machine_facts_sources[i]);
     if (out->length == before && strcmp(what, "framework") == 0) {
         const struct report_table *operators = report_table(report, "TACHO_TORCH_OP");
         text_add(out, operators && operators->rows ? "PyTorch" : "");

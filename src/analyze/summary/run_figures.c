@@ -36,7 +36,7 @@ const char *table_text_at(const struct table *table, size_t row, const char *col
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
 
-static const char *const names[RUN_TABLES] = {
+static const char *const run_figures_names[RUN_TABLES] = {
     [RUN_TABLE_RUN] = "run_sum",
     [RUN_TABLE_BUSY] = "cuda_gpu_busy",
     [RUN_TABLE_IDLE] = "gpu_idle_sum",
@@ -58,7 +58,7 @@ static const char *const names[RUN_TABLES] = {
 
 const struct analysis *run_table_analysis(enum run_table which)
 {
-    return analysis_find(names[which]);
+    return analysis_find(run_figures_names[which]);
 }
 
 /* Reports that take the peaks of the GPU. */
@@ -68,7 +68,7 @@ static int takes_peaks(const struct analysis *analysis)
 }
 
 /* What a report returned: no data is no table, and so are no rows. */
-static int drop_empty(int code, struct table **out, struct error *err)
+static int run_figures_drop_empty(int code, struct table **out, struct error *err)
 {
     if (code == ERR_NO_DATA) {
         *out = NULL;
@@ -89,7 +89,7 @@ int run_table_read(struct table **out, struct report *report, enum run_table whi
     const struct analysis_option peak = { "peak", peaks };
     const struct analysis_request request = { .options = &peak, .option_count = peaks && takes_peaks(analysis) };
 
-    return drop_empty(analysis_run(analysis, report, &request, out, err), out, err);
+    return run_figures_drop_empty(analysis_run(analysis, report, &request, out, err), out, err);
 }
 
 int run_table_read_replayed(struct table **out, struct adviser *adviser, enum run_table which, struct error *err)
@@ -106,7 +106,7 @@ int run_table_read_replayed(struct table **out, struct adviser *adviser, enum ru
         return code;
     code = which == RUN_TABLE_IDLE ? gpu_idle_sum_of(adviser->report, &all, events, places, out, err)
                                    : step_breakdown_of(adviser->report, &all, events, places, out, err);
-    return drop_empty(code, out, err);
+    return run_figures_drop_empty(code, out, err);
 }
 
 /* ---- advice ---------------------------------------------------------------------------------------------------- */

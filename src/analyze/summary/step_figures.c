@@ -10,7 +10,7 @@
 #include "base/saturating.h"
 
 /* The time from the first step that counts to the last. */
-static struct report_span span_of(const struct adviser *adviser)
+static struct report_span step_figures_span_of(const struct adviser *adviser)
 {
     struct report_span span = { INT64_MAX, INT64_MIN };
 
@@ -79,7 +79,7 @@ static void read_tensor_cores(struct step_figures *figures, const struct adviser
 
 struct step_figures step_figures_of(const struct adviser *adviser, const char *peaks)
 {
-    const struct report_span span = span_of(adviser);
+    const struct report_span span = step_figures_span_of(adviser);
     const struct analysis_request request = { .span = span.from_ns < span.to_ns ? &span : NULL };
     struct step_figures figures = { .mfu = -1, .hfu = -1, .tensor = -1 };
 

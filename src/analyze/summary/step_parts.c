@@ -42,7 +42,8 @@ static int is_warm_up(const struct table *table, size_t row, const struct steps 
 }
 
 /* Adds up the steps that count, or those of the warm-up; returns their number. */
-static size_t add_up(double out[STEP_PARTS], const struct table *table, const struct steps *steps, int warm_up)
+static size_t step_parts_add_up(double out[STEP_PARTS], const struct table *table, const struct steps *steps,
+                                int warm_up)
 {
     size_t count = 0, at = 0;
 
@@ -59,9 +60,9 @@ static size_t add_up(double out[STEP_PARTS], const struct table *table, const st
 void step_parts_mean(double out[STEP_PARTS], const struct table *table, const struct steps *steps)
 {
     memset(out, 0, STEP_PARTS * sizeof *out);
-    size_t count = add_up(out, table, steps, 0);
+    size_t count = step_parts_add_up(out, table, steps, 0);
     if (!count)
-        count = add_up(out, table, steps, 1);
+        count = step_parts_add_up(out, table, steps, 1);
     for (int i = 0; i < STEP_PARTS; i++)
         out[i] /= count ? (double)count : 1;
 }

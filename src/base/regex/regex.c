@@ -41,7 +41,7 @@ struct regex {
 
 /* ---- States ---------------------------------------------------------------------------------------------------- */
 
-static uint64_t *steps_of(struct regex *regex, uint32_t state)
+static uint64_t *regex_steps_of(struct regex *regex, uint32_t state)
 {
     return regex->steps + (size_t)state * regex->words;
 }
@@ -63,7 +63,7 @@ static uint32_t find_state(struct regex *regex, enum regex_side before)
 
     for (; regex->slots[slot]; slot = (slot + 1) & mask) {
         uint32_t state = regex->slots[slot];
-        if (regex->before[state] == before && memcmp(steps_of(regex, state), regex->fresh, bytes) == 0)
+        if (regex->before[state] == before && memcmp(regex_steps_of(regex, state), regex->fresh, bytes) == 0)
             return state;
     }
     if (regex->state_count == regex->state_limit) {
@@ -71,7 +71,7 @@ static uint32_t find_state(struct regex *regex, enum regex_side before)
         return find_state(regex, before);
     }
     uint32_t state = regex->state_count++;
-    memcpy(steps_of(regex, state), regex->fresh, bytes);
+    memcpy(regex_steps_of(regex, state), regex->fresh, bytes);
     regex->before[state] = (uint8_t)before;
     regex->slots[slot] = state;
     return state;
@@ -91,7 +91,7 @@ static uint32_t start_row(struct regex *regex)
 /* ---- Transitions ----------------------------------------------------------------------------------------------- */
 
 /* Pushes a step that was not seen yet. */
-static uint32_t add_pending(struct regex *regex, uint32_t count, uint32_t step)
+static uint32_t regex_add_pending(struct regex *regex, uint32_t count, uint32_t step)
 {
     uint64_t bit = UINT64_C(1) << step % 64;
 
@@ -103,34 +103,34 @@ static uint32_t add_pending(struct regex *regex, uint32_t count, uint32_t step)
 }
 
 /* Computes the epsilon closure. Returns 1 if it contains STEP_MATCH; else the consumers are filled in. */
-static int expand(struct regex *regex, const uint64_t *steps, enum regex_side before, enum regex_side after)
+static int regex_expand(struct regex *regex, const uint64_t *steps, enum regex_side before, enum regex_side after)
 {
     memset(regex->seen, 0, regex->words * sizeof *regex->seen);
     regex->consumer_count = 0;
     for (uint32_t word = 0; word < regex->words; word++)
         for (uint64_t left = steps[word]; left; left &= left - 1) {
-            uint32_t count = add_pending(regex, 0, word * 64 + (uint32_t)__builtin_ctzll(left));
+            uint32_t count = regex_add_pending(regex, 0, word * 64 + (uint32_t)__builtin_ctzll(left));
             while (count > 0) {
                 uint32_t at = regex->pending[--count];
                 const struct regex_step *step = &regex->program.steps[at];
                 switch (step->kind) {
                 case STEP_MATCH: return 1;
                 case STEP_SET: regex->consumers[regex->consumer_count++] = at; break;
-                case STEP_JUMP: count = add_pending(regex, count, at + (uint32_t)step->operand); break;
+                case STEP_JUMP: count = regex_add_pending(regex, count, at + (uint32_t)step->operand); break;
                 case STEP_SPLIT:
-                    count = add_pending(regex, count, at + (uint32_t)step->operand);
-                    count = add_pending(regex, count, at + 1);
+                    count = regex_add_pending(regex, count, at + (uint32_t)step->operand);
+                    count = regex_add_pending(regex, count, at + 1);
                     break;
                 default:
                     if (regex_holds((enum regex_assertion)step->operand, before, after))
-                        count = add_pending(regex, count, at + 1);
+                        count = regex_add_pending(regex, count, at + 1);
                 }
             }
         }
     return 0;
 }
 
-static enum regex_side side_of(const struct regex *regex, uint32_t class)
+static enum regex_side regex_side_of(const struct regex *regex, uint32_t class)
 {
     if (class == regex->classes.count)
         return SIDE_END;
@@ -142,11 +142,11 @@ static enum regex_side side_of(const struct regex *regex, uint32_t class)
 /* Computes the transition of a state with a class of characters, or with the end of the text, and caches it. */
 static uint32_t compute_transition(struct regex *regex, uint32_t row, uint32_t class)
 {
-    enum regex_side after = side_of(regex, class);
+    enum regex_side after = regex_side_of(regex, class);
     uint32_t *kept = &regex->next[row + class], state = row / regex->stride;
     int is_active = 0;
 
-    if (expand(regex, steps_of(regex, state), (enum regex_side)regex->before[state], after))
+    if (regex_expand(regex, regex_steps_of(regex, state), (enum regex_side)regex->before[state], after))
         return *kept = NEXT_MATCH;
     if (after == SIDE_END)
         return *kept = NEXT_NEVER;
@@ -197,7 +197,7 @@ int regex_matches(struct regex *regex, const char *text, size_t length)
 
 /* ---- Compiling ------------------------------------------------------------------------------------------------- */
 
-static int make_room(struct regex *regex)
+static int regex_make_room(struct regex *regex)
 {
     uint32_t step_count = regex->program.count;
 
@@ -234,7 +234,7 @@ static int is_anchored(struct regex *regex)
     regex->fresh[0] = 1;
     for (size_t before = 1; before < 3; before++)
         for (size_t after = 0; after < 3; after++)
-            if (expand(regex, regex->fresh, sides[before], sides[after]) || regex->consumer_count > 0)
+            if (regex_expand(regex, regex->fresh, sides[before], sides[after]) || regex->consumer_count > 0)
                 return 0;
     return 1;
 }
@@ -249,7 +249,7 @@ struct regex *regex_compile(const char *pattern, size_t length, unsigned flags, 
         code = regex_classes_make(&regex->classes, &sets);
     regex_sets_free(&sets);
     if (code == 0)
-        code = make_room(regex);
+        code = regex_make_room(regex);
     if (code == 0) {
         regex->is_anchored = is_anchored(regex);
         return regex;

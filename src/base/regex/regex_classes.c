@@ -37,14 +37,14 @@ static int make_spans(struct regex_classes *classes, const struct regex_sets *se
     return 0;
 }
 
-static uint32_t find_span(const struct regex_classes *classes, uint32_t code)
+static uint32_t regex_classes_find_span(const struct regex_classes *classes, uint32_t code)
 {
     return BISECT(1, classes->span_count, i, classes->span_starts[i] <= code) - 1;
 }
 
 uint32_t regex_classes_find(const struct regex_classes *classes, uint32_t code)
 {
-    return classes->span_classes[find_span(classes, code)];
+    return classes->span_classes[regex_classes_find_span(classes, code)];
 }
 
 /* Fills a bitmap for each span: the sets that contain it. */
@@ -53,7 +53,7 @@ static void fill_members(struct regex_classes *classes, const struct regex_sets 
     for (size_t i = 0; i < sets->count; i++)
         for (size_t at = 0; at < sets->list[i].count; at++) {
             struct regex_range range = sets->ranges[sets->list[i].start + at];
-            for (uint32_t span = find_span(classes, range.first);
+            for (uint32_t span = regex_classes_find_span(classes, range.first);
                  span < classes->span_count && classes->span_starts[span] <= range.last; span++)
                 classes->members[(size_t)span * classes->set_words + i / 64] |= UINT64_C(1) << i % 64;
         }

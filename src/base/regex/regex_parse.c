@@ -31,38 +31,38 @@ struct token {
     int32_t least, most; /* of TOKEN_REPEAT */
 };
 
-struct group {
+struct regex_parse_group {
     uint32_t start, branch; /* first step of the group, and of the current alternative */
     int32_t jump; /* last of the jumps to the end, linked by their operands until they are patched; -1: none */
 };
 
-struct parser {
+struct regex_parse_parser {
     const char *at, *end;
     unsigned flags;
     struct regex_program *program;
     struct regex_sets *sets;
     int asks_for_words;
-    struct group groups[REGEX_GROUPS_MOST + 1]; /* the first one is the whole expression */
+    struct regex_parse_group groups[REGEX_GROUPS_MOST + 1]; /* the first one is the whole expression */
     int depth;
-    uint32_t atom;                              /* first step of what a quantifier would repeat */
+    uint32_t atom;                                          /* first step of what a quantifier would repeat */
     int has_atom;
-    int is_fresh;                               /* at the beginning of an alternative */
+    int is_fresh;                                           /* at the beginning of an alternative */
     struct error *err;
 };
 
-static int refuse(struct parser *parser, const char *reason)
+static int regex_parse_refuse(struct regex_parse_parser *parser, const char *reason)
 {
     return error_set(parser->err, ERR_BAD_ARGUMENT, "%s", reason);
 }
 
-static int refuse_size(struct parser *parser)
+static int refuse_size(struct regex_parse_parser *parser)
 {
     return error_set(parser->err, ERR_BAD_ARGUMENT, "it has more than %d parts once its repetitions are expanded",
                      REGEX_PARTS_MOST);
 }
 
 /* Inserts a step before index `at`. */
-static int insert_step(struct parser *parser, uint32_t at, enum regex_step_kind kind, int64_t operand)
+static int insert_step(struct regex_parse_parser *parser, uint32_t at, enum regex_step_kind kind, int64_t operand)
 {
     struct regex_program *program = parser->program;
 
@@ -74,13 +74,13 @@ static int insert_step(struct parser *parser, uint32_t at, enum regex_step_kind 
     return 0;
 }
 
-static int add_step(struct parser *parser, enum regex_step_kind kind, int64_t operand)
+static int regex_parse_add_step(struct regex_parse_parser *parser, enum regex_step_kind kind, int64_t operand)
 {
     return insert_step(parser, parser->program->count, kind, operand);
 }
 
 /* Emits m copies of the atom, then n - m copies that a split can skip to the end. */
-static int repeat_counted(struct parser *parser, int32_t least, int32_t most)
+static int repeat_counted(struct regex_parse_parser *parser, int32_t least, int32_t most)
 {
     struct regex_program *program = parser->program;
     uint32_t start = parser->atom, length = program->count - start;
@@ -94,14 +94,14 @@ static int repeat_counted(struct parser *parser, int32_t least, int32_t most)
     uint32_t template = start + (least == 0);
     for (int32_t i = 1; i < most && code == 0; i++) {
         if (i >= least)
-            code = add_step(parser, STEP_SPLIT, (int64_t)(start + total) - program->count);
+            code = regex_parse_add_step(parser, STEP_SPLIT, (int64_t)(start + total) - program->count);
         memcpy(program->steps + program->count, program->steps + template, length * sizeof *program->steps);
         program->count += length;
     }
     return code;
 }
 
-static int repeat(struct parser *parser, int32_t least, int32_t most)
+static int regex_parse_repeat(struct regex_parse_parser *parser, int32_t least, int32_t most)
 {
     struct regex_program *program = parser->program;
     uint32_t start = parser->atom, length = program->count - start;
@@ -116,37 +116,37 @@ static int repeat(struct parser *parser, int32_t least, int32_t most)
         return repeat_counted(parser, least, most);
     if (least == 0) {
         int code = insert_step(parser, start, STEP_SPLIT, length + 2);
-        return code == 0 ? add_step(parser, STEP_JUMP, -(int64_t)length - 1) : code;
+        return code == 0 ? regex_parse_add_step(parser, STEP_JUMP, -(int64_t)length - 1) : code;
     }
     int code = repeat_counted(parser, least, least);
-    return code == 0 ? add_step(parser, STEP_SPLIT, -(int64_t)length) : code;
+    return code == 0 ? regex_parse_add_step(parser, STEP_SPLIT, -(int64_t)length) : code;
 }
 
-static void begin_branch(struct parser *parser)
+static void begin_branch(struct regex_parse_parser *parser)
 {
     parser->groups[parser->depth].branch = parser->program->count;
     parser->has_atom = 0;
     parser->is_fresh = 1;
 }
 
-static int open_group(struct parser *parser)
+static int open_group(struct regex_parse_parser *parser)
 {
     if (parser->depth == REGEX_GROUPS_MOST)
         return error_set(parser->err, ERR_BAD_ARGUMENT, "more than %d nested groups", REGEX_GROUPS_MOST);
-    parser->groups[++parser->depth] = (struct group){ .start = parser->program->count, .jump = -1 };
+    parser->groups[++parser->depth] = (struct regex_parse_group){ .start = parser->program->count, .jump = -1 };
     begin_branch(parser);
     return 0;
 }
 
 /* At a bar: a split before the alternative leads to the next one, a jump behind it to the end of the group. */
-static int end_branch(struct parser *parser)
+static int end_branch(struct regex_parse_parser *parser)
 {
-    struct group *group = &parser->groups[parser->depth];
+    struct regex_parse_group *group = &parser->groups[parser->depth];
     uint32_t length = parser->program->count - group->branch;
     int code = insert_step(parser, group->branch, STEP_SPLIT, length + 2);
 
     if (code == 0)
-        code = add_step(parser, STEP_JUMP, group->jump);
+        code = regex_parse_add_step(parser, STEP_JUMP, group->jump);
     if (code != 0)
         return code;
     group->jump = (int32_t)parser->program->count - 1;
@@ -154,9 +154,9 @@ static int end_branch(struct parser *parser)
     return 0;
 }
 
-static void end_group(struct parser *parser)
+static void end_group(struct regex_parse_parser *parser)
 {
-    const struct group *group = &parser->groups[parser->depth];
+    const struct regex_parse_group *group = &parser->groups[parser->depth];
     struct regex_program *program = parser->program;
 
     for (int32_t at = group->jump; at >= 0;) {
@@ -170,19 +170,19 @@ static void end_group(struct parser *parser)
 
 /* ---- Reading --------------------------------------------------------------------------------------------------- */
 
-static int is_basic(const struct parser *parser)
+static int is_basic(const struct regex_parse_parser *parser)
 {
     return (parser->flags & REGEX_BASIC) != 0;
 }
 
-static int is_next(const struct parser *parser, const char *text)
+static int regex_parse_is_next(const struct regex_parse_parser *parser, const char *text)
 {
     size_t length = strlen(text);
 
     return (size_t)(parser->end - parser->at) >= length && memcmp(parser->at, text, length) == 0;
 }
 
-static uint32_t take_code(struct parser *parser)
+static uint32_t take_code(struct regex_parse_parser *parser)
 {
     uint32_t code;
 
@@ -190,14 +190,14 @@ static uint32_t take_code(struct parser *parser)
     return code;
 }
 
-static void give_set(struct parser *parser, struct token *token, int is_negated)
+static void give_set(struct regex_parse_parser *parser, struct token *token, int is_negated)
 {
     int ignores_case = (parser->flags & REGEX_IGNORE_CASE) != 0;
 
     *token = (struct token){ .kind = TOKEN_SET, .value = regex_sets_end(parser->sets, is_negated, ignores_case) };
 }
 
-static void give_range(struct parser *parser, struct token *token, uint32_t first, uint32_t last)
+static void give_range(struct regex_parse_parser *parser, struct token *token, uint32_t first, uint32_t last)
 {
     regex_sets_begin(parser->sets);
     regex_sets_add(parser->sets, first, last);
@@ -215,7 +215,7 @@ static void give_repeat(struct token *token, int32_t least, int32_t most)
 }
 
 /* Parses a number; returns `none` if there is none. */
-static int32_t take_number(struct parser *parser, int32_t none)
+static int32_t regex_parse_take_number(struct regex_parse_parser *parser, int32_t none)
 {
     int32_t number = 0;
 
@@ -227,17 +227,17 @@ static int32_t take_number(struct parser *parser, int32_t none)
 }
 
 /* Parses m}, m,} or m,n} behind the brace. Returns 0 and consumes nothing if it is none of these. */
-static int take_counts(struct parser *parser, const char *close, struct token *token)
+static int regex_parse_take_counts(struct regex_parse_parser *parser, const char *close, struct token *token)
 {
     const char *start = parser->at;
-    int32_t least = take_number(parser, -1), most = least;
+    int32_t least = regex_parse_take_number(parser, -1), most = least;
 
-    if (is_next(parser, ",")) {
+    if (regex_parse_is_next(parser, ",")) {
         parser->at++;
-        most = take_number(parser, WITHOUT_END);
+        most = regex_parse_take_number(parser, WITHOUT_END);
         least = least < 0 ? 0 : least;
     }
-    if (least < 0 || !is_next(parser, close)) {
+    if (least < 0 || !regex_parse_is_next(parser, close)) {
         parser->at = start;
         return 0;
     }
@@ -252,7 +252,7 @@ static int is_letter(char c)
 }
 
 /* Behind a backslash: \d, \w, \s, or their complements \D, \W, \S. Returns 0 if it is none of these. */
-static int take_set_escape(struct parser *parser)
+static int take_set_escape(struct regex_parse_parser *parser)
 {
     char letter = *parser->at;
     const struct regex_named_set *named = is_letter(letter) ? regex_sets_find_escape((char)(letter | 0x20)) : NULL;
@@ -265,7 +265,7 @@ static int take_set_escape(struct parser *parser)
 }
 
 /* Behind a backslash: an escape for a single character. */
-static int take_quoted(struct parser *parser, uint32_t *code)
+static int take_quoted(struct regex_parse_parser *parser, uint32_t *code)
 {
     static const char letters[] = "tnvfr", meant[] = "\t\n\v\f\r";
     char letter = *parser->at;
@@ -282,7 +282,7 @@ static int take_quoted(struct parser *parser, uint32_t *code)
 }
 
 /* Behind a backslash: the escapes that basic and extended expressions share. */
-static int take_escape(struct parser *parser, struct token *token)
+static int take_escape(struct regex_parse_parser *parser, struct token *token)
 {
     static const struct {
         char letter;
@@ -311,21 +311,22 @@ static int take_escape(struct parser *parser, struct token *token)
     return 0;
 }
 
-static int take_extended(struct parser *parser, struct token *token)
+static int take_extended(struct regex_parse_parser *parser, struct token *token)
 {
     char c = *parser->at;
 
     switch (c) {
     case '\\':
         parser->at++;
-        return parser->at == parser->end ? refuse(parser, "Trailing backslash") : take_escape(parser, token);
+        return parser->at == parser->end ? regex_parse_refuse(parser, "Trailing backslash")
+                                         : take_escape(parser, token);
     case '(':
         parser->at++;
         token->kind = TOKEN_OPEN;
-        if (!is_next(parser, "?"))
+        if (!regex_parse_is_next(parser, "?"))
             return 0;
-        if (!is_next(parser, "?:"))
-            return refuse(parser, "look-around and other groups that begin with (? are not supported");
+        if (!regex_parse_is_next(parser, "?:"))
+            return regex_parse_refuse(parser, "look-around and other groups that begin with (? are not supported");
         parser->at += 2;
         return 0;
     case ')':
@@ -346,7 +347,7 @@ static int take_extended(struct parser *parser, struct token *token)
         return 0;
     case '{':
         parser->at++;
-        if (take_counts(parser, "}", token))
+        if (regex_parse_take_counts(parser, "}", token))
             return 0;
         parser->at--;
         break;
@@ -363,7 +364,7 @@ static int take_extended(struct parser *parser, struct token *token)
 }
 
 /* Behind a backslash: in basic expressions it makes operators of ordinary characters. */
-static int take_basic_operator(struct parser *parser, struct token *token)
+static int take_basic_operator(struct regex_parse_parser *parser, struct token *token)
 {
     char c = *parser->at++;
 
@@ -371,7 +372,9 @@ static int take_basic_operator(struct parser *parser, struct token *token)
     case '(': token->kind = TOKEN_OPEN; return 0;
     case ')': token->kind = TOKEN_CLOSE; return 0;
     case '|': token->kind = TOKEN_BAR; return 0;
-    case '{': return take_counts(parser, "\\}", token) ? 0 : refuse(parser, "Invalid content of \\{\\}");
+    case '{':
+        return regex_parse_take_counts(parser, "\\}", token) ? 0
+                                                             : regex_parse_refuse(parser, "Invalid content of \\{\\}");
     case '+':
     case '?':
         give_repeat(token, c == '+', c == '?' ? 1 : WITHOUT_END);
@@ -382,17 +385,19 @@ static int take_basic_operator(struct parser *parser, struct token *token)
     }
 }
 
-static int take_basic(struct parser *parser, struct token *token)
+static int take_basic(struct regex_parse_parser *parser, struct token *token)
 {
     char c = *parser->at++;
 
     if (c == '\\')
-        return parser->at == parser->end ? refuse(parser, "Trailing backslash") : take_basic_operator(parser, token);
+        return parser->at == parser->end ? regex_parse_refuse(parser, "Trailing backslash")
+                                         : take_basic_operator(parser, token);
     if (c == '*' && parser->has_atom) {
         give_repeat(token, 0, WITHOUT_END);
     } else if (c == '^' && parser->is_fresh) {
         give_assertion(token, ASSERT_BEGIN);
-    } else if (c == '$' && (parser->at == parser->end || is_next(parser, "\\)") || is_next(parser, "\\|"))) {
+    } else if (c == '$' && (parser->at == parser->end || regex_parse_is_next(parser, "\\)") ||
+                            regex_parse_is_next(parser, "\\|"))) {
         give_assertion(token, ASSERT_END);
     } else {
         parser->at--;
@@ -407,46 +412,46 @@ static int take_basic(struct parser *parser, struct token *token)
 static const char no_bracket[] = "Unmatched [, [^, [:, [., or [=";
 
 /* [:name:] */
-static int take_named(struct parser *parser)
+static int regex_parse_take_named(struct regex_parse_parser *parser)
 {
     const char *start = parser->at;
 
-    while (parser->at < parser->end && !is_next(parser, ":]"))
+    while (parser->at < parser->end && !regex_parse_is_next(parser, ":]"))
         parser->at++;
     if (parser->at == parser->end)
-        return refuse(parser, no_bracket);
+        return regex_parse_refuse(parser, no_bracket);
     const struct regex_named_set *named = regex_sets_find_name(start, (size_t)(parser->at - start));
     if (!named)
-        return refuse(parser, "Invalid character class name");
+        return regex_parse_refuse(parser, "Invalid character class name");
     parser->at += 2;
     regex_sets_add_named(parser->sets, named, 0);
     return 0;
 }
 
 /* [.x.] and [=x=] with a single character. */
-static int take_collating(struct parser *parser, char mark, uint32_t *code)
+static int take_collating(struct regex_parse_parser *parser, char mark, uint32_t *code)
 {
     const char close[] = { mark, ']', 0 };
 
     if (parser->at == parser->end)
-        return refuse(parser, no_bracket);
+        return regex_parse_refuse(parser, no_bracket);
     *code = take_code(parser);
-    if (!is_next(parser, close))
-        return refuse(parser, "Invalid collation character");
+    if (!regex_parse_is_next(parser, close))
+        return regex_parse_refuse(parser, "Invalid collation character");
     parser->at += 2;
     return 0;
 }
 
 /* Parses a character, or a class (is_set), which is added at once. */
-static int take_element(struct parser *parser, uint32_t *code, int *is_set)
+static int take_element(struct regex_parse_parser *parser, uint32_t *code, int *is_set)
 {
     *is_set = 0;
-    if (is_next(parser, "[:")) {
+    if (regex_parse_is_next(parser, "[:")) {
         parser->at += 2;
         *is_set = 1;
-        return take_named(parser);
+        return regex_parse_take_named(parser);
     }
-    if (is_next(parser, "[.") || is_next(parser, "[=")) {
+    if (regex_parse_is_next(parser, "[.") || regex_parse_is_next(parser, "[=")) {
         parser->at += 2;
         return take_collating(parser, parser->at[-1], code);
     }
@@ -455,20 +460,20 @@ static int take_element(struct parser *parser, uint32_t *code, int *is_set)
         return 0;
     }
     if (++parser->at == parser->end)
-        return refuse(parser, no_bracket);
+        return regex_parse_refuse(parser, no_bracket);
     *is_set = take_set_escape(parser);
     return *is_set ? 0 : take_quoted(parser, code);
 }
 
 /* Parses a character, a range or a class. */
-static int take_item(struct parser *parser)
+static int take_item(struct regex_parse_parser *parser)
 {
     uint32_t first = 0, last;
     int is_set, code = take_element(parser, &first, &is_set);
 
     if (code != 0)
         return code;
-    if (!is_next(parser, "-") || is_next(parser, "-]")) {
+    if (!regex_parse_is_next(parser, "-") || regex_parse_is_next(parser, "-]")) {
         if (!is_set)
             regex_sets_add(parser->sets, first, first);
         return 0;
@@ -480,22 +485,22 @@ static int take_item(struct parser *parser)
     if (code != 0)
         return code;
     if (is_set || is_last_set || last < first)
-        return refuse(parser, "Invalid range end");
+        return regex_parse_refuse(parser, "Invalid range end");
     regex_sets_add(parser->sets, first, last);
     return 0;
 }
 
-static int take_bracket(struct parser *parser, struct token *token)
+static int take_bracket(struct regex_parse_parser *parser, struct token *token)
 {
     int code = 0, is_negated;
 
     parser->at++;
-    is_negated = is_next(parser, "^");
+    is_negated = regex_parse_is_next(parser, "^");
     parser->at += is_negated;
     regex_sets_begin(parser->sets);
     do {
-        code = parser->at < parser->end ? take_item(parser) : refuse(parser, no_bracket);
-    } while (code == 0 && !is_next(parser, "]"));
+        code = parser->at < parser->end ? take_item(parser) : regex_parse_refuse(parser, no_bracket);
+    } while (code == 0 && !regex_parse_is_next(parser, "]"));
     if (code != 0)
         return code;
     parser->at++;
@@ -505,7 +510,7 @@ static int take_bracket(struct parser *parser, struct token *token)
 
 /* ---- The whole ------------------------------------------------------------------------------------------------- */
 
-static int take_token(struct parser *parser, struct token *token)
+static int take_token(struct regex_parse_parser *parser, struct token *token)
 {
     if (*parser->at == '[')
         return take_bracket(parser, token);
@@ -517,18 +522,18 @@ static int take_token(struct parser *parser, struct token *token)
     return is_basic(parser) ? take_basic(parser, token) : take_extended(parser, token);
 }
 
-static int add_repeat(struct parser *parser, const struct token *token)
+static int add_repeat(struct regex_parse_parser *parser, const struct token *token)
 {
     if (!parser->has_atom)
-        return refuse(parser, "Invalid preceding regular expression");
+        return regex_parse_refuse(parser, "Invalid preceding regular expression");
     if (token->most != WITHOUT_END && token->least > token->most)
-        return refuse(parser, "Invalid content of \\{\\}");
-    if (!is_basic(parser) && is_next(parser, "?"))
+        return regex_parse_refuse(parser, "Invalid content of \\{\\}");
+    if (!is_basic(parser) && regex_parse_is_next(parser, "?"))
         parser->at++; /* a lazy quantifier finds another match, but matches the same texts */
-    return repeat(parser, token->least, token->most);
+    return regex_parse_repeat(parser, token->least, token->most);
 }
 
-static int add_token(struct parser *parser, const struct token *token)
+static int add_token(struct regex_parse_parser *parser, const struct token *token)
 {
     parser->is_fresh = 0;
     switch (token->kind) {
@@ -537,24 +542,24 @@ static int add_token(struct parser *parser, const struct token *token)
     case TOKEN_REPEAT: return add_repeat(parser, token);
     case TOKEN_CLOSE:
         if (parser->depth == 0)
-            return refuse(parser, "Unmatched ) or \\)");
+            return regex_parse_refuse(parser, "Unmatched ) or \\)");
         end_group(parser);
         parser->depth--;
         return 0;
-    case TOKEN_ASSERT: parser->has_atom = 0; return add_step(parser, STEP_ASSERT, token->value);
+    case TOKEN_ASSERT: parser->has_atom = 0; return regex_parse_add_step(parser, STEP_ASSERT, token->value);
     default:
         parser->atom = parser->program->count;
         parser->has_atom = 1;
-        return add_step(parser, STEP_SET, token->value);
+        return regex_parse_add_step(parser, STEP_SET, token->value);
     }
 }
 
-static int read_all(struct parser *parser)
+static int regex_parse_read_all(struct regex_parse_parser *parser)
 {
     struct token token;
     int code = 0;
 
-    parser->groups[0] = (struct group){ .jump = -1 };
+    parser->groups[0] = (struct regex_parse_group){ .jump = -1 };
     begin_branch(parser);
     while (code == 0 && parser->at < parser->end) {
         code = take_token(parser, &token);
@@ -564,7 +569,7 @@ static int read_all(struct parser *parser)
     if (code != 0)
         return code;
     if (parser->depth > 0)
-        return refuse(parser, "Unmatched ( or \\(");
+        return regex_parse_refuse(parser, "Unmatched ( or \\(");
     end_group(parser);
     return 0;
 }
@@ -572,7 +577,7 @@ static int read_all(struct parser *parser)
 int regex_parse(struct regex_program *program, struct regex_sets *sets, const char *pattern, size_t length,
                 unsigned flags, struct error *err)
 {
-    struct parser parser = {
+    struct regex_parse_parser parser = {
         .at = pattern,
         .end = pattern + length,
         .flags = flags,
@@ -587,7 +592,7 @@ int regex_parse(struct regex_program *program, struct regex_sets *sets, const ch
     program->steps = malloc((REGEX_PARTS_MOST + 1) * sizeof *program->steps);
     if (!program->steps)
         return error_no_memory(err);
-    int code = read_all(&parser);
+    int code = regex_parse_read_all(&parser);
     if (code != 0)
         return code;
     program->steps[program->count++] = (struct regex_step){ .kind = STEP_MATCH };

@@ -52,7 +52,7 @@ static int compare_ranges(const void *a, const void *b)
     return left->first < right->first ? -1 : left->first > right->first;
 }
 
-static size_t merge(struct regex_range *ranges, size_t count)
+static size_t regex_sets_merge(struct regex_range *ranges, size_t count)
 {
     size_t kept = 0;
 
@@ -95,7 +95,7 @@ int32_t regex_sets_end(struct regex_sets *sets, int is_negated, int ignores_case
     }
     struct regex_range *ranges = sets->ranges + start;
     qsort(ranges, sets->range_count - start, sizeof *ranges, compare_ranges);
-    sets->range_count = start + merge(ranges, sets->range_count - start);
+    sets->range_count = start + regex_sets_merge(ranges, sets->range_count - start);
     if (is_negated)
         invert(sets);
     ranges = sets->ranges + start;

@@ -8,7 +8,7 @@
 #include "finding_condition.h"
 #include "finding_format.h"
 
-struct settings {
+struct analyze_cmd_settings {
     struct run_reports_settings show;
     struct option_list conditions;
     struct measure_settings measure;
@@ -30,16 +30,16 @@ static const char *const *help_names(void)
     return run_reports_names(names, rules, "ALL");
 }
 
-#define FIELD(name) offsetof(struct settings, name)
+#define FIELD(name) offsetof(struct analyze_cmd_settings, name)
 /* clang-format off */
-static const struct option options[] = {
+static const struct option analyze_cmd_options[] = {
     { .name = "rule", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(show.names), .value = "NAME[:OPTION…]",
       .choices = rule_names,
       .help = "Rule to run, with its options; repeat it, or separate several with commas. Default: all rules." },
     { .name = "fail-if", .kind = OPTION_LIST, .offset = FIELD(conditions), .value = "CONDITION",
       .help = "Exit with status 1 if a finding exceeds the limit: 'saving>5%' (the estimate, percent of a step), "
               "'bound>200us' (per step), 'impact>5%' (of the whole run, also of rules that are not on the replay)." },
-    DELIVER_OPTIONS_AND(struct settings, show.deliver, finding_format_names,
+    DELIVER_OPTIONS_AND(struct analyze_cmd_settings, show.deliver, finding_format_names,
                         "sarif and github print findings instead of tables, for code review. "),
     { .name = "json", .kind = OPTION_FLAG, .offset = FIELD(json), .help = "The same as --format=json." },
     { .name = "measure", .kind = OPTION_FLAG, .offset = FIELD(measures),
@@ -47,9 +47,9 @@ static const struct option options[] = {
               "report has, and print the findings with what was measured. Needs torch." },
     { .name = "python", .kind = OPTION_TEXT, .offset = FIELD(measure.python), .value = "PROGRAM",
       .help = "Python that has torch, for --measure. Default: python3." },
-    PART_OPTIONS(struct settings, show.part),
-    FOREIGN_REP_OPTIONS(struct settings, show.input),
-    EACH_OPTION(struct settings, show.each),
+    PART_OPTIONS(struct analyze_cmd_settings, show.part),
+    FOREIGN_REP_OPTIONS(struct analyze_cmd_settings, show.input),
+    EACH_OPTION(struct analyze_cmd_settings, show.each),
     { .name = "help-rules", .kind = OPTION_TEXT, .offset = FIELD(help_rules), .value = "[NAME|ALL]",
       .choices = help_names,
       .help = "List the rules; with NAME or ALL, explain them." },
@@ -61,8 +61,8 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static int add_all(struct selection_list *list, struct report *report, int for_people, struct text *lacking,
-                   struct error *err)
+static int analyze_cmd_add_all(struct selection_list *list, struct report *report, int for_people, struct text *lacking,
+                               struct error *err)
 {
     const struct analysis *first[] = { &analysis_advice_sum, /* what to read first */
                                        &analysis_rule_sum };
@@ -77,14 +77,15 @@ static int add_all(struct selection_list *list, struct report *report, int for_p
     return 0;
 }
 
-static const struct run_reports_registry registry = { rules, rule_find, "rule", "Nothing found by", add_all };
+static const struct run_reports_registry registry = { rules, rule_find, "rule", "Nothing found by",
+                                                      analyze_cmd_add_all };
 
 /* ---- findings -------------------------------------------------------------------------------------------------- */
 
 enum { MOST_CONDITIONS = OPTION_LIST_MAX };
 
-struct job {
-    const struct settings *settings;
+struct analyze_cmd_job {
+    const struct analyze_cmd_settings *settings;
     const struct finding_format *format; /* NULL: tables were printed, findings are only checked */
     struct selection_list wanted;
     struct condition conditions[MOST_CONDITIONS];
@@ -94,7 +95,7 @@ struct job {
     struct print_document document;
 };
 
-static int take_conditions(struct job *job, struct error *err)
+static int analyze_cmd_take_conditions(struct analyze_cmd_job *job, struct error *err)
 {
     const struct option_list *given = &job->settings->conditions;
 
@@ -105,7 +106,7 @@ static int take_conditions(struct job *job, struct error *err)
 }
 
 /* The format of findings that was asked for. It stands alone: the tables of another format have no place beside it. */
-static int take_format(struct job *job, struct error *err)
+static int analyze_cmd_take_format(struct analyze_cmd_job *job, struct error *err)
 {
     const struct output_settings *deliver = &job->settings->show.deliver;
 
@@ -119,7 +120,7 @@ static int take_format(struct job *job, struct error *err)
     return 0;
 }
 
-static int check_conditions(struct job *job, const struct analyze_file *file, struct error *err)
+static int analyze_cmd_check_conditions(struct analyze_cmd_job *job, const struct analyze_file *file, struct error *err)
 {
     struct text line = { 0 };
     int code = 0, is_met;
@@ -135,7 +136,8 @@ static int check_conditions(struct job *job, const struct analyze_file *file, st
 }
 
 /* One table on its way to stdout. */
-static void add_table(struct text *out, struct job *job, const struct table *table, const char *title, const char *name)
+static void analyze_cmd_add_table(struct text *out, struct analyze_cmd_job *job, const struct table *table,
+                                  const char *title, const char *name)
 {
     const struct output_destination *destination = output_delivery_at(&job->delivery, 0);
     struct print_request request = destination->request;
@@ -154,7 +156,8 @@ static void add_table(struct text *out, struct job *job, const struct table *tab
 }
 
 /* The findings with what was measured, and the measurements. */
-static int add_measured(struct text *out, struct job *job, const struct analyze_file *file, struct error *err)
+static int analyze_cmd_add_measured(struct text *out, struct analyze_cmd_job *job, const struct analyze_file *file,
+                                    struct error *err)
 {
     struct table *advice;
     int code = advice_sum_table(&file->findings, &advice, err);
@@ -163,15 +166,15 @@ static int add_measured(struct text *out, struct job *job, const struct analyze_
         return code;
     job->document = (struct print_document){ .format = output_delivery_at(&job->delivery, 0)->format, .by_table = 1 };
     print_document_file(out, &job->document, "");
-    add_table(out, job, advice, analysis_advice_sum.title, analysis_advice_sum.name);
-    add_table(out, job, file->measured, "Alternatives, Timed on This Machine", "measured");
+    analyze_cmd_add_table(out, job, advice, analysis_advice_sum.title, analysis_advice_sum.name);
+    analyze_cmd_add_table(out, job, file->measured, "Alternatives, Timed on This Machine", "measured");
     print_document_end_file(out, &job->document);
     print_document_end(out, &job->document);
     table_delete(advice);
     return 0;
 }
 
-static int read_input(struct job *job, struct input input, size_t number, struct error *err)
+static int analyze_cmd_read_input(struct analyze_cmd_job *job, struct input input, size_t number, struct error *err)
 {
     struct analyze_file file = { 0 };
     struct text out = { 0 };
@@ -182,17 +185,17 @@ static int read_input(struct job *job, struct input input, size_t number, struct
         goto close_file;
     if (job->format)
         job->format->file(&out, &file, number);
-    else if (measure && (code = add_measured(&out, job, &file, err)) != 0)
+    else if (measure && (code = analyze_cmd_add_measured(&out, job, &file, err)) != 0)
         goto close_file;
     command_print(&out);
-    code = check_conditions(job, &file, err);
+    code = analyze_cmd_check_conditions(job, &file, err);
 close_file:
     text_free(&out);
     analyze_file_close(&file);
     return code;
 }
 
-static void add_frame(void (*add)(struct text *out))
+static void analyze_cmd_add_frame(void (*add)(struct text *out))
 {
     struct text out = { 0 };
 
@@ -203,7 +206,7 @@ static void add_frame(void (*add)(struct text *out))
 }
 
 /* Prints the findings of the files in a format, and checks the conditions. */
-static int read_files(const struct command *self, struct job *job, const char *const *files, size_t count)
+static int read_files(const struct command *self, struct analyze_cmd_job *job, const char *const *files, size_t count)
 {
     struct error err = { 0 };
     int each = job->settings->show.each;
@@ -213,11 +216,11 @@ static int read_files(const struct command *self, struct job *job, const char *c
     else
         selection_parse(&job->wanted, &job->settings->show.names, rules, "rule", &err);
     if (!err.code && job->format)
-        add_frame(job->format->begin);
+        analyze_cmd_add_frame(job->format->begin);
     for (size_t i = 0; i < input_count(count, each) && !err.code; i++)
-        read_input(job, input_at(files, count, each, i), i, &err);
+        analyze_cmd_read_input(job, input_at(files, count, each, i), i, &err);
     if (!err.code && job->format)
-        add_frame(job->format->end);
+        analyze_cmd_add_frame(job->format->end);
     int status = err.code ? command_fail(self, &err) : job->failed ? EXIT_FAILED : EXIT_OK;
     if (status == EXIT_OK && job->wanted.unknown.code)
         status = command_fail(self, &job->wanted.unknown);
@@ -227,12 +230,13 @@ static int read_files(const struct command *self, struct job *job, const char *c
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
-static int run_job(const struct command *self, struct job *job, const char *const *files, size_t file_count)
+static int analyze_cmd_run_job(const struct command *self, struct analyze_cmd_job *job, const char *const *files,
+                               size_t file_count)
 {
     struct error err = { 0 };
     int status = EXIT_OK;
 
-    if (take_format(job, &err) != 0 || take_conditions(job, &err) != 0 ||
+    if (analyze_cmd_take_format(job, &err) != 0 || analyze_cmd_take_conditions(job, &err) != 0 ||
         (!job->format && output_delivery_parse(&job->delivery, &job->settings->show.deliver, &err) != 0))
         return command_fail(self, &err);
     int only_tables = !job->format && !job->settings->measures;
@@ -244,7 +248,7 @@ static int run_job(const struct command *self, struct job *job, const char *cons
     return status;
 }
 
-static int help(const struct command *self, const struct settings *settings)
+static int help(const struct command *self, const struct analyze_cmd_settings *settings)
 {
     struct text formats = { 0 };
     int status = run_reports_help(self, &registry, settings->help_rules, settings->help_formats);
@@ -257,9 +261,9 @@ static int help(const struct command *self, const struct settings *settings)
     return status;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int analyze_cmd_run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { .measure.python = "python3" };
+    struct analyze_cmd_settings settings = { .measure.python = "python3" };
     struct option_list *formats = &settings.show.deliver.formats;
     const char *files[argc];
     size_t file_count;
@@ -271,16 +275,16 @@ static int run(const struct command *self, int argc, char **argv)
         return help(self, &settings);
     if (settings.json && formats->count < OPTION_LIST_MAX)
         formats->values[formats->count++] = "json";
-    struct job *job = calloc(1, sizeof *job);
+    struct analyze_cmd_job *job = calloc(1, sizeof *job);
     if (!job)
         return command_fail(self, &(struct error){ ERR_NO_MEMORY, "out of memory" });
     job->settings = &settings;
-    status = run_job(self, job, files, file_count);
+    status = analyze_cmd_run_job(self, job, files, file_count);
     free(job);
     return status;
 }
 
-static const struct entry examples[] = {
+static const struct entry analyze_cmd_examples[] = {
     { "tacho analyze report1.tacho", "Run all rules." },
     { "tacho analyze -r gpu_gaps:gap=10 report1.tacho", "Find gaps of 10 ms or more without GPU work." },
     { "tacho analyze -f github --fail-if 'saving>5%' report1.tacho",
@@ -290,7 +294,7 @@ static const struct entry examples[] = {
     { 0 },
 };
 
-static const struct entry exits[] = {
+static const struct entry analyze_cmd_exits[] = {
     { "0", "The rules have run, whatever they found." },
     { "1", "A condition of --fail-if is met or could not be checked, or a file cannot be read." },
     { "2", "The command line is wrong." },
@@ -304,9 +308,9 @@ const struct command command_analyze = {
     .about = "Check a report for common performance problems and print advice. FILE is a .tacho report, a trace of "
              "torch.profiler or an SQLite export of nsys. For a .nsys-rep, tacho reads the export beside it, or has "
              "nsys make one.",
-    .examples = examples,
-    .exits = exits,
-    .options = options,
+    .examples = analyze_cmd_examples,
+    .exits = analyze_cmd_exits,
+    .options = analyze_cmd_options,
     .files = "tacho,sqlite",
-    .run = run,
+    .run = analyze_cmd_run,
 };

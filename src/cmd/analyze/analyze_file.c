@@ -5,7 +5,7 @@
 #include "cmd/open_report.h"
 
 /* Each rule once: of one that is named twice, the last options count. */
-static size_t choose(struct finding_choice choices[WANTED_MOST], const struct selection_list *wanted)
+static size_t analyze_file_choose(struct finding_choice choices[WANTED_MOST], const struct selection_list *wanted)
 {
     size_t count = 0;
 
@@ -26,7 +26,7 @@ struct refinement {
     struct table **measured;
 };
 
-static int refine(void *context, struct adviser *adviser, struct error *err)
+static int analyze_file_refine(void *context, struct adviser *adviser, struct error *err)
 {
     const struct refinement *refinement = context;
 
@@ -47,8 +47,8 @@ static int read_findings(struct analyze_file *file, const struct run_reports_set
         (code = rule_capture_time(file->report, &file->capture_ns, err)) != 0)
         return code;
     struct refinement refinement = { measure, &file->measured };
-    const struct findings_request request = { &part, choices, choose(choices, wanted), measure ? refine : NULL,
-                                              &refinement };
+    const struct findings_request request = { &part, choices, analyze_file_choose(choices, wanted),
+                                              measure ? analyze_file_refine : NULL, &refinement };
     return findings_read(&file->findings, &file->adviser, &request, err);
 }
 

@@ -13,7 +13,7 @@ static int64_t saving_of(const struct finding *finding)
     return finding->cause ? finding->cause->estimate_ns : 0;
 }
 
-static int64_t bound_of(const struct finding *finding)
+static int64_t finding_test_bound_of(const struct finding *finding)
 {
     return finding->cause ? finding->cause->bound_ns : 0;
 }
@@ -24,14 +24,14 @@ static int64_t impact_of(const struct finding *finding)
 }
 
 /* What a limit can be on. Percent are of the step, or of the capture. */
-static const struct figure {
+static const struct finding_test_figure {
     const char *name;
     int64_t (*of)(const struct finding *finding);
     int of_step;
-} figures[] = { { "saving", saving_of, 1 }, { "bound", bound_of, 1 }, { "impact", impact_of, 0 } };
+} figures[] = { { "saving", saving_of, 1 }, { "bound", finding_test_bound_of, 1 }, { "impact", impact_of, 0 } };
 enum { FIGURES = COUNT_OF(figures) };
 
-static const struct figure *figure_of(const struct condition *condition)
+static const struct finding_test_figure *finding_test_figure_of(const struct condition *condition)
 {
     for (size_t i = 0; i < FIGURES; i++)
         if (strcmp(figures[i].name, condition->name) == 0)
@@ -45,20 +45,20 @@ int finding_condition_parse(const char *text, struct condition *out, struct erro
 
     if (condition_parse(text, like, out, err) != 0)
         return err->code;
-    if (!figure_of(out) || out->sign != '>' || out->bound < 0)
+    if (!finding_test_figure_of(out) || out->sign != '>' || out->bound < 0)
         return error_set(err, ERR_BAD_ARGUMENT, "--fail-if must be like %s, not '%s'", like, text);
     return 0;
 }
 
 /* ---- the check ------------------------------------------------------------------------------------------------- */
 
-static int64_t whole_of(const struct figure *figure, const struct analyze_file *file)
+static int64_t whole_of(const struct finding_test_figure *figure, const struct analyze_file *file)
 {
     return figure->of_step ? file->adviser.step_ns : file->capture_ns;
 }
 
-static int exceeds(const struct condition *condition, const struct figure *figure, const struct analyze_file *file,
-                   const struct finding *finding)
+static int finding_test_exceeds(const struct condition *condition, const struct finding_test_figure *figure,
+                                const struct analyze_file *file, const struct finding *finding)
 {
     double value = (double)figure->of(finding), whole = (double)whole_of(figure, file);
 
@@ -68,8 +68,9 @@ static int exceeds(const struct condition *condition, const struct figure *figur
 }
 
 /* "FAILED launch_bound: saving 14.3 ms of a step of 19.3 ms (74.0 %), train.py:41 forward, limit 5 %" */
-static void add_verdict(struct text *line, const struct condition *condition, const struct figure *figure,
-                        const struct analyze_file *file, const struct finding *finding)
+static void finding_test_add_verdict(struct text *line, const struct condition *condition,
+                                     const struct finding_test_figure *figure, const struct analyze_file *file,
+                                     const struct finding *finding)
 {
     int64_t value = figure->of(finding), whole = whole_of(figure, file);
 
@@ -94,7 +95,7 @@ static void add_verdict(struct text *line, const struct condition *condition, co
 int finding_condition_check(const struct condition *condition, const struct analyze_file *file, int *is_met,
                             struct text *line, struct error *err)
 {
-    const struct figure *figure = figure_of(condition);
+    const struct finding_test_figure *figure = finding_test_figure_of(condition);
     const struct finding *most = NULL;
     size_t count = 0, checked = 0;
 
@@ -108,7 +109,7 @@ int finding_condition_check(const struct condition *condition, const struct anal
                          condition->text, text_string(&file->path), figure->name);
     for (size_t i = 0; i < file->findings.count; i++) {
         const struct finding *finding = &file->findings.list[i];
-        if (!exceeds(condition, figure, file, finding))
+        if (!finding_test_exceeds(condition, figure, file, finding))
             continue;
         count++;
         most = !most || figure->of(finding) > figure->of(most) ? finding : most;
@@ -116,7 +117,7 @@ int finding_condition_check(const struct condition *condition, const struct anal
     if (!most)
         return 0;
     *is_met = 1;
-    add_verdict(line, condition, figure, file, most);
+    finding_test_add_verdict(line, condition, figure, file, most);
     if (count > 1)
         text_addf(line, "; %zu more %s it", count - 1, count == 2 ? "finding exceeds" : "findings exceed");
     text_add_char(line, '\n');

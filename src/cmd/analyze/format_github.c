@@ -7,7 +7,7 @@
 
 /* The runner ends a command at a line break, and a property at a colon or a comma as well. Other control characters
  * have no code there; a terminal that shows the log must not obey those of a name. */
-static void add_escaped(struct text *out, const char *text, const char *special)
+static void format_github_add_escaped(struct text *out, const char *text, const char *special)
 {
     for (; *text; text++) {
         if (strchr(special, *text))
@@ -22,7 +22,7 @@ static void add_escaped(struct text *out, const char *text, const char *special)
 #define IN_PROPERTIES "%\r\n:,"
 
 /* "::warning file=train.py,line=57,title=result_waits::loss.item() waits …" */
-static void add_finding(struct text *out, const struct finding *finding, const struct analyze_file *file)
+static void format_github_add_finding(struct text *out, const struct finding *finding, const struct analyze_file *file)
 {
     struct text path = { 0 }, message = { 0 };
 
@@ -31,11 +31,11 @@ static void add_finding(struct text *out, const struct finding *finding, const s
     text_add(out, "::warning ");
     if (path.length) {
         text_add(out, "file=");
-        add_escaped(out, text_string(&path), IN_PROPERTIES);
+        format_github_add_escaped(out, text_string(&path), IN_PROPERTIES);
         text_addf(out, ",line=%lld,", (long long)finding->line);
     }
     text_addf(out, "title=%s::", finding->rule->name);
-    add_escaped(out, text_string(&message), IN_MESSAGES);
+    format_github_add_escaped(out, text_string(&message), IN_MESSAGES);
     text_add_char(out, '\n');
     text_free(&path);
     text_free(&message);
@@ -60,18 +60,18 @@ static void add_answers(struct text *out, const struct analyze_file *file, enum 
     }
     if (list.length) {
         text_addf(out, "::notice title=%s::", finding_answer_names[answer]);
-        add_escaped(out, text_string(&file->path), IN_MESSAGES);
+        format_github_add_escaped(out, text_string(&file->path), IN_MESSAGES);
         text_add(out, ": ");
-        add_escaped(out, text_string(&list), IN_MESSAGES);
+        format_github_add_escaped(out, text_string(&list), IN_MESSAGES);
         text_add_char(out, '\n');
     }
     text_free(&list);
 }
 
-static void add_file(struct text *out, const struct analyze_file *file, size_t number)
+static void format_github_add_file(struct text *out, const struct analyze_file *file, size_t number)
 {
     for (size_t i = 0; i < file->findings.count; i++)
-        add_finding(out, &file->findings.list[i], file);
+        format_github_add_finding(out, &file->findings.list[i], file);
     add_answers(out, file, ANSWER_NO_PROBLEM);
     add_answers(out, file, ANSWER_NOT_CHECKED);
 }
@@ -80,5 +80,5 @@ const struct finding_format finding_github = {
     .name = "github",
     .help = "Annotations of GitHub Actions: a warning for each finding, on its line, and notices that name the rules "
             "that found no problem and those that could not be checked",
-    .file = add_file,
+    .file = format_github_add_file,
 };

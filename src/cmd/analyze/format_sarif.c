@@ -9,7 +9,7 @@
 
 /* ---- rules ----------------------------------------------------------------------------------------------------- */
 
-static void add_rule(struct text *out, const struct analysis *rule)
+static void format_sarif_add_rule(struct text *out, const struct analysis *rule)
 {
     json_addf(out, "\n{'id':%s,'shortDescription':{'text':%s},'fullDescription':{'text':%s},'help':{'text':%s}",
               rule->name, rule->title, rule->help, rule->rule->advice);
@@ -20,7 +20,7 @@ static void add_tool(struct text *out, const struct findings *findings)
 {
     json_addf(out, "{'driver':{'name':'Tacho','version':%s,'rules':[", TACHO_VERSION);
     for (size_t i = 0; i < findings->answer_count; i++)
-        add_rule(out, findings->answers[i].rule);
+        format_sarif_add_rule(out, findings->answers[i].rule);
     text_add_char(out, '\n');
     json_addf(out, "],'notifications':[");
     for (int answer = ANSWER_NO_PROBLEM; answer < FINDING_ANSWERS; answer++)
@@ -29,7 +29,7 @@ static void add_tool(struct text *out, const struct findings *findings)
 }
 
 /* The place of a rule in the list of the tool. */
-static size_t index_of(const struct findings *findings, const struct analysis *rule)
+static size_t format_sarif_index_of(const struct findings *findings, const struct analysis *rule)
 {
     size_t at = 0;
 
@@ -55,7 +55,7 @@ static void add_uri(struct text *out, const char *path)
     text_add_char(out, '"');
 }
 
-static void add_location(struct text *out, const struct finding *finding, const struct analyze_file *file)
+static void format_sarif_add_location(struct text *out, const struct finding *finding, const struct analyze_file *file)
 {
     struct text path = { 0 };
 
@@ -83,14 +83,14 @@ static void add_properties(struct text *out, const struct finding *finding, cons
     text_add_char(out, '}');
 }
 
-static void add_result(struct text *out, const struct finding *finding, const struct analyze_file *file)
+static void format_sarif_add_result(struct text *out, const struct finding *finding, const struct analyze_file *file)
 {
     struct text message = { 0 };
 
     finding_add_message(&message, finding, file);
     json_addf(out, "\n{'ruleId':%s,'ruleIndex':%zu,'level':'warning','kind':'fail','message':{'text':%s},\n",
-              finding->rule->name, index_of(&file->findings, finding->rule), text_string(&message));
-    add_location(out, finding, file);
+              finding->rule->name, format_sarif_index_of(&file->findings, finding->rule), text_string(&message));
+    format_sarif_add_location(out, finding, file);
     add_properties(out, finding, file);
     text_add_char(out, '}');
     text_free(&message);
@@ -124,12 +124,12 @@ static void add_invocation(struct text *out, const struct findings *findings)
 
 /* ---- the document ---------------------------------------------------------------------------------------------- */
 
-static void begin(struct text *out)
+static void format_sarif_begin(struct text *out)
 {
     json_addf(out, "{'$schema':'https://json.schemastore.org/sarif-2.1.0.json','version':'2.1.0','runs':[");
 }
 
-static void add_run(struct text *out, const struct analyze_file *file, size_t number)
+static void format_sarif_add_run(struct text *out, const struct analyze_file *file, size_t number)
 {
     json_addf(out, number ? ",\n{'tool':" : "\n{'tool':");
     add_tool(out, &file->findings);
@@ -137,11 +137,11 @@ static void add_run(struct text *out, const struct analyze_file *file, size_t nu
     add_invocation(out, &file->findings);
     json_addf(out, "],\n'results':[");
     for (size_t i = 0; i < file->findings.count; i++)
-        add_result(out, &file->findings.list[i], file);
+        format_sarif_add_result(out, &file->findings.list[i], file);
     text_add(out, "]}");
 }
 
-static void end(struct text *out)
+static void format_sarif_end(struct text *out)
 {
     text_add(out, "\n]}\n");
 }
@@ -150,7 +150,7 @@ const struct finding_format finding_sarif = {
     .name = "sarif",
     .help = "SARIF 2.1.0: a result for each finding, on its line, and a notification for each rule that found no "
             "problem or could not be checked",
-    .begin = begin,
-    .file = add_run,
-    .end = end,
+    .begin = format_sarif_begin,
+    .file = format_sarif_add_run,
+    .end = format_sarif_end,
 };

@@ -34,7 +34,7 @@ struct measure {
     double *now, *then; /* by name of a kernel, of one cause: µs of what was measured */
 };
 
-static int no_memory(struct error *err)
+static int measure_no_memory(struct error *err)
 {
     return error_short_memory(err, "for the measurements");
 }
@@ -71,7 +71,7 @@ static int index_edges(struct measure *measure)
 }
 
 /* The kernel that an edit is about; NULL: none. */
-static const struct advice_kernel *kernel_of(const struct measure *measure, const struct replay_edit *edit)
+static const struct advice_kernel *measure_kernel_of(const struct measure *measure, const struct replay_edit *edit)
 {
     uint32_t kernel = edit->edge < measure->edges ? measure->by_edge[edit->edge] : 0;
 
@@ -79,8 +79,8 @@ static const struct advice_kernel *kernel_of(const struct measure *measure, cons
 }
 
 /* Sets the key of a kernel's experiment. Returns 0 if its shapes were not recorded. */
-static int key_of(const struct measure *measure, size_t cause, const struct advice_kernel *kernel,
-                  int64_t key[KEY_PARTS])
+static int measure_key_of(const struct measure *measure, size_t cause, const struct advice_kernel *kernel,
+                          int64_t key[KEY_PARTS])
 {
     const struct operators *operators = measure->kernels->operators;
 
@@ -96,11 +96,11 @@ static int key_of(const struct measure *measure, size_t cause, const struct advi
     return 1;
 }
 
-static int add_kernel(struct measure *measure, size_t cause, const struct advice_kernel *kernel)
+static int measure_add_kernel(struct measure *measure, size_t cause, const struct advice_kernel *kernel)
 {
     int64_t key[KEY_PARTS];
 
-    if (!key_of(measure, cause, kernel, key))
+    if (!measure_key_of(measure, cause, kernel, key))
         return 0;
     size_t known = measure->keys.count;
     uint32_t number = keys_add(&measure->keys, key);
@@ -120,8 +120,8 @@ static int add_experiments(struct measure *measure)
     for (size_t c = 0; c < adviser->count; c++) {
         const struct replay_edits *edits = &adviser->causes[c].estimate;
         for (size_t i = 0; i < edits->count && adviser->causes[c].confidence == ADVICE_MODELLED; i++) {
-            const struct advice_kernel *kernel = kernel_of(measure, &edits->list[i]);
-            if (kernel && add_kernel(measure, c, kernel) != 0)
+            const struct advice_kernel *kernel = measure_kernel_of(measure, &edits->list[i]);
+            if (kernel && measure_add_kernel(measure, c, kernel) != 0)
                 return ERR_NO_MEMORY;
         }
     }
@@ -131,7 +131,7 @@ static int add_experiments(struct measure *measure)
 /* ---- the program ----------------------------------------------------------------------------------------------- */
 
 /* Adds a text of an operator as a field: control characters would end it. */
-static void add_field(struct text *out, const struct operators *operators, int64_t text)
+static void measure_add_field(struct text *out, const struct operators *operators, int64_t text)
 {
     struct intern_string string = operators_text(operators, (uint32_t)text);
 
@@ -140,19 +140,19 @@ static void add_field(struct text *out, const struct operators *operators, int64
     text_add_char(out, '\t');
 }
 
-static void write_lines(struct measure *measure)
+static void measure_write_lines(struct measure *measure)
 {
     for (uint32_t i = 0; i < measure->keys.count; i++) {
         const int64_t *key = keys_get(&measure->keys, i);
         text_addf(&measure->lines, "%s\t", measure->adviser->causes[key[KEY_CAUSE]].rule->name);
         for (int part = KEY_NAME; part <= KEY_VALUES; part++)
-            add_field(&measure->lines, measure->kernels->operators, key[part]);
+            measure_add_field(&measure->lines, measure->kernels->operators, key[part]);
         text_addf(&measure->lines, "%d\n", (int)key[KEY_TENSOR]);
     }
 }
 
 /* A line for each experiment, behind the name of the GPU. */
-static int read_lines(struct measure *measure, struct error *err)
+static int measure_read_lines(struct measure *measure, struct error *err)
 {
     const char *line = text_string(&measure->output);
 
@@ -182,13 +182,13 @@ static const struct experiment *experiment_of(const struct measure *measure, siz
                                               const struct advice_kernel *kernel)
 {
     int64_t key[KEY_PARTS];
-    uint32_t number = key_of(measure, cause, kernel, key) ? keys_find(&measure->keys, key) : NO_KEY;
+    uint32_t number = measure_key_of(measure, cause, kernel, key) ? keys_find(&measure->keys, key) : NO_KEY;
 
     return number == NO_KEY ? NULL : &measure->list[number];
 }
 
 /* The share of its time that a kernel would take; 0: not measured. */
-static double share_of(const struct measure *measure, size_t cause, const struct advice_kernel *kernel)
+static double measure_share_of(const struct measure *measure, size_t cause, const struct advice_kernel *kernel)
 {
     const struct experiment *experiment = experiment_of(measure, cause, kernel);
 
@@ -198,14 +198,14 @@ static double share_of(const struct measure *measure, size_t cause, const struct
 }
 
 /* Sums up what was measured of the kernels of a cause, by their names. */
-static void sum_up(struct measure *measure, size_t cause)
+static void measure_sum_up(struct measure *measure, size_t cause)
 {
     const struct replay_edits *edits = &measure->adviser->causes[cause].estimate;
 
     for (uint32_t i = 0; i < measure->kernels->names.count; i++)
         measure->now[i] = measure->then[i] = 0;
     for (size_t i = 0; i < edits->count; i++) {
-        const struct advice_kernel *kernel = kernel_of(measure, &edits->list[i]);
+        const struct advice_kernel *kernel = measure_kernel_of(measure, &edits->list[i]);
         const struct experiment *experiment = kernel ? experiment_of(measure, cause, kernel) : NULL;
         if (!experiment)
             continue;
@@ -221,8 +221,8 @@ static double apply(const struct measure *measure, size_t cause, struct replay_e
 
     for (size_t i = 0; i < edits->count; i++) {
         struct replay_edit *edit = &edits->list[i];
-        const struct advice_kernel *kernel = kernel_of(measure, edit);
-        double share = kernel ? share_of(measure, cause, kernel) : 0;
+        const struct advice_kernel *kernel = measure_kernel_of(measure, edit);
+        double share = kernel ? measure_share_of(measure, cause, kernel) : 0;
         all += kernel ? (double)kernel->run_ns : 0;
         if (share <= 0 || edit->cut_ns == REPLAY_DROPPED)
             continue;
@@ -238,7 +238,7 @@ static void apply_to(struct measure *measure, size_t number)
     struct advice_cause *cause = &measure->adviser->causes[number];
     const char *gpu = text_string(&measure->output);
 
-    sum_up(measure, number);
+    measure_sum_up(measure, number);
     double part = apply(measure, number, &cause->estimate, 0);
     apply(measure, number, &cause->bound, 1);
     if (part <= 0)
@@ -253,7 +253,7 @@ static void apply_to(struct measure *measure, size_t number)
 
 enum { RULE, OPERATOR_CELL, SHAPES, TYPES, COUNT, RUN, NOW, THEN, PART, NOTE, CELLS };
 
-static int add_row(struct table *table, const struct measure *measure, uint32_t number)
+static int measure_add_row(struct table *table, const struct measure *measure, uint32_t number)
 {
     const struct operators *operators = measure->kernels->operators;
     const struct experiment *experiment = &measure->list[number];
@@ -276,7 +276,7 @@ static int add_row(struct table *table, const struct measure *measure, uint32_t 
     return cell_set_text(table, &row[NOTE], experiment->why, strcspn(experiment->why, "\n"));
 }
 
-static int make_table(const struct measure *measure, struct table **out)
+static int measure_make_table(const struct measure *measure, struct table **out)
 {
     static const struct table_column columns[CELLS] = {
         [RULE] = { "Rule", CELL_TEXT, UNIT_NONE, 0 },      [OPERATOR_CELL] = { "Operator", CELL_TEXT, UNIT_NONE, 0 },
@@ -288,7 +288,7 @@ static int make_table(const struct measure *measure, struct table **out)
     struct table *table = table_new(columns, CELLS);
 
     for (uint32_t i = 0; table && i < measure->keys.count; i++)
-        if (add_row(table, measure, i) != 0) {
+        if (measure_add_row(table, measure, i) != 0) {
             table_delete(table);
             table = NULL;
         }
@@ -303,14 +303,14 @@ static int experiment(struct measure *measure, const struct measure_settings *se
     struct adviser *adviser = measure->adviser;
     int code;
 
-    write_lines(measure);
+    measure_write_lines(measure);
     if (text_failed(&measure->lines))
-        return no_memory(err);
+        return measure_no_memory(err);
     if ((code = measure_run(settings, &measure->lines, &measure->output, err)) != 0 ||
-        (code = read_lines(measure, err)) != 0)
+        (code = measure_read_lines(measure, err)) != 0)
         return code;
-    if (make_table(measure, out) != 0)
-        return no_memory(err);
+    if (measure_make_table(measure, out) != 0)
+        return measure_no_memory(err);
     for (size_t i = 0; i < adviser->count; i++)
         if (adviser->causes[i].confidence == ADVICE_MODELLED)
             apply_to(measure, i);
@@ -324,7 +324,7 @@ static int has_kernels(const struct measure *measure)
     for (size_t c = 0; c < measure->adviser->count; c++) {
         const struct advice_cause *cause = &measure->adviser->causes[c];
         for (size_t i = 0; i < cause->bound.count && cause->confidence == ADVICE_MODELLED; i++)
-            if (kernel_of(measure, &cause->bound.list[i]))
+            if (measure_kernel_of(measure, &cause->bound.list[i]))
                 return 1;
     }
     return 0;
@@ -344,13 +344,13 @@ int measure_causes(struct adviser *adviser, const struct measure_settings *setti
     if ((code = adviser_kernels(adviser, &measure.kernels, err)) != 0)
         goto done;
     if (index_edges(&measure) != 0) {
-        code = no_memory(err);
+        code = measure_no_memory(err);
         goto done;
     }
     if (!has_kernels(&measure))
         goto done;
     if (add_experiments(&measure) != 0) {
-        code = no_memory(err);
+        code = measure_no_memory(err);
         goto done;
     }
     if (!measure.keys.count)

@@ -11,7 +11,7 @@
 
 extern char **environ;
 
-static int start(char **words, FILE *input, FILE *output, int *status)
+static int measure_program_start(char **words, FILE *input, FILE *output, int *status)
 {
     posix_spawn_file_actions_t actions;
     pid_t pid;
@@ -28,7 +28,7 @@ static int start(char **words, FILE *input, FILE *output, int *status)
     return 0;
 }
 
-static void read_all(FILE *file, struct text *out)
+static void measure_program_read_all(FILE *file, struct text *out)
 {
     char part[4096];
     size_t length;
@@ -39,7 +39,7 @@ static void read_all(FILE *file, struct text *out)
 }
 
 /* What a program that failed said, or that it said nothing. */
-static int refuse(const char *program, const struct text *said, int status, struct error *err)
+static int measure_program_refuse(const char *program, const struct text *said, int status, struct error *err)
 {
     const char *line = text_string(said);
 
@@ -60,15 +60,15 @@ int measure_run(const struct measure_settings *settings, const struct text *line
         goto close_files;
     }
     rewind(input);
-    if ((failed = start(words, input, output, &status)) != 0) {
+    if ((failed = measure_program_start(words, input, output, &status)) != 0) {
         code = error_set(err, ERR_NOT_FOUND,
                          "--measure: cannot run '%s': %s. Name a Python that has torch with --python", settings->python,
                          strerror(failed));
         goto close_files;
     }
-    read_all(output, out);
+    measure_program_read_all(output, out);
     if (status != 0)
-        code = refuse(settings->python, out, status, err);
+        code = measure_program_refuse(settings->python, out, status, err);
 close_files:
     if (input)
         fclose(input);

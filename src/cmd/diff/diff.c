@@ -19,7 +19,7 @@
 
 enum { MOST_RUNS = 64, MOST_CONDITIONS = 64 };
 
-struct settings {
+struct diff_settings {
     struct option_list reports, ranges, conditions;
     const char *column;
     int all, advice;
@@ -28,7 +28,7 @@ struct settings {
     struct foreign_rep_settings input;
 };
 
-static const char *const *report_names(void)
+static const char *const *diff_report_names(void)
 {
     static const char *names[WANTED_MOST];
 
@@ -37,22 +37,22 @@ static const char *const *report_names(void)
     return names;
 }
 
-static const char *const *column_names(void)
+static const char *const *diff_column_names(void)
 {
     static const char *const names[] = { "total", "count", "avg", "med", "min", "max", "stddev", "share", NULL };
 
     return names;
 }
 
-#define FIELD(name) offsetof(struct settings, name)
+#define FIELD(name) offsetof(struct diff_settings, name)
 /* clang-format off */
-static const struct option options[] = {
+static const struct option diff_options[] = {
     { .name = "report", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(reports), .value = "NAME[:OPTION…]",
-      .choices = report_names,
+      .choices = diff_report_names,
       .help = "Report to compare; separate several with commas. Default: run_sum, and the reports that stats "
               "prints on a terminal." },
     { .name = "column", .letter = 'c', .kind = OPTION_TEXT, .offset = FIELD(column), .value = "COLUMN",
-      .choices = column_names,
+      .choices = diff_column_names,
       .help = "Column to compare: total, count, avg, med, min, max, stddev, share, or the name of a column. Default: "
               "total." },
     { .name = "range", .kind = OPTION_LIST, .offset = FIELD(ranges), .value = "RANGE[@DOMAIN][/N]",
@@ -67,16 +67,16 @@ static const struct option options[] = {
               "what remains, and what to change next." },
     { .name = "all", .kind = OPTION_FLAG, .offset = FIELD(all),
       .help = "Also list the rows that did not change." },
-    DELIVER_OPTIONS(struct settings, deliver),
-    PART_OPTIONS(struct settings, part),
-    SET_OPTIONS(struct settings, input),
+    DELIVER_OPTIONS(struct diff_settings, deliver),
+    PART_OPTIONS(struct diff_settings, part),
+    SET_OPTIONS(struct diff_settings, input),
     { 0 },
 };
 /* clang-format on */
 
 /* ---- one report ------------------------------------------------------------------------------------------------ */
 
-struct run {
+struct diff_run {
     const char *path;
     struct report *report;
     struct selection_part part;
@@ -84,10 +84,10 @@ struct run {
     struct table *table; /* of the report that is compared now */
 };
 
-struct job {
+struct diff_job {
     const struct command *command;
-    const struct settings *settings;
-    struct run runs[2 * MOST_RUNS]; /* those before come first */
+    const struct diff_settings *settings;
+    struct diff_run runs[2 * MOST_RUNS]; /* those before come first */
     size_t before, after;
     struct diff_condition conditions[MOST_CONDITIONS];
     size_t condition_count;
@@ -99,7 +99,7 @@ struct job {
     int failed;           /* a condition was met */
 };
 
-static void forget_tables(struct job *job)
+static void forget_tables(struct diff_job *job)
 {
     for (size_t i = 0; i < job->before + job->after; i++) {
         table_delete(job->runs[i].table);
@@ -108,7 +108,7 @@ static void forget_tables(struct job *job)
 }
 
 /* With the options for people: ranges that have a new name in each run could not be compared. */
-static int make_tables(struct job *job, const struct selection_item *wanted, struct error *err)
+static int diff_make_tables(struct diff_job *job, const struct selection_item *wanted, struct error *err)
 {
     struct analysis_option given[WANTED_MOST_OPTIONS + 1];
     size_t option_count = selection_options(wanted, given);
@@ -125,8 +125,8 @@ static int make_tables(struct job *job, const struct selection_item *wanted, str
     return 0;
 }
 
-static int compare(const struct job *job, const struct analysis *analysis, const char *column, int with_unchanged,
-                   struct table_diff *out, struct error *err)
+static int diff_compare(const struct diff_job *job, const struct analysis *analysis, const char *column,
+                        int with_unchanged, struct table_diff *out, struct error *err)
 {
     struct table *tables[2 * MOST_RUNS];
     const char *programs[2 * MOST_RUNS];
@@ -145,7 +145,7 @@ static int compare(const struct job *job, const struct analysis *analysis, const
 }
 
 /* When a row counts as unchanged, apart from equal figures. */
-static const char *unchanged_means(const struct table_diff *diff, const struct job *job)
+static const char *unchanged_means(const struct table_diff *diff, const struct diff_job *job)
 {
     if (job->before + job->after > 2)
         return " by more than the noise";
@@ -153,7 +153,7 @@ static const char *unchanged_means(const struct table_diff *diff, const struct j
 }
 
 /* Once: rows of the program are compared although it has two names. */
-static void tell_renamed(struct text *out, const struct table_diff *diff, struct job *job)
+static void tell_renamed(struct text *out, const struct table_diff *diff, struct diff_job *job)
 {
     if (!diff->has_program || job->is_told)
         return;
@@ -166,8 +166,8 @@ static void tell_renamed(struct text *out, const struct table_diff *diff, struct
 }
 
 /* The lines under a table: all rows together, and what is not in it. */
-static void add_notes(struct text *out, const struct table_diff *diff, struct job *job, int is_overview,
-                      const struct print_time_unit *time)
+static void diff_add_notes(struct text *out, const struct table_diff *diff, struct diff_job *job, int is_overview,
+                           const struct print_time_unit *time)
 {
     const struct table_diff_change *all = &diff->overall;
     size_t runs = job->before + job->after;
@@ -202,14 +202,14 @@ static void add_notes(struct text *out, const struct table_diff *diff, struct jo
                   diff->confidence < 0.95 ? ", the most that so few runs allow" : "");
 }
 
-static int check_condition(struct job *job, const struct analysis *analysis, struct diff_condition *condition,
+static int check_condition(struct diff_job *job, const struct analysis *analysis, struct diff_condition *condition,
                            int asked_for, struct error *err)
 {
     struct table_diff diff = { 0 };
     struct text line = { 0 };
     int code, is_met;
 
-    if ((code = compare(job, analysis, condition->row ? NULL : condition->is.name, 1, &diff, err)) != 0)
+    if ((code = diff_compare(job, analysis, condition->row ? NULL : condition->is.name, 1, &diff, err)) != 0)
         goto done;
     if ((code = diff_condition_check(condition, analysis, &diff, err)) != 0)
         goto done;
@@ -230,8 +230,8 @@ done:
 }
 
 /* Those on the run as a whole, or all others. */
-static int check_conditions(struct job *job, const struct analysis *analysis, int of_run, int asked_for,
-                            struct error *err)
+static int diff_check_conditions(struct diff_job *job, const struct analysis *analysis, int of_run, int asked_for,
+                                 struct error *err)
 {
     for (size_t i = 0; i < job->condition_count; i++)
         if ((job->conditions[i].row != NULL) == of_run &&
@@ -241,7 +241,7 @@ static int check_conditions(struct job *job, const struct analysis *analysis, in
 }
 
 /* They hold whichever reports are compared. */
-static int check_conditions_of_run(struct job *job, struct error *err)
+static int check_conditions_of_run(struct diff_job *job, struct error *err)
 {
     const struct selection_item run = { .analysis = &analysis_run_sum };
     int code, of_run = 0;
@@ -250,15 +250,15 @@ static int check_conditions_of_run(struct job *job, struct error *err)
         of_run |= job->conditions[i].row != NULL;
     if (!of_run)
         return 0;
-    if ((code = make_tables(job, &run, err)) != 0)
+    if ((code = diff_make_tables(job, &run, err)) != 0)
         goto free_tables;
-    code = check_conditions(job, &analysis_run_sum, 1, 1, err);
+    code = diff_check_conditions(job, &analysis_run_sum, 1, 1, err);
 free_tables:
     forget_tables(job);
     return code;
 }
 
-static void add_line(struct text *out, const char *line, size_t columns)
+static void diff_add_line(struct text *out, const char *line, size_t columns)
 {
     struct text copy = { 0 };
 
@@ -268,15 +268,15 @@ static void add_line(struct text *out, const char *line, size_t columns)
 }
 
 /* A table on its way out. */
-struct shown {
+struct diff_shown {
     const char *title, *name, *file; /* name: in a document; file: behind the base name of files */
     struct table *table;
     struct text notes;               /* owned; lines below the table on a terminal */
 };
 
 /* The table, on a terminal with a title and notes. */
-static void add_shown(struct text *out, const struct job *job, const struct output_destination *destination,
-                      const struct shown *shown)
+static void diff_add_shown(struct text *out, const struct diff_job *job, const struct output_destination *destination,
+                           const struct diff_shown *shown)
 {
     struct print_request request = destination->request;
     int for_people = output_is_human(destination);
@@ -296,12 +296,12 @@ static void add_shown(struct text *out, const struct job *job, const struct outp
         text_addf(out, "  … %zu more row%s: --rows=all\n", hidden, hidden == 1 ? "" : "s");
     text_add(out, for_people ? "" : "\n");
     for (const char *line = text_string(&shown->notes); *line; line += strcspn(line, "\n") + 1)
-        add_line(out, line, for_people ? print_human_columns(&request) : SIZE_MAX);
+        diff_add_line(out, line, for_people ? print_human_columns(&request) : SIZE_MAX);
     text_add(out, for_people ? "\n" : "");
 }
 
-static int deliver(const struct job *job, const struct output_destination *destination, const struct shown *shown,
-                   struct error *err)
+static int diff_deliver(const struct diff_job *job, const struct output_destination *destination,
+                        const struct diff_shown *shown, struct error *err)
 {
     struct print_document *document = output_is_console(destination) ? job->delivery->document : NULL;
     struct text out = { 0 }, file = { 0 };
@@ -309,7 +309,7 @@ static int deliver(const struct job *job, const struct output_destination *desti
 
     if (document && !print_document_table(&out, document, shown->name))
         goto done;
-    add_shown(&out, job, destination, shown);
+    diff_add_shown(&out, job, destination, shown);
     if (document)
         print_document_end_table(&out, document);
     output_file(&file, destination, job->runs[0].path, shown->file);
@@ -320,22 +320,22 @@ done:
     return code;
 }
 
-static int show(struct job *job, const struct selection_item *wanted, const struct output_destination *destination,
+static int show(struct diff_job *job, const struct selection_item *wanted, const struct output_destination *destination,
                 struct error *err)
 {
     static const struct selection_part_settings whole;
     struct text what = { 0 }, name = { 0 };
     struct table_diff diff;
-    int code = compare(job, wanted->analysis, job->settings->column, job->settings->all, &diff, err);
+    int code = diff_compare(job, wanted->analysis, job->settings->column, job->settings->all, &diff, err);
 
     if (code != 0)
         return code;
     selection_name(&name, wanted, &whole);
     text_add(&what, "diff_");
     selection_name(&what, wanted, &job->settings->part);
-    struct shown shown = { wanted->analysis->title, text_string(&name), text_string(&what), diff.table, { 0 } };
-    add_notes(&shown.notes, &diff, job, wanted->analysis == &analysis_run_sum, destination->request.time);
-    code = deliver(job, destination, &shown, err);
+    struct diff_shown shown = { wanted->analysis->title, text_string(&name), text_string(&what), diff.table, { 0 } };
+    diff_add_notes(&shown.notes, &diff, job, wanted->analysis == &analysis_run_sum, destination->request.time);
+    code = diff_deliver(job, destination, &shown, err);
     table_diff_free(&diff);
     text_free(&shown.notes);
     text_free(&what);
@@ -344,12 +344,12 @@ static int show(struct job *job, const struct selection_item *wanted, const stru
 }
 
 /* A report that was not selected by name is left out if no run has its data, or if it lacks the column. */
-static int compare_report(struct job *job, const struct selection_item *wanted,
+static int compare_report(struct diff_job *job, const struct selection_item *wanted,
                           const struct output_destination *destination, int asked_for, struct error *err)
 {
     int code, found = 0;
 
-    if ((code = make_tables(job, wanted, err)) != 0)
+    if ((code = diff_make_tables(job, wanted, err)) != 0)
         goto free_tables;
     for (size_t i = 0; i < job->before + job->after; i++)
         found |= job->runs[i].table && table_row_count(job->runs[i].table);
@@ -358,7 +358,7 @@ static int compare_report(struct job *job, const struct selection_item *wanted,
     if ((code = show(job, wanted, destination, err)) != 0)
         goto free_tables;
     job->shown++;
-    code = check_conditions(job, wanted->analysis, 0, asked_for, err);
+    code = diff_check_conditions(job, wanted->analysis, 0, asked_for, err);
 free_tables:
     forget_tables(job);
     if (code != ERR_BAD_ARGUMENT || asked_for)
@@ -370,21 +370,21 @@ free_tables:
 
 /* ---- advice ---------------------------------------------------------------------------------------------------- */
 
-static int show_advice(const struct job *job, const struct diff_advice *diff, struct error *err)
+static int show_advice(const struct diff_job *job, const struct diff_advice *diff, struct error *err)
 {
-    struct shown step = { "Step, and What Was Promised", "advice_step", "diff_advice_step", diff->steps, { 0 } },
-                 changes = { "Findings", "advice", "diff_advice", diff->changes, { 0 } };
-    int code = deliver(job, output_delivery_at(job->delivery, 0), &step, err);
+    struct diff_shown step = { "Step, and What Was Promised", "advice_step", "diff_advice_step", diff->steps, { 0 } },
+                      changes = { "Findings", "advice", "diff_advice", diff->changes, { 0 } };
+    int code = diff_deliver(job, output_delivery_at(job->delivery, 0), &step, err);
 
     if (code != 0)
         return code;
     diff_advice_notes(&changes.notes, diff);
-    code = deliver(job, output_delivery_at(job->delivery, 1), &changes, err);
+    code = diff_deliver(job, output_delivery_at(job->delivery, 1), &changes, err);
     text_free(&changes.notes);
     return code;
 }
 
-static int compare_advice(struct job *job, struct error *err)
+static int compare_advice(struct diff_job *job, struct error *err)
 {
     static const struct selection_item none;
     struct diff_advice_side sides[2] = { 0 };
@@ -408,9 +408,9 @@ free_sides:
 }
 
 /* What --advice does not go with. */
-static int check_advice(const struct job *job, struct error *err)
+static int check_advice(const struct diff_job *job, struct error *err)
 {
-    const struct settings *settings = job->settings;
+    const struct diff_settings *settings = job->settings;
 
     if (!settings->advice)
         return 0;
@@ -425,7 +425,7 @@ static int check_advice(const struct job *job, struct error *err)
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
-static int find_program(struct run *run, struct error *err)
+static int diff_find_program(struct diff_run *run, struct error *err)
 {
     struct run_times times;
     int code = run_times_read(&times, run->report, err);
@@ -437,7 +437,7 @@ static int find_program(struct run *run, struct error *err)
 }
 
 /* Names that differ, all of them known. */
-static int is_renamed(const struct job *job)
+static int is_renamed(const struct diff_job *job)
 {
     int differ = 0;
 
@@ -449,7 +449,7 @@ static int is_renamed(const struct job *job)
     return differ;
 }
 
-static int open_run(struct run *run, const struct foreign_rep_settings *settings, struct error *err)
+static int diff_open_run(struct diff_run *run, const struct foreign_rep_settings *settings, struct error *err)
 {
     struct text found = { 0 };
     int code = open_input((struct input){ &run->path, 1 }, settings, &found, &run->report, err);
@@ -458,24 +458,24 @@ static int open_run(struct run *run, const struct foreign_rep_settings *settings
     return code;
 }
 
-static int open_runs(struct job *job, struct error *err)
+static int open_runs(struct diff_job *job, struct error *err)
 {
-    const struct settings *settings = job->settings;
+    const struct diff_settings *settings = job->settings;
 
     for (size_t i = 0; i < job->before + job->after; i++) {
         struct selection_part_settings part = settings->part;
         if (settings->ranges.count)
             part.nvtx = settings->ranges.values[i];
-        if (open_run(&job->runs[i], &settings->input, err) != 0 ||
+        if (diff_open_run(&job->runs[i], &settings->input, err) != 0 ||
             selection_part_find(&part, job->runs[i].report, &job->runs[i].part, err) != 0 ||
-            find_program(&job->runs[i], err) != 0)
+            diff_find_program(&job->runs[i], err) != 0)
             return err->code;
     }
     job->is_renamed = is_renamed(job);
     return 0;
 }
 
-static void add_runs(struct job *job, const char *const *paths, size_t count, size_t *side)
+static void diff_add_runs(struct diff_job *job, const char *const *paths, size_t count, size_t *side)
 {
     for (size_t i = 0; i < count; i++)
         job->runs[job->before + job->after + i].path = paths[i];
@@ -483,7 +483,7 @@ static void add_runs(struct job *job, const char *const *paths, size_t count, si
 }
 
 /* Which file is which: A B, A1 A2 -- B1 B2, or one file with two ranges. */
-static int take_files(struct job *job, const char *const *first, size_t first_count, char *const *second,
+static int take_files(struct diff_job *job, const char *const *first, size_t first_count, char *const *second,
                       size_t second_count, struct error *err)
 {
     const char *const usage = "diff needs two reports (tacho diff a.tacho b.tacho), two sets (a1 a2 a3 -- b1 b2 b3), "
@@ -492,23 +492,23 @@ static int take_files(struct job *job, const char *const *first, size_t first_co
     if (first_count > MOST_RUNS || second_count > MOST_RUNS)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d runs on a side", MOST_RUNS);
     if (job->settings->ranges.count == 2 && first_count == 1 && !second_count) {
-        add_runs(job, first, 1, &job->before);
-        add_runs(job, first, 1, &job->after);
+        diff_add_runs(job, first, 1, &job->before);
+        diff_add_runs(job, first, 1, &job->after);
     } else if (job->settings->ranges.count) {
         return error_set(err, ERR_BAD_ARGUMENT, "%s", usage);
     } else if (second_count && first_count) {
-        add_runs(job, first, first_count, &job->before);
-        add_runs(job, (const char *const *)second, second_count, &job->after);
+        diff_add_runs(job, first, first_count, &job->before);
+        diff_add_runs(job, (const char *const *)second, second_count, &job->after);
     } else if (first_count == 2) {
-        add_runs(job, first, 1, &job->before);
-        add_runs(job, first + 1, 1, &job->after);
+        diff_add_runs(job, first, 1, &job->before);
+        diff_add_runs(job, first + 1, 1, &job->after);
     } else {
         return error_set(err, ERR_BAD_ARGUMENT, "%s", usage);
     }
     return 0;
 }
 
-static int take_conditions(struct job *job, struct error *err)
+static int diff_take_conditions(struct diff_job *job, struct error *err)
 {
     for (size_t i = 0; i < job->settings->conditions.count; i++)
         if (diff_condition_parse(job->settings->conditions.values[i], &job->conditions[job->condition_count++], err) !=
@@ -518,7 +518,7 @@ static int take_conditions(struct job *job, struct error *err)
 }
 
 /* Adds what stands before or behind the tables on stdout, if they are one document. */
-static void add_to_document(const struct job *job, int is_end)
+static void add_to_document(const struct diff_job *job, int is_end)
 {
     struct print_document *document = job->delivery->document;
     struct text out = { 0 };
@@ -534,7 +534,7 @@ static void add_to_document(const struct job *job, int is_end)
 }
 
 /* Who has conditions on the run as a whole, and on nothing else, wants to know about these. */
-static int asks_of_run_alone(const struct job *job)
+static int asks_of_run_alone(const struct diff_job *job)
 {
     for (size_t i = 0; i < job->condition_count; i++)
         if (!job->conditions[i].row)
@@ -542,7 +542,7 @@ static int asks_of_run_alone(const struct job *job)
     return job->condition_count > 0;
 }
 
-static int compare_all(struct job *job, const struct selection_list *asked, struct error *err)
+static int compare_all(struct diff_job *job, const struct selection_list *asked, struct error *err)
 {
     const struct analysis *defaults[WANTED_MOST] = { &analysis_run_sum };
     size_t count = asked->count;
@@ -570,9 +570,9 @@ static int compare_all(struct job *job, const struct selection_list *asked, stru
     return err->code;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int diff_run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { 0 };
+    struct diff_settings settings = { 0 };
     struct output_delivery delivery = { 0 };
     struct print_document document;
     struct error err = { 0 };
@@ -587,7 +587,7 @@ static int run(const struct command *self, int argc, char **argv)
     argv[split] = NULL; /* what the parser may look at behind the last argument */
     if (!command_options(self, split, argv, &settings, files, &file_count, &status))
         return status;
-    struct job *job = calloc(1, sizeof *job);
+    struct diff_job *job = calloc(1, sizeof *job);
     struct selection_list *wanted = calloc(1, sizeof *wanted);
     if (!job || !wanted) {
         error_no_memory(&err);
@@ -596,7 +596,7 @@ static int run(const struct command *self, int argc, char **argv)
         job->settings = &settings;
         job->delivery = &delivery;
         if (take_files(job, files, file_count, second, second_count, &err) == 0 && check_advice(job, &err) == 0 &&
-            take_conditions(job, &err) == 0 && output_delivery_parse(&delivery, &settings.deliver, &err) == 0 &&
+            diff_take_conditions(job, &err) == 0 && output_delivery_parse(&delivery, &settings.deliver, &err) == 0 &&
             selection_parse(wanted, &settings.reports, analyses, "report", &err) == 0 && open_runs(job, &err) == 0) {
             output_begin_document(&delivery, &document, 0, wanted->count != 1);
             add_to_document(job, 0);
@@ -623,7 +623,7 @@ static int run(const struct command *self, int argc, char **argv)
     return status;
 }
 
-static const struct entry examples[] = {
+static const struct entry diff_examples[] = {
     { "tacho diff before.tacho after.tacho", "Compare two runs." },
     { "tacho diff a1.tacho a2.tacho a3.tacho -- b1.tacho b2.tacho b3.tacho",
       "Compare the medians of three runs on each side, with confidence intervals." },
@@ -635,7 +635,7 @@ static const struct entry examples[] = {
     { 0 },
 };
 
-static const struct entry exits[] = {
+static const struct entry diff_exits[] = {
     { "0", "The reports were compared." },
     { "1", "A condition of --fail-if is met, no run has data to compare, or a file cannot be read." },
     { "2", "The command line is wrong." },
@@ -649,9 +649,9 @@ const struct command command_diff = {
     .about = "Compare the times of two runs, and the tables of their reports row by row, by name, with the largest "
              "change first. With several runs on each side, compare medians and print confidence intervals. With two "
              "NVTX ranges, compare two parts of one report.",
-    .examples = examples,
-    .exits = exits,
-    .options = options,
+    .examples = diff_examples,
+    .exits = diff_exits,
+    .options = diff_options,
     .files = "tacho,sqlite",
-    .run = run,
+    .run = diff_run,
 };

@@ -62,7 +62,7 @@ static void add_words(struct text *out, const char *text)
 }
 
 /* Appends a place without the number of its line: "train.py forward". */
-static void add_place(struct text *out, const char *where)
+static void diff_advice_add_place(struct text *out, const char *where)
 {
     for (; *where; where++) {
         if (*where == ':' && isdigit((unsigned char)where[1]))
@@ -87,7 +87,7 @@ static int same(const struct text *a, const struct text *b, void (*add)(struct t
 /* How sure it is that two findings of one rule are the same; 0: they are not. */
 static int likeness(const struct finding *a, const struct finding *b)
 {
-    int place = same(&a->where, &b->where, add_place), words = same(&a->what, &b->what, add_words);
+    int place = same(&a->where, &b->where, diff_advice_add_place), words = same(&a->what, &b->what, add_words);
 
     if (a->rule != b->rule)
         return 0;
@@ -129,7 +129,8 @@ static void free_pairs(struct pairs *pairs)
     free(pairs->taken);
 }
 
-static enum diff_advice_state state_of(const struct diff_advice *diff, const struct pairs *pairs, size_t finding)
+static enum diff_advice_state diff_advice_state_of(const struct diff_advice *diff, const struct pairs *pairs,
+                                                   size_t finding)
 {
     const struct rule_answer *after = answer_of(diff->after, diff->before->findings.list[finding].rule);
 
@@ -169,7 +170,7 @@ static int sum_up_gone(struct diff_advice *diff, const struct pairs *pairs, stru
     if (!gone)
         return error_short_memory(err, "for the findings");
     for (size_t i = 0; i < before->count; i++)
-        if (has_saving(&before->list[i]) && state_of(diff, pairs, i) == ADVICE_GONE)
+        if (has_saving(&before->list[i]) && diff_advice_state_of(diff, pairs, i) == ADVICE_GONE)
             gone[diff->gone++] = before->list[i].cause;
     if (diff->gone)
         code = adviser_combine(&diff->before->adviser, gone, diff->gone, &diff->bound_ns, &diff->estimate_ns, err);
@@ -179,7 +180,7 @@ static int sum_up_gone(struct diff_advice *diff, const struct pairs *pairs, stru
 
 enum { BEFORE, AFTER, DELIVERED, OF_BEFORE, GONE, BOUND, ABOUT, OF, STEP_CELLS };
 
-static int add_step(struct diff_advice *diff)
+static int diff_advice_add_step(struct diff_advice *diff)
 {
     struct table_cell *row = table_add_row(diff->steps);
 
@@ -215,8 +216,8 @@ static const char *const state_names[DIFF_ADVICE_STATES] = {
 enum { STATE, PROMISED, EXPECTED, GOT, LEFT, LEFT_ABOUT, CONFIDENCE, RULE, WHERE, FINDING, ADVICE, CELLS };
 
 /* A row for a finding before, after, or both; NULL: it is not there. */
-static int add_change(struct diff_advice *diff, enum diff_advice_state state, const struct finding *before,
-                      const struct finding *after)
+static int diff_advice_add_change(struct diff_advice *diff, enum diff_advice_state state, const struct finding *before,
+                                  const struct finding *after)
 {
     struct table *table = diff->changes;
     struct table_cell *row = table_add_row(table);
@@ -245,26 +246,27 @@ static int add_change(struct diff_advice *diff, enum diff_advice_state state, co
 }
 
 /* What is gone, or can no longer be told; then what is left, the largest first. */
-static int add_changes(struct diff_advice *diff, const struct pairs *pairs)
+static int diff_advice_add_changes(struct diff_advice *diff, const struct pairs *pairs)
 {
     const struct findings *before = &diff->before->findings, *after = &diff->after->findings;
 
     for (size_t i = 0; i < before->count; i++)
-        if (pairs->other[i] == NO_OTHER && add_change(diff, state_of(diff, pairs, i), &before->list[i], NULL) != 0)
+        if (pairs->other[i] == NO_OTHER &&
+            diff_advice_add_change(diff, diff_advice_state_of(diff, pairs, i), &before->list[i], NULL) != 0)
             return ERR_NO_MEMORY;
     for (size_t j = 0; j < after->count; j++) {
         size_t i = 0;
         while (i < before->count && pairs->other[i] != j)
             i++;
         int is_new = i == before->count;
-        if (add_change(diff, is_new ? ADVICE_NEW : ADVICE_REMAINS, is_new ? NULL : &before->list[i], &after->list[j]) !=
-            0)
+        if (diff_advice_add_change(diff, is_new ? ADVICE_NEW : ADVICE_REMAINS, is_new ? NULL : &before->list[i],
+                                   &after->list[j]) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int make_tables(struct diff_advice *diff, const struct pairs *pairs)
+static int diff_advice_make_tables(struct diff_advice *diff, const struct pairs *pairs)
 {
     static const struct table_column step_columns[STEP_CELLS] = {
         [BEFORE] = { "Before", CELL_INT, UNIT_NS, 0 },        [AFTER] = { "After", CELL_INT, UNIT_NS, 0 },
@@ -288,9 +290,9 @@ static int make_tables(struct diff_advice *diff, const struct pairs *pairs)
 
     diff->steps = table_new(step_columns, STEP_CELLS);
     diff->changes = table_new(columns, CELLS);
-    if (!diff->steps || !diff->changes || add_step(diff) != 0)
+    if (!diff->steps || !diff->changes || diff_advice_add_step(diff) != 0)
         return ERR_NO_MEMORY;
-    return add_changes(diff, pairs);
+    return diff_advice_add_changes(diff, pairs);
 }
 
 int diff_advice_make(struct diff_advice *diff, struct diff_advice_side *before, struct diff_advice_side *after,
@@ -304,7 +306,7 @@ int diff_advice_make(struct diff_advice *diff, struct diff_advice_side *before, 
     if ((code = make_pairs(&pairs, &before->findings, &after->findings, err)) != 0 ||
         (code = sum_up_gone(diff, &pairs, err)) != 0)
         goto free_pairs;
-    if (make_tables(diff, &pairs) != 0)
+    if (diff_advice_make_tables(diff, &pairs) != 0)
         code = error_short_memory(err, "for the findings");
 free_pairs:
     free_pairs(&pairs);

@@ -44,7 +44,8 @@ int diff_condition_parse(const char *text, struct diff_condition *out, struct er
 }
 
 /* Whether this much of a change is beyond the bound. What is new has nothing that a percentage could be of. */
-static int exceeds(double value, const struct table_diff_change *change, const struct diff_condition *condition)
+static int diff_condition_exceeds(double value, const struct table_diff_change *change,
+                                  const struct diff_condition *condition)
 {
     if (condition->is.percent && change->before == 0)
         return 0;
@@ -56,12 +57,12 @@ static int exceeds(double value, const struct table_diff_change *change, const s
 /* Whether the whole interval is beyond the bound. */
 static int is_beyond(const struct table_diff_change *change, const struct diff_condition *condition)
 {
-    return exceeds(condition->is.sign == '>' ? change->low : change->high, change, condition);
+    return diff_condition_exceeds(condition->is.sign == '>' ? change->low : change->high, change, condition);
 }
 
 static int seems_beyond(const struct table_diff_change *change, const struct diff_condition *condition)
 {
-    return exceeds(change->change, change, condition);
+    return diff_condition_exceeds(change->change, change, condition);
 }
 
 /* Whether a condition is about this row. */
@@ -73,7 +74,7 @@ static int is_meant(const struct table_diff *diff, size_t row, const struct diff
                                memcmp(condition->row, name->text.bytes, name->text.length) == 0);
 }
 
-static int has_row(const struct table_diff *diff, const struct diff_condition *condition)
+static int diff_condition_has_row(const struct table_diff *diff, const struct diff_condition *condition)
 {
     for (size_t i = 0; i < table_row_count(diff->table); i++)
         if (is_meant(diff, i, condition))
@@ -107,7 +108,7 @@ int diff_condition_check(const struct diff_condition *condition, const struct an
         return error_set(err, ERR_BAD_ARGUMENT, "--fail-if '%s' does not work for %s, because %s; use 'any %s'",
                          condition->is.text, analysis->name,
                          analysis->overlap ? analysis->overlap : "its figures cannot be added up", condition->is.text);
-    if (condition->row && !has_row(diff, condition))
+    if (condition->row && !diff_condition_has_row(diff, condition))
         return error_set(err, ERR_BAD_ARGUMENT, "--fail-if '%s': the reports of one side have no %s",
                          condition->is.text, condition->row);
     if (condition->is.is_time && !unit_is_ns((enum table_unit)diff->unit))
@@ -177,8 +178,8 @@ static void add_limit(struct text *out, const struct diff_condition *condition, 
 }
 
 /* " (+53.1 %, 95 % interval +42.0 … +61.5 %)", the interval in the unit of the limit. */
-static void add_change(struct text *out, const struct diff_condition *condition, const struct table_diff *diff,
-                       const struct table_diff_change *change)
+static void diff_condition_add_change(struct text *out, const struct diff_condition *condition,
+                                      const struct table_diff *diff, const struct table_diff_change *change)
 {
     double percent = change->before != 0 ? 100 / fabs(change->before) : 0;
     int has_interval = change->low < change->high;
@@ -201,9 +202,9 @@ static void add_change(struct text *out, const struct diff_condition *condition,
 }
 
 /* "FAILED osrt_sum: total 4.53 s → 6.94 s (+53.1 %), limit +5 %" */
-static void add_verdict(struct text *out, const char *verdict, const struct analysis *analysis,
-                        const struct diff_condition *condition, const struct table_diff *diff,
-                        const struct table_diff_change *change)
+static void diff_condition_add_verdict(struct text *out, const char *verdict, const struct analysis *analysis,
+                                       const struct diff_condition *condition, const struct table_diff *diff,
+                                       const struct table_diff_change *change)
 {
     text_addf(out, "%s %s: %s", verdict, analysis->name, condition->is.name);
     if (condition->any && !condition->row)
@@ -212,7 +213,7 @@ static void add_verdict(struct text *out, const char *verdict, const struct anal
     diff_add_figure(out, diff, change->before, &time_unit_auto);
     text_add(out, " → ");
     diff_add_figure(out, diff, change->after, &time_unit_auto);
-    add_change(out, condition, diff, change);
+    diff_condition_add_change(out, condition, diff, change);
     text_add(out, ", limit ");
     add_limit(out, condition, diff);
 }
@@ -228,7 +229,7 @@ int diff_condition_is_met(const struct diff_condition *condition, const struct a
         change = find_change(diff, condition, seems_beyond, &count);
     if (!change)
         return 0;
-    add_verdict(line, is_met ? "FAILED" : "PASSED", analysis, condition, diff, change);
+    diff_condition_add_verdict(line, is_met ? "FAILED" : "PASSED", analysis, condition, diff, change);
     if (!is_met)
         text_add(line, ": may be noise");
     if (count > 1)

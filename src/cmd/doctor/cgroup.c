@@ -12,7 +12,7 @@
 #include "system_file.h"
 
 /* A number in a file, or -1 for "max", none, or as good as none (v1 says so with a huge number). */
-static int64_t read_number(const char *root, const char *folder, const char *name)
+static int64_t cgroup_read_number(const char *root, const char *folder, const char *name)
 {
     char path[3000], line[64];
 
@@ -24,7 +24,7 @@ static int64_t read_number(const char *root, const char *folder, const char *nam
     return value >= (1ull << 60) ? -1 : (int64_t)value;
 }
 
-static void tighten(int64_t *limit, int64_t *used, int64_t new_limit, int64_t new_used)
+static void cgroup_tighten(int64_t *limit, int64_t *used, int64_t new_limit, int64_t new_used)
 {
     if (new_limit >= 0 && (*limit < 0 || new_limit < *limit)) {
         *limit = new_limit;
@@ -48,16 +48,16 @@ static void read_folder(const char *root, const char *folder, const struct file_
     char path[3000], line[64];
     double quota, period;
 
-    tighten(&limits->memory_bytes, &limits->memory_used_bytes, read_number(root, folder, names->memory),
-            read_number(root, folder, names->memory_used));
-    tighten(&limits->pids, &limits->pids_used, read_number(root, folder, names->pids),
-            read_number(root, folder, names->pids_used));
+    cgroup_tighten(&limits->memory_bytes, &limits->memory_used_bytes, cgroup_read_number(root, folder, names->memory),
+                   cgroup_read_number(root, folder, names->memory_used));
+    cgroup_tighten(&limits->pids, &limits->pids_used, cgroup_read_number(root, folder, names->pids),
+                   cgroup_read_number(root, folder, names->pids_used));
     snprintf(path, sizeof path, "%s/cpu.max", folder);
     system_file_read_line(root, path, line, sizeof line);
     if (sscanf(line, "%lf %lf", &quota, &period) == 2)
         tighten_cpus(&limits->cpus, quota, period);
-    tighten_cpus(&limits->cpus, (double)read_number(root, folder, "cpu.cfs_quota_us"),
-                 (double)read_number(root, folder, "cpu.cfs_period_us"));
+    tighten_cpus(&limits->cpus, (double)cgroup_read_number(root, folder, "cpu.cfs_quota_us"),
+                 (double)cgroup_read_number(root, folder, "cpu.cfs_period_us"));
 }
 
 /* The group's folder and all above it, up to the mount. */

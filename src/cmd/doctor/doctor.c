@@ -20,7 +20,7 @@ static const struct {
     [VERDICT_NOTE] = { "note", "" },
 };
 
-static void add_finding(struct text *out, const char *name, const struct finding *finding, int colours)
+static void doctor_add_finding(struct text *out, const char *name, const struct finding *finding, int colours)
 {
     const char *word = verdicts[finding->verdict].word;
 
@@ -100,7 +100,7 @@ static void examine(struct checkup *checkup, const examination_lists lists, size
         if (checkup->is_json) {
             add_json_finding(&checkup->out, at->name, &finding);
         } else {
-            add_finding(&checkup->out, at->name, &finding, checkup->colours);
+            doctor_add_finding(&checkup->out, at->name, &finding, checkup->colours);
         }
         checkup->count++;
         checkup->verdicts[finding.verdict]++;
@@ -132,11 +132,11 @@ static void add_conclusion(struct checkup *checkup)
     text_free(&sentence);
 }
 
-struct settings {
+struct doctor_settings {
     const char *format;
 };
 
-static const char *const *format_names(void)
+static const char *const *doctor_format_names(void)
 {
     static const char *const names[] = { "human", "json", NULL };
 
@@ -144,16 +144,16 @@ static const char *const *format_names(void)
 }
 
 /* clang-format off */
-static const struct option options[] = {
-    { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = offsetof(struct settings, format),
-      .choices = format_names, .help = "Output format: human (the default), or json." },
+static const struct option doctor_options[] = {
+    { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = offsetof(struct doctor_settings, format),
+      .choices = doctor_format_names, .help = "Output format: human (the default), or json." },
     { 0 },
 };
 /* clang-format on */
 
-static int run(const struct command *self, int argc, char **argv)
+static int doctor_run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { 0 };
+    struct doctor_settings settings = { 0 };
     struct checkup checkup = { .colours = isatty(STDOUT_FILENO) };
     const struct cmd_source *sources[CMD_SOURCE_COUNT];
     examination_lists lists = { [0] = doctor_program, [LISTS - 1] = doctor_machine };
@@ -182,13 +182,13 @@ static int run(const struct command *self, int argc, char **argv)
     return status;
 }
 
-static const struct entry examples[] = {
+static const struct entry doctor_examples[] = {
     { "tacho doctor", "Check what can be recorded on this machine, and how to enable the rest." },
     { "tacho doctor -f json", "Print the same as one JSON document, for scripts." },
     { 0 },
 };
 
-static const struct entry exits[] = {
+static const struct entry doctor_exits[] = {
     { "0", "The checks were made, whatever they found." },
     { "2", "The command line is wrong." },
     { 0 },
@@ -200,9 +200,9 @@ const struct command command_doctor = {
     .summary = "Check what can be recorded on this machine, and how to enable the rest",
     .about = "Check every source and every system facility that Tacho needs. For each that does not work, print the "
              "cause and the command or setting that enables it.",
-    .examples = examples,
-    .exits = exits,
-    .options = options,
+    .examples = doctor_examples,
+    .exits = doctor_exits,
+    .options = doctor_options,
     .variables = "ACC_PROFLIB,CUDA_HOME,NCCL_PROFILER_PLUGIN,TACHO_AGENT,TACHO_CUPTI",
-    .run = run,
+    .run = doctor_run,
 };

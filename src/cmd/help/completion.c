@@ -89,7 +89,7 @@ void completion_add_sentence(struct text *out, const char *text, const char *esc
             text_addf(out, "%s%c", strchr(escaped, *text) ? "\\" : "", *text);
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int completion_run(const struct command *self, int argc, char **argv)
 {
     struct text out = { 0 };
     struct error err;
@@ -113,7 +113,7 @@ static int run(const struct command *self, int argc, char **argv)
 
 static const struct option no_options[] = { { 0 } };
 
-static const struct entry examples[] = {
+static const struct entry completion_examples[] = {
     { "source <(tacho completion bash)", "Complete tacho's words in this bash; the same with zsh." },
     { "tacho completion bash > ~/.local/share/bash-completion/completions/tacho", "In every new bash." },
     { "tacho completion zsh > ~/.zfunc/_tacho", "In every new zsh whose fpath has ~/.zfunc." },
@@ -127,7 +127,7 @@ const struct command command_completion = {
     .summary = "Print a completion script for a shell",
     .about = "Print a script that completes tacho's commands, options, values and files in a shell. An installed Tacho "
              "already has these scripts where the shells look for them.",
-    .examples = examples,
+    .examples = completion_examples,
     .options = no_options,
-    .run = run,
+    .run = completion_run,
 };

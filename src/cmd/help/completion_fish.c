@@ -4,7 +4,7 @@
 
 /* __tacho_is COMMAND [OPTION…]: whether this command is on the line and, where options that take a word follow, its
  * program is not yet. __tacho_program: completes the program's own words, as without tacho. */
-static const char functions[] =
+static const char completion_fish_functions[] =
     "# Completion of tacho's commands, options and values for fish; made by: tacho completion fish\n"
     "function __tacho_operand\n"
     "    set -l words (commandline -opc)\n"
@@ -44,7 +44,7 @@ static const char functions[] =
     "complete -c tacho -n __tacho_none -l help -d 'list the commands'\n"
     "complete -c tacho -n __tacho_none -l version -d 'print the version'\n";
 
-static void add_explanation(struct text *out, const char *text)
+static void completion_fish_add_explanation(struct text *out, const char *text)
 {
     text_add(out, " -d '");
     completion_add_sentence(out, text, "\\", "\\'");
@@ -58,7 +58,7 @@ static void add_condition(struct text *out, const struct command *command)
               command->takes_program ? " $__tacho_valued" : "");
 }
 
-static void add_option(struct text *out, const struct command *command, const struct option *option)
+static void completion_fish_add_option(struct text *out, const struct command *command, const struct option *option)
 {
     const char *const *values = completion_values(option);
 
@@ -73,10 +73,10 @@ static void add_option(struct text *out, const struct command *command, const st
         completion_add_words(out, values);
         text_add(out, completion_takes_list(option) ? ")'" : "'");
     }
-    add_explanation(out, option->help);
+    completion_fish_add_explanation(out, option->help);
 }
 
-static void add_program(struct text *out, const struct command *command)
+static void completion_fish_add_program(struct text *out, const struct command *command)
 {
     text_add(out, "set -g __tacho_valued");
     completion_add_valued(out, command);
@@ -88,19 +88,19 @@ static void add_program(struct text *out, const struct command *command)
     text_add(out, " -a '(__fish_complete_command)'\n");
 }
 
-static void add_command(struct text *out, const struct command *command)
+static void completion_fish_add_command(struct text *out, const struct command *command)
 {
     const char *const *operands = completion_operands(command);
 
     text_addf(out, "complete -c tacho -n __tacho_none -a %s", command->name);
-    add_explanation(out, command->summary);
+    completion_fish_add_explanation(out, command->summary);
     if (command->takes_program)
-        add_program(out, command);
+        completion_fish_add_program(out, command);
     add_condition(out, command);
     text_add(out, " -s h -l help -d 'print the help'\n");
     for (const struct option *option = command_option_table(command); option->name; option++)
         if (!option->hidden)
-            add_option(out, command, option);
+            completion_fish_add_option(out, command, option);
     if (command->files) {
         add_condition(out, command);
         text_add(out, " -a '(__tacho_files \"");
@@ -116,7 +116,7 @@ static void add_command(struct text *out, const struct command *command)
 
 void completion_fish(struct text *out)
 {
-    text_add(out, functions);
+    text_add(out, completion_fish_functions);
     for (const struct command *const *at = command_table(); *at; at++)
-        add_command(out, *at);
+        completion_fish_add_command(out, *at);
 }

@@ -3,13 +3,13 @@
 #include "completion.h"
 
 /* A sentence inside a spec, which stands in single quotes: a quote, brackets and colons have meanings there. */
-static void add_explanation(struct text *out, const char *text)
+static void completion_zsh_add_explanation(struct text *out, const char *text)
 {
     completion_add_sentence(out, text, "[]:\\", "'\\''");
 }
 
 /* The known values; a colon would end the action. */
-static void add_values(struct text *out, const char *const *values)
+static void completion_zsh_add_values(struct text *out, const char *const *values)
 {
     struct text words = { 0 };
 
@@ -20,7 +20,7 @@ static void add_values(struct text *out, const char *const *values)
 }
 
 /* A message, and the action that finds the values; optional if the value need not be there. */
-static void add_value(struct text *out, const struct option *option)
+static void completion_zsh_add_value(struct text *out, const struct option *option)
 {
     const char *const *values = completion_values(option);
 
@@ -31,16 +31,16 @@ static void add_value(struct text *out, const struct option *option)
         text_add_char(out, ' ');
     } else if (completion_takes_list(option)) {
         text_add(out, "_values -s , value ");
-        add_values(out, values);
+        completion_zsh_add_values(out, values);
     } else {
         text_add_char(out, '(');
-        add_values(out, values);
+        completion_zsh_add_values(out, values);
         text_add_char(out, ')');
     }
 }
 
 /* '(-o --output)'{-o+,--output=}'[explanation]:value:_files' */
-static void add_option(struct text *out, const struct option *option)
+static void completion_zsh_add_option(struct text *out, const struct option *option)
 {
     const char *next = option->kind == OPTION_FLAG ? "" : "+", *attached = option->kind == OPTION_FLAG ? "" : "=";
 
@@ -53,21 +53,21 @@ static void add_option(struct text *out, const struct option *option)
         text_addf(out, "'{-%c%s,--%s%s}'[", option->letter, next, option->name, attached);
     else
         text_addf(out, "--%s%s[", option->name, attached);
-    add_explanation(out, option->help);
+    completion_zsh_add_explanation(out, option->help);
     text_add_char(out, ']');
     if (option->kind != OPTION_FLAG)
-        add_value(out, option);
+        completion_zsh_add_value(out, option);
     text_add_char(out, '\'');
 }
 
-static void add_command(struct text *out, const struct command *command)
+static void completion_zsh_add_command(struct text *out, const struct command *command)
 {
     const char *const *operands = completion_operands(command);
 
     text_addf(out, "    (%s)\n        _arguments -s -S '(- *)'{-h,--help}'[print the help]'", command->name);
     for (const struct option *option = command_option_table(command); option->name; option++)
         if (!option->hidden)
-            add_option(out, option);
+            completion_zsh_add_option(out, option);
     if (command->takes_program) {
         text_add(out, " \\\n            '(-)1:program:_command_names -e' '*::arguments:_normal'");
     } else if (command->files) {
@@ -91,7 +91,7 @@ void completion_zsh(struct text *out)
                   "    local -a commands=(\n");
     for (const struct command *const *at = command_table(); *at; at++) {
         text_addf(out, "        '%s:", (*at)->name);
-        add_explanation(out, (*at)->summary);
+        completion_zsh_add_explanation(out, (*at)->summary);
         text_add(out, "'\n");
     }
     text_add(out, "    )\n"
@@ -105,7 +105,7 @@ void completion_zsh(struct text *out)
                   "    curcontext=${curcontext%:*}-$words[1]:\n"
                   "    case $words[1] in\n");
     for (const struct command *const *at = command_table(); *at; at++)
-        add_command(out, *at);
+        completion_zsh_add_command(out, *at);
     text_add(out, "    esac\n"
                   "}\n"
                   "if [[ $funcstack[1] = _tacho ]]; then _tacho \"$@\"; else compdef _tacho tacho; fi\n");

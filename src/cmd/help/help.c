@@ -24,7 +24,7 @@ static const struct {
     { 0x2026, ".\\|.\\|." }, { 0x2192, "\\[->]" }, { 0x2212, "\\-" },  { 0x2264, "\\[<=]" }, { 0x2265, "\\[>=]" },
 };
 
-static void add_character(struct text *out, uint32_t code)
+static void help_add_character(struct text *out, uint32_t code)
 {
     for (size_t i = 0; i < COUNT_OF(characters); i++)
         if (characters[i].code == code) {
@@ -37,13 +37,13 @@ static void add_character(struct text *out, uint32_t code)
         text_addf(out, "\\[u%04X]", (unsigned)code);
 }
 
-static void add_escaped(struct text *out, const char *bytes, size_t length)
+static void help_add_escaped(struct text *out, const char *bytes, size_t length)
 {
     for (size_t at = 0; at < length;) {
         uint32_t code = 0;
         size_t used = utf8_decode(bytes + at, length - at, &code);
         if (used)
-            add_character(out, code);
+            help_add_character(out, code);
         at += used ? used : 1;
     }
 }
@@ -51,7 +51,7 @@ static void add_escaped(struct text *out, const char *bytes, size_t length)
 static void add_in_font(struct text *out, char font, const char *bytes, size_t length)
 {
     text_addf(out, "\\f%c", font);
-    add_escaped(out, bytes, length);
+    help_add_escaped(out, bytes, length);
     text_add(out, "\\fR");
 }
 
@@ -68,7 +68,7 @@ static size_t option_length(const char *word, size_t length)
 }
 
 /* Fonts: `code` is bold, and so are options. `in_code` holds from one word to the next. */
-static void add_word(struct text *out, const char *word, size_t length, int *in_code)
+static void help_add_word(struct text *out, const char *word, size_t length, int *in_code)
 {
     size_t bold = *in_code ? 0 : option_length(word, length);
 
@@ -80,7 +80,7 @@ static void add_word(struct text *out, const char *word, size_t length, int *in_
         if (*in_code && part)
             add_in_font(out, 'B', word + at, part);
         else
-            add_escaped(out, word + at, part);
+            help_add_escaped(out, word + at, part);
         at += part;
         if (quote) {
             *in_code = !*in_code;
@@ -90,7 +90,7 @@ static void add_word(struct text *out, const char *word, size_t length, int *in_
 }
 
 /* Sentences, as lines of moderate length. A line must not begin like a request. */
-static void add_text(struct text *out, const char *text)
+static void help_add_text(struct text *out, const char *text)
 {
     struct text word = { 0 };
     size_t column = 0;
@@ -99,7 +99,7 @@ static void add_text(struct text *out, const char *text)
     for (const char *at = text; *at;) {
         size_t length = strcspn(at, " ");
         text_clear(&word);
-        add_word(&word, at, length, &in_code);
+        help_add_word(&word, at, length, &in_code);
         if (column && column + 1 + word.length > LINE_LENGTH) {
             text_add_char(out, '\n');
             column = 0;
@@ -116,30 +116,30 @@ static void add_text(struct text *out, const char *text)
     text_free(&word);
 }
 
-static void add_section(struct text *out, const char *title)
+static void help_add_section(struct text *out, const char *title)
 {
     text_addf(out, ".SH %s\n", title);
 }
 
 /* A term in bold and what it means. */
-static void add_entry(struct text *out, const struct entry *entry)
+static void help_add_entry(struct text *out, const struct entry *entry)
 {
     text_add(out, ".TP\n");
     add_in_font(out, 'B', entry->term, strlen(entry->term));
     text_add_char(out, '\n');
-    add_text(out, entry->text);
+    help_add_text(out, entry->text);
 }
 
-static void add_entries(struct text *out, const char *title, const struct entry *entries)
+static void help_add_entries(struct text *out, const char *title, const struct entry *entries)
 {
-    add_section(out, title);
+    help_add_section(out, title);
     for (; entries->term; entries++)
-        add_entry(out, entries);
+        help_add_entry(out, entries);
 }
 
 /* ---- sections -------------------------------------------------------------------------------------------------- */
 
-static void add_option(struct text *out, const struct option *option)
+static void help_add_option(struct text *out, const struct option *option)
 {
     enum { LONGEST_CHOICES = 60 };
     struct text value = { 0 }, sentence = { 0 };
@@ -151,7 +151,7 @@ static void add_option(struct text *out, const struct option *option)
         text_add(out, ", ");
     }
     text_add(out, "\\fB\\-\\-");
-    add_escaped(out, option->name, strlen(option->name));
+    help_add_escaped(out, option->name, strlen(option->name));
     text_add(out, "\\fR");
     if (value.length) {
         text_add_char(out, '=');
@@ -159,29 +159,29 @@ static void add_option(struct text *out, const struct option *option)
     }
     text_add_char(out, '\n');
     help_add_sentence(&sentence, option, without_choices);
-    add_text(out, text_string(&sentence));
+    help_add_text(out, text_string(&sentence));
     text_free(&sentence);
     text_free(&value);
 }
 
-static void add_options(struct text *out, const struct option *options)
+static void help_add_options(struct text *out, const struct option *options)
 {
     size_t ignored = 0;
 
-    add_section(out, "OPTIONS");
+    help_add_section(out, "OPTIONS");
     for (const struct option *option = options; option->name; option++) {
         ignored += (size_t)help_is_ignored(option);
         if (help_is_listed(option))
-            add_option(out, option);
+            help_add_option(out, option);
     }
-    add_option(out, &help_option);
+    help_add_option(out, &help_option);
     if (!ignored)
         return;
     text_add(out,
              ".SS Options of nsys without effect\nAccepted with a warning, so that scripts written for nsys run.\n");
     for (const struct option *option = options; option->name; option++)
         if (help_is_ignored(option))
-            add_option(out, option);
+            help_add_option(out, option);
 }
 
 /* Names of values are in italics, options in bold. */
@@ -189,7 +189,7 @@ static void add_synopsis(struct text *out, const struct command *command)
 {
     int in_code = 0;
 
-    add_section(out, "SYNOPSIS");
+    help_add_section(out, "SYNOPSIS");
     text_addf(out, "\\fBtacho %s\\fR [\\fIoptions\\fR]", command->name);
     for (const char *at = command->arguments; *at;) {
         size_t length = strcspn(at, " ");
@@ -197,7 +197,7 @@ static void add_synopsis(struct text *out, const struct command *command)
         if (strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == length)
             add_in_font(out, 'I', at, length);
         else
-            add_word(out, at, length, &in_code);
+            help_add_word(out, at, length, &in_code);
         at += length + strspn(at + length, " ");
     }
     text_add_char(out, '\n');
@@ -237,11 +237,11 @@ static void add_environment(struct text *out, const struct command *command)
         { { "XDG_STATE_HOME", "The directory of tacho/sql_history. Default: ~/.local/state." }, 0 },
     };
 
-    add_section(out, "ENVIRONMENT");
+    help_add_section(out, "ENVIRONMENT");
     for (size_t i = 0; i < COUNT_OF(variables); i++)
         if (!command || variables[i].is_of_all ||
             (command->variables && strstr(command->variables, variables[i].entry.term)))
-            add_entry(out, &variables[i].entry);
+            help_add_entry(out, &variables[i].entry);
 }
 
 static void add_files(struct text *out)
@@ -253,12 +253,12 @@ static void add_files(struct text *out)
         { 0 },
     };
 
-    add_entries(out, "FILES", files);
+    help_add_entries(out, "FILES", files);
 }
 
 static void add_see_also(struct text *out, const struct command *self)
 {
-    add_section(out, "SEE ALSO");
+    help_add_section(out, "SEE ALSO");
     if (self)
         text_add(out, ".BR tacho (1),\n");
     for (const struct command *const *at = command_table(); *at; at++)
@@ -295,19 +295,20 @@ static void add_main_page(struct text *out)
         { 0 },
     };
 
-    add_section(out, "NAME");
+    help_add_section(out, "NAME");
     text_add(out, "tacho \\- profiler for programs on CPUs and GPUs\n");
-    add_section(out, "SYNOPSIS");
+    help_add_section(out, "SYNOPSIS");
     text_add(out, "\\fBtacho\\fR \\fICOMMAND\\fR [\\fIoptions\\fR] .\\|.\\|.\n");
-    add_section(out, "DESCRIPTION");
-    add_text(out, "Tacho records what a program does over time: CPU samples, OS calls, CUDA calls and GPU work, NVTX "
+    help_add_section(out, "DESCRIPTION");
+    help_add_text(out,
+                  "Tacho records what a program does over time: CPU samples, OS calls, CUDA calls and GPU work, NVTX "
                   "ranges, PyTorch operators and Python code. It writes a report, a file that its commands, its "
                   "timeline page, its C API and its Python package read.");
-    add_section(out, "COMMANDS");
+    help_add_section(out, "COMMANDS");
     for (const struct command *const *at = command_table(); *at; at++)
-        add_entry(out, &(struct entry){ (*at)->name, (*at)->summary });
-    add_options(out, options);
-    add_entries(out, "EXAMPLES", examples);
+        help_add_entry(out, &(struct entry){ (*at)->name, (*at)->summary });
+    help_add_options(out, options);
+    help_add_entries(out, "EXAMPLES", examples);
 }
 
 static void add_command_page(struct text *out, const struct command *command)
@@ -315,15 +316,15 @@ static void add_command_page(struct text *out, const struct command *command)
     struct text name = { 0 };
 
     text_addf(&name, "tacho-%s - %s", command->name, command->summary);
-    add_section(out, "NAME");
-    add_text(out, text_string(&name));
+    help_add_section(out, "NAME");
+    help_add_text(out, text_string(&name));
     text_free(&name);
     add_synopsis(out, command);
-    add_section(out, "DESCRIPTION");
-    add_text(out, command->about ? command->about : command->summary);
-    add_options(out, command_option_table(command));
+    help_add_section(out, "DESCRIPTION");
+    help_add_text(out, command->about ? command->about : command->summary);
+    help_add_options(out, command_option_table(command));
     if (command->examples)
-        add_entries(out, "EXAMPLES", command->examples);
+        help_add_entries(out, "EXAMPLES", command->examples);
 }
 
 /* Adds the manual page of a command, or of tacho (NULL), for man(1). */
@@ -334,7 +335,7 @@ static void man_page(struct text *out, const struct command *command)
         add_command_page(out, command);
     else
         add_main_page(out);
-    add_entries(out, "EXIT STATUS", help_exits(command));
+    help_add_entries(out, "EXIT STATUS", help_exits(command));
     add_environment(out, command);
     add_files(out);
     add_see_also(out, command);
@@ -342,13 +343,13 @@ static void man_page(struct text *out, const struct command *command)
 
 /* ---- the commands ---------------------------------------------------------------------------------------------- */
 
-struct settings {
+struct help_settings {
     int man;
 };
 
 static int run_help(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { 0 };
+    struct help_settings settings = { 0 };
     const struct command *command = NULL;
     const char *operands[argc];
     struct text out = { 0 };
@@ -384,14 +385,14 @@ static int run_version(const struct command *self, int argc, char **argv)
 static const struct option no_options[] = { { 0 } };
 
 /* clang-format off */
-static const struct option options[] = {
-    { .name = "man", .kind = OPTION_FLAG, .offset = offsetof(struct settings, man),
+static const struct option help_options[] = {
+    { .name = "man", .kind = OPTION_FLAG, .offset = offsetof(struct help_settings, man),
       .help = "Print the manual page of the command, for man(1)." },
     { 0 },
 };
 /* clang-format on */
 
-static const struct entry examples[] = {
+static const struct entry help_examples[] = {
     { "tacho help profile", "Explain the command profile and its options." },
     { "tacho help --man profile | man -l -", "Read the manual page of profile where it is not installed." },
     { 0 },
@@ -412,7 +413,7 @@ const struct command command_help_row = {
     .arguments = "[COMMAND]",
     .summary = "Explain a command and its options",
     .about = "Explain a command and its options. Without a command, list all commands.",
-    .examples = examples,
-    .options = options,
+    .examples = help_examples,
+    .options = help_options,
     .run = run_help,
 };

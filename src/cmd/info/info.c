@@ -21,12 +21,12 @@
 #include "info_sources.h"
 #include "report/reader/unite.h"
 
-struct settings {
+struct info_settings {
     int all, output, each;
     const char *format;
 };
 
-static const char *const *format_names(void)
+static const char *const *info_format_names(void)
 {
     static const char *const names[] = { "human", "json", NULL };
 
@@ -34,35 +34,36 @@ static const char *const *format_names(void)
 }
 
 /* clang-format off */
-static const struct option options[] = {
-    { .name = "all", .letter = 'a', .kind = OPTION_FLAG, .offset = offsetof(struct settings, all),
+static const struct option info_options[] = {
+    { .name = "all", .letter = 'a', .kind = OPTION_FLAG, .offset = offsetof(struct info_settings, all),
       .help = "Show every process, table and message, not only the first ones." },
-    { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = offsetof(struct settings, format),
-      .choices = format_names, .help = "Output format: human (the default), or json, one document for all FILEs." },
-    { .name = "output", .kind = OPTION_FLAG, .offset = offsetof(struct settings, output),
+    { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = offsetof(struct info_settings, format),
+      .choices = info_format_names,
+      .help = "Output format: human (the default), or json, one document for all FILEs." },
+    { .name = "output", .kind = OPTION_FLAG, .offset = offsetof(struct info_settings, output),
       .help = "Print only the program's output that `tacho profile -w false` hid: its stdout to stdout, its stderr to "
               "stderr." },
-    EACH_OPTION(struct settings, each),
+    EACH_OPTION(struct info_settings, each),
     { 0 },
 };
 /* clang-format on */
 
 enum { FEW = 40, LABEL_WIDTH = 18, WIDEST_VALUE = 160 };
 
-static void add_label(struct text *out, const char *label)
+static void info_add_label(struct text *out, const char *label)
 {
     text_addf(out, "%s", label);
     size_t length = strlen(label);
     text_add_repeat(out, ' ', length < LABEL_WIDTH ? LABEL_WIDTH - length : 1);
 }
 
-static void add_heading(struct text *out, const char *heading)
+static void info_add_heading(struct text *out, const char *heading)
 {
     text_addf(out, "\n%s\n", heading);
 }
 
 /* The lines that were left out, and the command that shows them. */
-static void add_more(struct text *out, size_t count, const char *path)
+static void info_add_more(struct text *out, size_t count, const char *path)
 {
     if (!count)
         return;
@@ -83,7 +84,7 @@ static int add_missing_stacks(struct text *out, struct report *report, struct er
 
     if (code != 0 || !count)
         return code;
-    add_label(out, "Stacks");
+    info_add_label(out, "Stacks");
     missing_stacks_describe(out, missing, count);
     text_add_char(out, '\n');
     return 0;
@@ -106,19 +107,19 @@ static int add_missing_ranks(struct text *out, struct report *set, struct error 
     return code;
 }
 
-static int add_file(struct text *out, struct report *report, const char *path, struct error *err)
+static int info_add_file(struct text *out, struct report *report, const char *path, struct error *err)
 {
     struct info_health health;
     int code = info_health_read(&health, report, path, err);
 
     if (code != 0)
         return code;
-    add_label(out, "File");
+    info_add_label(out, "File");
     display_add(out, path, strlen(path), 0);
     text_add(out, ", ");
     human_bytes(out, health.file_bytes);
     text_add_char(out, '\n');
-    add_label(out, "Health");
+    info_add_label(out, "Health");
     info_add_health(out, &health);
     if (info_is_set(report, path) && (code = add_missing_ranks(out, report, err)) != 0)
         return code;
@@ -133,7 +134,7 @@ struct told {
     int is_merged;
 };
 
-static int is_told(struct told *told, int64_t name)
+static int info_is_told(struct told *told, int64_t name)
 {
     for (size_t i = 0; told->is_merged && i < told->count; i++)
         if (told->names[i] == name)
@@ -144,8 +145,8 @@ static int is_told(struct told *told, int64_t name)
 }
 
 /* The value of a row, and those of the rows behind it with the same name, each once. */
-static void add_values(struct text *out, const struct small_table *rows, size_t first,
-                       const struct cmd_source_label *label)
+static void info_add_values(struct text *out, const struct small_table *rows, size_t first,
+                            const struct cmd_source_label *label)
 {
     int64_t values[MOST_VALUES];
     size_t count = 0;
@@ -170,7 +171,8 @@ static void add_values(struct text *out, const struct small_table *rows, size_t 
 }
 
 /* Rows of name and value, as label and text, under a heading; heading NULL: none. */
-static int add_pairs(struct text *out, struct report *report, const char *table, const char *heading, struct error *err)
+static int info_add_pairs(struct text *out, struct report *report, const char *table, const char *heading,
+                          struct error *err)
 {
     static const char *const names[] = { "name", "value", NULL };
     struct small_table rows;
@@ -183,20 +185,20 @@ static int add_pairs(struct text *out, struct report *report, const char *table,
     for (size_t i = 0; i < rows.columns.rows; i++) {
         struct text shown = { 0 };
         const char *name = small_table_text(&rows, i, 0, NULL);
-        if (is_told(&told, small_table_number(&rows, i, 0, 0)))
+        if (info_is_told(&told, small_table_number(&rows, i, 0, 0)))
             continue;
         const struct cmd_source_label unknown = { name, name, NULL }, *found = info_label_find(name);
         const struct cmd_source_label *label = found ? found : &unknown;
         if (!label->label)
             continue;
         if (heading)
-            add_heading(out, heading);
+            info_add_heading(out, heading);
         heading = NULL;
         display_add(&shown, label->label, strlen(label->label), 40);
-        add_label(out, text_string(&shown));
+        info_add_label(out, text_string(&shown));
         text_free(&shown);
         if (told.is_merged)
-            add_values(out, &rows, i, label);
+            info_add_values(out, &rows, i, label);
         else
             info_label_add(out, label, small_table_text(&rows, i, 1, NULL));
         text_add_char(out, '\n');
@@ -213,12 +215,12 @@ static int add_origin(struct text *out, struct report *report, struct error *err
 
     if (code != 0 || !recorder || strcmp(recorder, RECORDER_TACHO) == 0)
         return code;
-    add_label(out, "Made by");
+    info_add_label(out, "Made by");
     text_addf(out, "%s; imported\n", recorder);
     return 0;
 }
 
-static int add_times(struct text *out, struct report *report, struct error *err)
+static int info_add_times(struct text *out, struct report *report, struct error *err)
 {
     static const char *const start_names[] = { "utcTime", "localTime", NULL };
     static const char *const details_names[] = { "duration", NULL };
@@ -230,7 +232,7 @@ static int add_times(struct text *out, struct report *report, struct error *err)
         return code;
     if (start.columns.rows) {
         const char *utc = small_table_text(&start, 0, 0, &length);
-        add_label(out, "Started");
+        info_add_label(out, "Started");
         display_add(out, utc, length, WIDEST_VALUE);
         text_add(out, " UTC\n");
     }
@@ -238,7 +240,7 @@ static int add_times(struct text *out, struct report *report, struct error *err)
     if ((code = small_table_read(&details, report, "ANALYSIS_DETAILS", details_names, err)) != 0)
         return code;
     if (details.columns.rows) {
-        add_label(out, "Duration");
+        info_add_label(out, "Duration");
         human_time(out, small_table_number(&details, 0, 0, 0));
         text_add_char(out, '\n');
     }
@@ -247,7 +249,7 @@ static int add_times(struct text *out, struct report *report, struct error *err)
 }
 
 /* "started by nvtx", or "from the start". */
-static void add_cause(struct text *out, const char *cause, size_t length)
+static void info_add_cause(struct text *out, const char *cause, size_t length)
 {
     if (length == strlen("start") && memcmp(cause, "start", length) == 0) {
         text_add(out, "  from the start");
@@ -257,7 +259,7 @@ static void add_cause(struct text *out, const char *cause, size_t length)
     display_add(out, cause, length, WIDEST_VALUE);
 }
 
-static int add_ranges(struct text *out, struct report *report, struct error *err)
+static int info_add_ranges(struct text *out, struct report *report, struct error *err)
 {
     static const char *const names[] = { "start", "end", "cause", NULL };
     struct small_table rows;
@@ -267,7 +269,7 @@ static int add_ranges(struct text *out, struct report *report, struct error *err
     if (code != 0)
         return code;
     if (rows.columns.rows)
-        add_heading(out, "Capture ranges");
+        info_add_heading(out, "Capture ranges");
     for (size_t i = 0; i < rows.columns.rows; i++) {
         const char *cause = small_table_text(&rows, i, 2, &length);
         text_add(out, "  ");
@@ -277,7 +279,7 @@ static int add_ranges(struct text *out, struct report *report, struct error *err
             text_add(out, "(not ended)");
         else
             human_time(out, small_table_number(&rows, i, 1, 0));
-        add_cause(out, cause, length);
+        info_add_cause(out, cause, length);
         text_add_char(out, '\n');
     }
     small_table_free(&rows);
@@ -301,13 +303,13 @@ static int add_messages(struct text *out, struct report *report, const char *pat
             continue;
         }
         if (shown++ == 0)
-            add_heading(out, "Messages");
+            info_add_heading(out, "Messages");
         const char *bytes = small_table_text(&rows, i, 1, &length);
         text_add(out, "  ");
         display_add(out, bytes, length, all ? 0 : WIDEST_VALUE);
         text_add_char(out, '\n');
     }
-    add_more(out, shown ? left : 0, path);
+    info_add_more(out, shown ? left : 0, path);
     small_table_free(&rows);
     return 0;
 }
@@ -323,7 +325,7 @@ static int add_import_notes(struct text *out, struct report *report, const char 
     if (code != 0)
         return code;
     if (rows.columns.rows)
-        add_heading(out, "Not imported");
+        info_add_heading(out, "Not imported");
     for (size_t i = 0; i < rows.columns.rows && i < limit; i++) {
         text_add(out, "  ");
         for (size_t c = 0; c < 2; c++) {
@@ -337,12 +339,12 @@ static int add_import_notes(struct text *out, struct report *report, const char 
             text_addf(out, ", %lld", (long long)small_table_number(&rows, i, 3, -1));
         text_add_char(out, '\n');
     }
-    add_more(out, rows.columns.rows > limit ? rows.columns.rows - limit : 0, path);
+    info_add_more(out, rows.columns.rows > limit ? rows.columns.rows - limit : 0, path);
     small_table_free(&rows);
     return 0;
 }
 
-static void add_tables(struct text *out, struct report *report)
+static void info_add_tables(struct text *out, struct report *report)
 {
     static const struct table_column columns[] = {
         { "Table", CELL_TEXT, UNIT_NONE, 0 },
@@ -364,7 +366,7 @@ static void add_tables(struct text *out, struct report *report)
         cell_set_int(&row[2], (int64_t)at->packed_bytes);
     }
     if (table && table_row_count(table)) {
-        add_heading(out, "Tables");
+        info_add_heading(out, "Tables");
         (request.terminal_columns ? &print_human : &print_column)->table(out, table, &request);
     }
     table_delete(table);
@@ -384,34 +386,35 @@ static int add_of_sources(struct text *out, struct report *report, struct error 
 /* Of a set: what its reports have in common and where they differ. All on one of them is in its own file. */
 static int add_of_set(struct text *out, struct report *set, const char *path, struct error *err)
 {
-    if (add_file(out, set, path, err) != 0 || info_add_set(out, set, err) != 0)
+    if (info_add_file(out, set, path, err) != 0 || info_add_set(out, set, err) != 0)
         return err->code;
     return info_add_sources(out, set, err);
 }
 
-static int add_all(struct text *out, struct report *report, const char *path, int all, struct error *err)
+static int info_add_all(struct text *out, struct report *report, const char *path, int all, struct error *err)
 {
     size_t limit = all ? SIZE_MAX : FEW, left = 0;
 
     if (info_is_set(report, path))
         return add_of_set(out, report, path, err);
-    if (add_file(out, report, path, err) != 0 || add_pairs(out, report, "META_DATA_CAPTURE", NULL, err) != 0 ||
-        add_origin(out, report, err) != 0 || add_times(out, report, err) != 0 ||
-        info_add_merged(out, report, err) != 0 || info_add_sources(out, report, err) != 0 ||
-        add_of_sources(out, report, err) != 0 || info_add_processes(out, report, limit, &left, err) != 0)
+    if (info_add_file(out, report, path, err) != 0 ||
+        info_add_pairs(out, report, "META_DATA_CAPTURE", NULL, err) != 0 || add_origin(out, report, err) != 0 ||
+        info_add_times(out, report, err) != 0 || info_add_merged(out, report, err) != 0 ||
+        info_add_sources(out, report, err) != 0 || add_of_sources(out, report, err) != 0 ||
+        info_add_processes(out, report, limit, &left, err) != 0)
         return err->code;
-    add_more(out, left, path);
-    if (add_ranges(out, report, err) != 0 || add_messages(out, report, path, all, err) != 0 ||
+    info_add_more(out, left, path);
+    if (info_add_ranges(out, report, err) != 0 || add_messages(out, report, path, all, err) != 0 ||
         add_import_notes(out, report, path, limit, err) != 0 ||
-        add_pairs(out, report, "TARGET_INFO_SYSTEM_ENV", "Machine", err) != 0)
+        info_add_pairs(out, report, "TARGET_INFO_SYSTEM_ENV", "Machine", err) != 0)
         return err->code;
     if (all)
-        add_tables(out, report);
+        info_add_tables(out, report);
     return 0;
 }
 
 /* The bytes at the start of a line that stay: its label, or its indentation. */
-static size_t start_of(const char *line)
+static size_t info_start_of(const char *line)
 {
     size_t length = strcspn(line, "\n"), at = strspn(line, " ");
 
@@ -426,7 +429,7 @@ static size_t start_of(const char *line)
 static void add_wrapped(struct text *out, const char *lines, size_t columns)
 {
     while (*lines) {
-        size_t length = strcspn(lines, "\n"), start = start_of(lines);
+        size_t length = strcspn(lines, "\n"), start = info_start_of(lines);
         struct text line = { 0 };
         text_add_bytes(&line, lines, length);
         if (!columns || display_columns(text_string(&line), line.length) <= columns) {
@@ -480,7 +483,7 @@ static int print_info(const struct command *self, struct report *report, const c
     if (!is_first)
         text_add_char(&out, '\n');
     struct text lines = { 0 };
-    int code = add_all(&out, report, path, all, err);
+    int code = info_add_all(&out, report, path, all, err);
     add_wrapped(&lines, text_string(&out), print_terminal_columns(STDOUT_FILENO));
     int status = code != 0 ? command_fail(self, err) : command_write(self, &lines);
     text_free(&lines);
@@ -515,7 +518,8 @@ free_text:
     return status;
 }
 
-static int show_input(const struct command *self, const struct settings *settings, struct input input, int is_first)
+static int info_show_input(const struct command *self, const struct info_settings *settings, struct input input,
+                           int is_first)
 {
     struct text found = { 0 };
     struct report *report;
@@ -534,9 +538,9 @@ free_name:
     return status;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int info_run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { 0 };
+    struct info_settings settings = { 0 };
     struct error err = { 0 };
     const char *files[argc];
     size_t count;
@@ -551,11 +555,11 @@ static int run(const struct command *self, int argc, char **argv)
     if (settings.format && strcmp(settings.format, "json") == 0 && !settings.output)
         return print_document(self, files, count, settings.each, &err);
     for (size_t i = 0; i < input_count(count, settings.each) && status == EXIT_OK; i++)
-        status = show_input(self, &settings, input_at(files, count, settings.each, i), i == 0);
+        status = info_show_input(self, &settings, input_at(files, count, settings.each, i), i == 0);
     return status;
 }
 
-static const struct entry examples[] = {
+static const struct entry info_examples[] = {
     { "tacho info report1.tacho", "Show where the report comes from, and what was lost." },
     { "tacho info --all report1.tacho", "List every process, table and message." },
     { "tacho info -f json report1.tacho", "Print the same as one JSON document, for scripts." },
@@ -568,8 +572,8 @@ const struct command command_info = {
     .summary = "Show the origin, the contents and the losses of a report",
     .about = "Show the origin of a report (command, machine, processes, ranks), the number of events that each source "
              "recorded and lost, and whether the file is complete.",
-    .examples = examples,
-    .options = options,
+    .examples = info_examples,
+    .options = info_options,
     .files = "tacho,sqlite",
-    .run = run,
+    .run = info_run,
 };

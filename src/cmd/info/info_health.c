@@ -39,7 +39,7 @@ int info_health_read(struct info_health *health, struct report *report, const ch
 }
 
 /* The losses, or the notes, one after another. */
-static void add_losses(struct text *out, const struct event_counts *counts, int notes, const char *before)
+static void info_health_add_losses(struct text *out, const struct event_counts *counts, int notes, const char *before)
 {
     for (size_t i = 0; i < counts->loss_count; i++) {
         struct text clause = { 0 };
@@ -66,13 +66,13 @@ void info_add_health(struct text *out, const struct info_health *health)
                  "unfinished: tacho is still writing it, or was killed; everything written so far is in the report");
     } else if (health->file.recovered) {
         text_add(out, "recovered from a damaged or unfinished report; the parts that it had lost are missing");
-        add_losses(out, &health->counts, 0, "; ");
+        info_health_add_losses(out, &health->counts, 0, "; ");
     } else {
         static const char *const words[] = { "complete", "complete but for ", "incomplete: " };
         int worst = worst_loss(&health->counts);
         text_add(out, worst ? "" : words[0]);
-        add_losses(out, &health->counts, 0, words[worst]);
+        info_health_add_losses(out, &health->counts, 0, words[worst]);
     }
-    add_losses(out, &health->counts, 1, "; ");
+    info_health_add_losses(out, &health->counts, 1, "; ");
     text_add_char(out, '\n');
 }

@@ -21,7 +21,7 @@ enum { COLUMNS_MAX = 20 };
 
 /* ---- The file -------------------------------------------------------------------------------------------------- */
 
-static void add_loss(struct text *out, const struct loss *loss)
+static void info_json_add_loss(struct text *out, const struct loss *loss)
 {
     struct text sentence = { 0 };
 
@@ -66,7 +66,7 @@ static int add_health(struct text *out, struct report *report, const char *path,
     json_addf(out, "\n  'recovered': %i,\n  'damaged_chunks': %ju,\n  'damaged_bytes': %ju,\n  'losses': [",
               health.file.recovered, health.file.damaged_chunks, health.file.damaged_bytes);
     for (size_t i = 0; i < health.counts.loss_count; i++)
-        add_loss(out, &health.counts.losses[i]);
+        info_json_add_loss(out, &health.counts.losses[i]);
     text_add(out, "]");
     text_free(&words);
     return add_missing_stacks(out, report, err);
@@ -74,7 +74,7 @@ static int add_health(struct text *out, struct report *report, const char *path,
 
 /* ---- Sources and tables ---------------------------------------------------------------------------------------- */
 
-static void add_source(struct text *out, const struct report_source *source)
+static void info_json_add_source(struct text *out, const struct report_source *source)
 {
     json_addf(out, "\n    {'name': %s, 'recorded': %ju", source->name, source->recorded);
     if (source->is_counted)
@@ -98,14 +98,14 @@ static int add_sources(struct text *out, struct report *report, struct error *er
         goto free_sources;
     json_addf(out, "\n  'sources': [");
     for (size_t i = 0; i < sources->count; i++)
-        add_source(out, &sources->list[i]);
+        info_json_add_source(out, &sources->list[i]);
     text_add(out, "]");
 free_sources:
     free(sources);
     return code;
 }
 
-static void add_tables(struct text *out, struct report *report)
+static void info_json_add_tables(struct text *out, struct report *report)
 {
     json_addf(out, "\n  'tables': [");
     for (size_t i = 0; i < report_table_count(report); i++) {
@@ -120,7 +120,7 @@ static void add_tables(struct text *out, struct report *report)
 /* ---- Rows of small tables -------------------------------------------------------------------------------------- */
 
 enum form { NUMBER, PID, WORDS };
-struct section {
+struct info_json_section {
     const char *key, *table;
     struct {
         const char *name, *key;
@@ -130,7 +130,7 @@ struct section {
 };
 
 /* clang-format off */
-static const struct section sections[] = {
+static const struct info_json_section sections[] = {
     { "processes", "TACHO_PROCESS",
       { { "globalPid", "pid", PID }, { "image", "image", NUMBER }, { "parentGlobalPid", "parent_pid", PID },
         { "exe", "exe", WORDS }, { "command", "command", WORDS }, { "origin", "origin", WORDS },
@@ -167,7 +167,8 @@ static const struct section sections[] = {
 };
 /* clang-format on */
 
-static void add_cell(struct text *out, const struct small_table *rows, size_t row, size_t column, enum form form)
+static void info_json_add_cell(struct text *out, const struct small_table *rows, size_t row, size_t column,
+                               enum form form)
 {
     size_t length;
 
@@ -181,7 +182,8 @@ static void add_cell(struct text *out, const struct small_table *rows, size_t ro
 }
 
 /* A column that is NULL is left out. */
-static void add_row(struct text *out, const struct section *section, const struct small_table *rows, size_t row)
+static void info_json_add_row(struct text *out, const struct info_json_section *section, const struct small_table *rows,
+                              size_t row)
 {
     const char *before = "";
 
@@ -191,14 +193,14 @@ static void add_row(struct text *out, const struct section *section, const struc
             continue;
         text_add(out, before);
         json_addf(out, "%s: ", section->columns[c].key);
-        add_cell(out, rows, row, c, section->columns[c].form);
+        info_json_add_cell(out, rows, row, c, section->columns[c].form);
         before = ", ";
     }
     text_add(out, "}");
 }
 
 /* Of each row whether it is the last with its key; the caller's to free; NULL: out of memory. */
-static char *find_last_rows(const struct section *section, const struct small_table *rows)
+static char *find_last_rows(const struct info_json_section *section, const struct small_table *rows)
 {
     size_t count = rows->columns.rows;
     struct keys keys = { .width = 2 };
@@ -225,7 +227,8 @@ static char *find_last_rows(const struct section *section, const struct small_ta
     return is_last;
 }
 
-static int add_section(struct text *out, struct report *report, const struct section *section, struct error *err)
+static int info_json_add_section(struct text *out, struct report *report, const struct info_json_section *section,
+                                 struct error *err)
 {
     const char *names[COLUMNS_MAX + 1] = { 0 };
     struct small_table rows;
@@ -243,7 +246,7 @@ static int add_section(struct text *out, struct report *report, const struct sec
     json_addf(out, "\n  %s: [", section->key);
     for (size_t i = 0; i < rows.columns.rows; i++)
         if (is_last[i])
-            add_row(out, section, &rows, i);
+            info_json_add_row(out, section, &rows, i);
     text_add(out, "]");
     free(is_last);
 free_rows:
@@ -264,7 +267,7 @@ static int add_recorder(struct text *out, struct report *report, struct error *e
 }
 
 /* When the capture began, and how long it took; null where the report does not say. */
-static int add_times(struct text *out, struct report *report, struct error *err)
+static int info_json_add_times(struct text *out, struct report *report, struct error *err)
 {
     static const char *const start_names[] = { "utcTime", NULL }, *const detail_names[] = { "duration", NULL };
     struct small_table start, details;
@@ -285,7 +288,8 @@ static int add_times(struct text *out, struct report *report, struct error *err)
 }
 
 /* Rows of name and value as one object. */
-static int add_pairs(struct text *out, struct report *report, const char *key, const char *table, struct error *err)
+static int info_json_add_pairs(struct text *out, struct report *report, const char *key, const char *table,
+                               struct error *err)
 {
     static const char *const names[] = { "name", "value", NULL };
     struct small_table rows;
@@ -305,7 +309,7 @@ static int add_pairs(struct text *out, struct report *report, const char *key, c
 }
 
 /* What the reports of a set have in common; all on one of them is in its own document. */
-static int add_set(struct text *out, struct report *set, const char *path, struct error *err)
+static int info_json_add_set(struct text *out, struct report *set, const char *path, struct error *err)
 {
     struct text missing = { 0 };
     int64_t world_size;
@@ -342,7 +346,7 @@ static int add_set(struct text *out, struct report *set, const char *path, struc
     text_add(out, "]");
     if ((code = add_sources(out, set, err)) != 0)
         return code;
-    add_tables(out, set);
+    info_json_add_tables(out, set);
     text_add(out, "}");
     return 0;
 }
@@ -352,16 +356,16 @@ int info_add_json(struct text *out, struct report *report, const char *path, str
     int code;
 
     if (info_is_set(report, path))
-        return add_set(out, report, path, err);
+        return info_json_add_set(out, report, path, err);
     if ((code = add_health(out, report, path, err)) != 0 || (code = add_recorder(out, report, err)) != 0 ||
-        (code = add_pairs(out, report, "capture", "META_DATA_CAPTURE", err)) != 0 ||
-        (code = add_pairs(out, report, "machine", "TARGET_INFO_SYSTEM_ENV", err)) != 0 ||
-        (code = add_times(out, report, err)) != 0 || (code = add_sources(out, report, err)) != 0)
+        (code = info_json_add_pairs(out, report, "capture", "META_DATA_CAPTURE", err)) != 0 ||
+        (code = info_json_add_pairs(out, report, "machine", "TARGET_INFO_SYSTEM_ENV", err)) != 0 ||
+        (code = info_json_add_times(out, report, err)) != 0 || (code = add_sources(out, report, err)) != 0)
         return code;
     for (size_t i = 0; i < COUNT_OF(sections); i++)
-        if ((code = add_section(out, report, &sections[i], err)) != 0)
+        if ((code = info_json_add_section(out, report, &sections[i], err)) != 0)
             return code;
-    add_tables(out, report);
+    info_json_add_tables(out, report);
     text_add(out, "}");
     return 0;
 }

@@ -41,7 +41,7 @@ static void add_as_clock(struct text *out, const char *value)
 
 /* What the names in the report's tables are called here; those of sources are in their rows. Others are shown as they
  * are. */
-static const struct cmd_source_label labels[] = {
+static const struct cmd_source_label info_label_table[] = {
     { "TACHO_VERSION", "Made by Tacho", NULL },
     { "COMMAND_LINE", "Command", NULL },
     { "PROGRAM", NULL, NULL },
@@ -81,7 +81,7 @@ static const struct cmd_source_label *find_label(const struct cmd_source_label *
 
 const struct cmd_source_label *info_label_find(const char *name)
 {
-    const struct cmd_source_label *found = find_label(labels, name);
+    const struct cmd_source_label *found = find_label(info_label_table, name);
 
     for (const struct cmd_source *const *source = cmd_sources; *source && !found; source++)
         found = find_label((*source)->labels, name);

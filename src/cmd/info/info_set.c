@@ -16,7 +16,7 @@
 
 enum { RANK, HOST, GPU, FROM, SPAN, EVENTS, LOST, HEALTH, CLOCK, OFFSET, DRIFT, CLOCK_ERROR, FILE_NAME, COLUMNS };
 
-static void set_text(struct table *table, struct table_cell *cell, const char *text)
+static void info_set_text(struct table *table, struct table_cell *cell, const char *text)
 {
     if (text && *text)
         cell_set_text(table, cell, text, strlen(text));
@@ -80,7 +80,7 @@ static int read_world_size(int64_t *size, struct report *set, struct error *err)
     return 0;
 }
 
-static void mark(char *is_there, int64_t world_size, int64_t rank)
+static void info_set_mark(char *is_there, int64_t world_size, int64_t rank)
 {
     if (rank >= 0 && rank < world_size)
         is_there[rank] = 1;
@@ -100,9 +100,9 @@ int info_add_missing(struct text *out, struct report *set, int64_t *world_size, 
         goto free_lists;
     for (size_t i = 0; i < report_part_count(set); i++) {
         const struct report_part *about = report_part_at(set, i);
-        mark(is_there, *world_size, about->rank);
+        info_set_mark(is_there, *world_size, about->rank);
         for (size_t r = 0; r < about->rank_count; r++)
-            mark(is_there, *world_size, about->ranks[r].rank);
+            info_set_mark(is_there, *world_size, about->ranks[r].rank);
     }
     for (int64_t rank = 0; rank < *world_size; rank++)
         if (!is_there[rank])
@@ -133,7 +133,7 @@ static int set_gpus(struct table *table, struct table_cell *cell, struct report 
         text_addf(&list, "%s%" PRId64, list.length ? "," : "", device);
     }
     row_cursor_close(&rows);
-    set_text(table, cell, text_string(&list));
+    info_set_text(table, cell, text_string(&list));
     text_free(&list);
     return 0;
 }
@@ -159,7 +159,7 @@ free_sources:
     return code;
 }
 
-static int add_part(struct table *table, struct report *set, size_t index, struct error *err)
+static int info_set_add_part(struct table *table, struct report *set, size_t index, struct error *err)
 {
     const struct report_part *about = report_part_at(set, index);
     struct report *part = report_part_report(set, index);
@@ -171,16 +171,16 @@ static int add_part(struct table *table, struct report *set, size_t index, struc
     if (!row)
         return error_no_memory(err);
     info_add_ranks(&ranks, about);
-    set_text(table, &row[RANK], text_string(&ranks));
+    info_set_text(table, &row[RANK], text_string(&ranks));
     text_free(&ranks);
-    set_text(table, &row[HOST], about->host);
-    set_text(table, &row[HEALTH], info_part_state(part));
-    set_text(table, &row[CLOCK], about->clock);
+    info_set_text(table, &row[HOST], about->host);
+    info_set_text(table, &row[HEALTH], info_part_state(part));
+    info_set_text(table, &row[CLOCK], about->clock);
     cell_set_int(&row[OFFSET], report_part_offset(about));
     cell_set_real(&row[DRIFT], report_part_drift(about));
     if (about->clock_error_ns >= 0)
         cell_set_int(&row[CLOCK_ERROR], about->clock_error_ns);
-    set_text(table, &row[FILE_NAME], about->name);
+    info_set_text(table, &row[FILE_NAME], about->name);
     if (span.from_ns <= span.to_ns) {
         cell_set_int(&row[FROM], report_part_time(about, span.from_ns));
         cell_set_int(&row[SPAN], saturating_duration(span.from_ns, span.to_ns));
@@ -190,7 +190,7 @@ static int add_part(struct table *table, struct report *set, size_t index, struc
     return set_events(row, part, err);
 }
 
-static void add_reports(struct text *out, const struct table *table)
+static void info_set_add_reports(struct text *out, const struct table *table)
 {
     const struct print_request request = { .time = time_unit_find("seconds"),
                                            .to_terminal = 1,
@@ -221,7 +221,7 @@ int info_add_merged(struct text *out, struct report *report, struct error *err)
             if (row_is_null(&rows, i))
                 continue;
             if (columns[i].kind == CELL_TEXT)
-                set_text(table, &row[i], report_string(report, row_int(&rows, i), NULL));
+                info_set_text(table, &row[i], report_string(report, row_int(&rows, i), NULL));
             else if (columns[i].kind == CELL_REAL)
                 cell_set_real(&row[i], row_real(&rows, i));
             else
@@ -230,7 +230,7 @@ int info_add_merged(struct text *out, struct report *report, struct error *err)
     }
     row_cursor_close(&rows);
     if (table && table_row_count(table))
-        add_reports(out, table);
+        info_set_add_reports(out, table);
     table_delete(table);
     return code;
 }
@@ -252,11 +252,11 @@ int info_add_set(struct text *out, struct report *set, struct error *err)
     if (!table)
         return error_no_memory(err);
     for (size_t i = 0; i < report_part_count(set); i++) {
-        if ((code = add_part(table, set, i, err)) != 0)
+        if ((code = info_set_add_part(table, set, i, err)) != 0)
             goto delete_table;
         report_release_memory(report_part_report(set, i));
     }
-    add_reports(out, table);
+    info_set_add_reports(out, table);
 delete_table:
     table_delete(table);
     return code;

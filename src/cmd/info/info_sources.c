@@ -11,7 +11,7 @@
 #include "cmd/report_sources.h"
 
 /* A figure, or "?" where none is known. */
-static void set_figure(struct table *out, struct table_cell *cell, uint64_t count, int uncertain)
+static void info_sources_set_figure(struct table *out, struct table_cell *cell, uint64_t count, int uncertain)
 {
     if (uncertain && !count)
         cell_set_text(out, cell, "?", 1);
@@ -19,7 +19,7 @@ static void set_figure(struct table *out, struct table_cell *cell, uint64_t coun
         cell_set_int(cell, (int64_t)count);
 }
 
-static void add_row(struct table *out, const struct report_source *source, int uncertain)
+static void info_sources_add_row(struct table *out, const struct report_source *source, int uncertain)
 {
     struct table_cell *row = table_add_row(out);
 
@@ -28,9 +28,9 @@ static void add_row(struct table *out, const struct report_source *source, int u
     cell_set_text(out, &row[0], source->name, strlen(source->name));
     cell_set_int(&row[1], (int64_t)source->recorded);
     if (source->is_counted || uncertain) {
-        set_figure(out, &row[2], source->below_threshold, uncertain);
-        set_figure(out, &row[3], source->untimed, uncertain);
-        set_figure(out, &row[4], source->lost, uncertain);
+        info_sources_set_figure(out, &row[2], source->below_threshold, uncertain);
+        info_sources_set_figure(out, &row[3], source->untimed, uncertain);
+        info_sources_set_figure(out, &row[4], source->lost, uncertain);
     }
     if (!source->table)
         return;
@@ -59,7 +59,7 @@ static void print_sources(struct text *out, const struct report_sources *sources
     struct table *table = table_new(columns, COUNT_OF(columns));
 
     for (size_t i = 0; table && i < sources->count; i++)
-        add_row(table, &sources->list[i], sources->is_uncertain);
+        info_sources_add_row(table, &sources->list[i], sources->is_uncertain);
     text_add(out, "\nSources\n");
     if (table)
         (request.terminal_columns ? &print_human : &print_column)->table(out, table, &request);

@@ -8,21 +8,21 @@
 #include "report/writer/merge_report.h"
 #include "set/set.h"
 
-struct settings {
+struct merge_settings {
     const char *output;
     int overwrite, quiet;
     struct foreign_rep_settings input;
 };
 
 /* clang-format off */
-static const struct option options[] = {
-    { .name = "output", .letter = 'o', .kind = OPTION_TEXT, .offset = offsetof(struct settings, output),
+static const struct option merge_options[] = {
+    { .name = "output", .letter = 'o', .kind = OPTION_TEXT, .offset = offsetof(struct merge_settings, output),
       .value = "FILE", .help = "Report to write." },
-    { .name = "force-overwrite", .letter = 'f', .kind = OPTION_BOOL, .offset = offsetof(struct settings, overwrite),
-      .help = "Overwrite an existing file. Default: false." },
-    { .name = "quiet", .letter = 'q', .kind = OPTION_BOOL, .offset = offsetof(struct settings, quiet),
+    { .name = "force-overwrite", .letter = 'f', .kind = OPTION_BOOL, .offset = offsetof(struct merge_settings,
+      overwrite), .help = "Overwrite an existing file. Default: false." },
+    { .name = "quiet", .letter = 'q', .kind = OPTION_BOOL, .offset = offsetof(struct merge_settings, quiet),
       .help = "Print nothing on success. Default: false." },
-    FOREIGN_REP_OPTIONS(struct settings, input),
+    FOREIGN_REP_OPTIONS(struct merge_settings, input),
     { 0 },
 };
 /* clang-format on */
@@ -50,7 +50,7 @@ static int refuse_own_parts(const struct report *set, struct input input, const 
     return 0;
 }
 
-static int merge(struct input input, const struct settings *settings, struct error *err)
+static int merge(struct input input, const struct merge_settings *settings, struct error *err)
 {
     struct report *set;
     struct text found = { 0 };
@@ -68,9 +68,9 @@ free_name:
     return code;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int merge_run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { .input.by = "rank" }; /* a single file is read as a set, too */
+    struct merge_settings settings = { .input.by = "rank" }; /* a single file is read as a set, too */
     const char *files[argc];
     struct error err = { 0 };
     size_t count;
@@ -90,7 +90,7 @@ static int run(const struct command *self, int argc, char **argv)
     return EXIT_OK;
 }
 
-static const struct entry examples[] = {
+static const struct entry merge_examples[] = {
     { "tacho merge -o all.tacho run/", "Write one report of all ranks of a job." },
     { "tacho merge -o some.tacho --filter-rank 0,8-15 run/", "Write one report of some ranks." },
     { 0 },
@@ -103,8 +103,8 @@ const struct command command_merge = {
     .about = "Write the reports of a job as one file, on one clock, which answers as the folder does: every table has "
              "the columns rank and host. FILE is a .tacho report, a trace of torch.profiler or an SQLite export of "
              "nsys, a folder or a pattern of them.",
-    .examples = examples,
-    .options = options,
+    .examples = merge_examples,
+    .options = merge_options,
     .files = "tacho,sqlite,json,gz,zst",
-    .run = run,
+    .run = merge_run,
 };

@@ -15,7 +15,7 @@
 #define REPORT ".tacho"
 
 /* Looks through the open files of a process: 1 if it is a collector. */
-static int look(struct running_capture *capture, const char *folder)
+static int captures_look(struct running_capture *capture, const char *folder)
 {
     DIR *files = opendir(folder);
     int is_collector = 0;
@@ -37,7 +37,7 @@ static int look(struct running_capture *capture, const char *folder)
 }
 
 /* A collector that forks has a child for a moment that holds the same report: the capture is one. */
-static int is_known(const struct running_capture *list, size_t count, const struct running_capture *capture)
+static int captures_is_known(const struct running_capture *list, size_t count, const struct running_capture *capture)
 {
     for (size_t i = 0; i < count; i++)
         if (*capture->report && strcmp(list[i].report, capture->report) == 0)
@@ -65,7 +65,7 @@ size_t captures_find(struct running_capture *list, size_t most)
             continue;
         list[found] = (struct running_capture){ .pid = pid, .age_ns = age_of(pid) };
         snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
-        if (!look(&list[found], folder) || is_known(list, found, &list[found]))
+        if (!captures_look(&list[found], folder) || captures_is_known(list, found, &list[found]))
             continue;
         procfs_command(pid, &command);
         snprintf(list[found].command, sizeof list[found].command, "%s", text_string(&command));

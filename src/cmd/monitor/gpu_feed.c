@@ -65,7 +65,7 @@ int gpu_feed_start(struct gpu_feed *feed, const struct gpu_feed_wish *wish, stru
 
 /* ---- frames ---------------------------------------------------------------------------------------------------- */
 
-static int take_device(struct gpu_feed *feed, const struct gpu_frame *frame, const void *payload)
+static int gpu_feed_take_device(struct gpu_feed *feed, const struct gpu_frame *frame, const void *payload)
 {
     if (frame->bytes < sizeof(struct gpu_device))
         return 0;
@@ -82,7 +82,7 @@ static int take_device(struct gpu_feed *feed, const struct gpu_frame *frame, con
     return 0;
 }
 
-static void take_values(struct gpu_feed *feed, const struct gpu_frame *frame, const void *payload)
+static void gpu_feed_take_values(struct gpu_feed *feed, const struct gpu_frame *frame, const void *payload)
 {
     const struct gpu_values *values = gpu_frame_values(frame, payload);
 
@@ -99,7 +99,7 @@ static void take_values(struct gpu_feed *feed, const struct gpu_frame *frame, co
     }
 }
 
-static int take_process(struct gpu_feed *feed, const struct gpu_frame *frame, const void *payload)
+static int gpu_feed_take_process(struct gpu_feed *feed, const struct gpu_frame *frame, const void *payload)
 {
     if (frame->bytes < sizeof *feed->processes)
         return 0;
@@ -132,13 +132,13 @@ static void take_refusal(struct gpu_feed *feed, const struct gpu_frame *frame, c
         text_addf(&feed->notes, "%s\n", gpu_message(message, sentence));
 }
 
-static int take(struct gpu_feed *feed, const struct gpu_frame *frame, const void *payload)
+static int gpu_feed_take(struct gpu_feed *feed, const struct gpu_frame *frame, const void *payload)
 {
     switch (frame->type) {
-    case GPU_FRAME_DEVICE: return take_device(feed, frame, payload);
-    case GPU_FRAME_PROCESS: return take_process(feed, frame, payload);
+    case GPU_FRAME_DEVICE: return gpu_feed_take_device(feed, frame, payload);
+    case GPU_FRAME_PROCESS: return gpu_feed_take_process(feed, frame, payload);
     case GPU_FRAME_INSTANCE: return take_instance(feed, frame, payload);
-    case GPU_FRAME_VALUES: take_values(feed, frame, payload); return 0;
+    case GPU_FRAME_VALUES: gpu_feed_take_values(feed, frame, payload); return 0;
     case GPU_FRAME_REFUSAL: take_refusal(feed, frame, payload); return 0;
     default: return 0;
     }
@@ -146,10 +146,10 @@ static int take(struct gpu_feed *feed, const struct gpu_frame *frame, const void
 
 /* ---- rounds ---------------------------------------------------------------------------------------------------- */
 
-enum wait { WAIT_OVER, WAIT_FRAMES, WAIT_USER };
+enum gpu_feed_wait { WAIT_OVER, WAIT_FRAMES, WAIT_USER };
 
 /* A new size of the window is no reason to end. */
-static enum wait read_signal(const struct gpu_feed *feed)
+static enum gpu_feed_wait read_signal(const struct gpu_feed *feed)
 {
     struct signalfd_siginfo got;
 
@@ -158,7 +158,7 @@ static enum wait read_signal(const struct gpu_feed *feed)
     return got.ssi_signo == SIGWINCH ? WAIT_USER : WAIT_OVER;
 }
 
-static enum wait wait_for_frames(const struct gpu_feed *feed)
+static enum gpu_feed_wait wait_for_frames(const struct gpu_feed *feed)
 {
     struct pollfd wait[] = {
         { .fd = feed->link.fd, .events = POLLIN },
@@ -213,7 +213,7 @@ int gpu_feed_next(struct gpu_feed *feed, struct error *err)
         if (!got && feed->link.fd < 0)
             return explain_end(feed, err);
         if (!got) {
-            enum wait came = wait_for_frames(feed);
+            enum gpu_feed_wait came = wait_for_frames(feed);
             if (came == WAIT_USER)
                 return GPU_FEED_USER;
             feed->is_over = came == WAIT_OVER;
@@ -221,7 +221,7 @@ int gpu_feed_next(struct gpu_feed *feed, struct error *err)
         }
         if (feed->wish.take)
             feed->wish.take(feed->wish.context, &frame, payload);
-        if (take(feed, &frame, payload))
+        if (gpu_feed_take(feed, &frame, payload))
             return error_set(err, ERR_NO_MEMORY, "out of memory for what the GPUs report");
         if (frame.type == GPU_FRAME_ROUND) {
             feed->utc_offset_ns = clock_utc_ns() - clock_monotonic_ns();

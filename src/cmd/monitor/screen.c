@@ -23,7 +23,7 @@ static const int crashes[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPIPE
 static struct termios cooked;
 static volatile sig_atomic_t is_taken;
 
-static void write_all(const char *bytes, size_t length)
+static void screen_write_all(const char *bytes, size_t length)
 {
     while (length) {
         ssize_t wrote = write(STDOUT_FILENO, bytes, length);
@@ -39,7 +39,7 @@ static void put_back(void)
     if (!is_taken)
         return;
     is_taken = 0;
-    write_all(END, strlen(END));
+    screen_write_all(END, strlen(END));
     tcsetattr(STDIN_FILENO, TCSADRAIN, &cooked);
 }
 
@@ -56,7 +56,7 @@ int screen_is_possible(void)
     return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
 }
 
-static int take(void)
+static int screen_take(void)
 {
     struct termios raw;
 
@@ -70,7 +70,7 @@ static int take(void)
     if (tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) != 0)
         return -1;
     is_taken = 1;
-    write_all(BEGIN, strlen(BEGIN));
+    screen_write_all(BEGIN, strlen(BEGIN));
     return 0;
 }
 
@@ -79,7 +79,7 @@ int screen_begin(struct screen *screen)
     struct sigaction action = { .sa_handler = crash, .sa_flags = (int)SA_RESETHAND };
 
     *screen = (struct screen){ 0 };
-    if (take())
+    if (screen_take())
         return -1;
     for (size_t i = 0; i < COUNT_OF(crashes); i++)
         sigaction(crashes[i], &action, NULL);
@@ -87,7 +87,7 @@ int screen_begin(struct screen *screen)
     return 0;
 }
 
-static void forget(struct screen *screen)
+static void screen_forget(struct screen *screen)
 {
     for (size_t i = 0; i < screen->shown_count; i++)
         text_free(&screen->shown[i]);
@@ -101,10 +101,10 @@ void screen_end(struct screen *screen)
     put_back();
     for (size_t i = 0; i < COUNT_OF(crashes); i++)
         signal(crashes[i], SIG_DFL);
-    forget(screen);
+    screen_forget(screen);
 }
 
-static size_t side(unsigned short told, size_t smallest, size_t usual)
+static size_t screen_side(unsigned short told, size_t smallest, size_t usual)
 {
     size_t length = told ? told : usual;
 
@@ -117,12 +117,12 @@ void screen_measure(struct screen *screen)
     struct winsize size = { 0 };
 
     ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-    screen->rows = side(size.ws_row, SMALLEST_ROWS, 24);
-    screen->columns = side(size.ws_col, SMALLEST_COLUMNS, 80);
-    forget(screen);
+    screen->rows = screen_side(size.ws_row, SMALLEST_ROWS, 24);
+    screen->columns = screen_side(size.ws_col, SMALLEST_COLUMNS, 80);
+    screen_forget(screen);
     screen->shown = calloc(screen->rows, sizeof *screen->shown);
     screen->shown_count = screen->shown ? screen->rows : 0;
-    write_all("\033[2J", 4);
+    screen_write_all("\033[2J", 4);
 }
 
 void screen_measure_changed(struct screen *screen)
@@ -130,8 +130,8 @@ void screen_measure_changed(struct screen *screen)
     struct winsize size = { 0 };
 
     ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-    if (side(size.ws_row, SMALLEST_ROWS, 24) != screen->rows ||
-        side(size.ws_col, SMALLEST_COLUMNS, 80) != screen->columns)
+    if (screen_side(size.ws_row, SMALLEST_ROWS, 24) != screen->rows ||
+        screen_side(size.ws_col, SMALLEST_COLUMNS, 80) != screen->columns)
         screen_measure(screen);
 }
 
@@ -155,7 +155,7 @@ void screen_show(struct screen *screen, const struct text *lines)
     }
     if (out.length)
         text_add(&out, HOME);
-    write_all(text_string(&out), out.length);
+    screen_write_all(text_string(&out), out.length);
     text_free(&out);
 }
 
@@ -163,7 +163,7 @@ void screen_suspend(struct screen *screen)
 {
     put_back();
     kill(0, SIGTSTP);
-    take();
+    screen_take();
     screen_measure(screen);
 }
 

@@ -9,15 +9,15 @@
 
 enum { PLAIN_COLUMNS = 120, FEWEST_COLUMNS = 20, MOST_COLUMNS = 10000 };
 
-struct settings {
+struct top_settings {
     struct gpu_feed_settings common; /* devices, interval, rounds, JSON */
     int is_batch;
 };
 
-#define FIELD(name) offsetof(struct settings, name)
+#define FIELD(name) offsetof(struct top_settings, name)
 /* clang-format off */
-static const struct option options[] = {
-    GPU_FEED_OPTIONS(struct settings, common),
+static const struct option top_options[] = {
+    GPU_FEED_OPTIONS(struct top_settings, common),
     { .name = "iterations", .letter = 'n', .kind = OPTION_CUSTOM, .value = "N", .take = gpu_feed_take_iterations,
       .help = "Stop after N readings. Default: run until q; without a terminal, 1." },
     { .name = "batch", .letter = 'b', .kind = OPTION_FLAG, .offset = FIELD(is_batch),
@@ -30,7 +30,7 @@ static const struct option options[] = {
 
 struct top {
     const struct command *self;
-    const struct settings *settings;
+    const struct top_settings *settings;
     struct gpu_feed_wish wish;
     struct gpu_feed feed;
     struct top_model model;
@@ -69,21 +69,21 @@ static int has_colour(void)
     return !(refused && *refused);
 }
 
-static int start(struct top *top, struct error *err)
+static int top_start(struct top *top, struct error *err)
 {
     top_model_wish(&top->wish, top->has_pcie);
     return gpu_feed_start(&top->feed, &top->wish, err);
 }
 
 /* The readings or the interval change. */
-static int restart(struct top *top, struct error *err)
+static int top_restart(struct top *top, struct error *err)
 {
     gpu_feed_end(&top->feed);
-    return start(top, err);
+    return top_start(top, err);
 }
 
 /* The next round; GPUs without GPM need further readings, which the first round shows. */
-static int next_round(struct top *top, struct error *err)
+static int top_next_round(struct top *top, struct error *err)
 {
     int got = gpu_feed_next(&top->feed, err);
 
@@ -91,7 +91,7 @@ static int next_round(struct top *top, struct error *err)
         return got;
     if (!top->has_pcie && top_model_lacks_gpm(&top->feed)) {
         top->has_pcie = 1;
-        if (restart(top, err))
+        if (top_restart(top, err))
             return err->code;
         got = gpu_feed_next(&top->feed, err);
     }
@@ -108,7 +108,7 @@ static int print_rounds(struct top *top, struct error *err)
     uint64_t wanted = top->settings->common.rounds, printed = 0;
     int is_first = 1, got;
 
-    while ((!wanted || printed < wanted) && (got = next_round(top, err)) != 0) {
+    while ((!wanted || printed < wanted) && (got = top_next_round(top, err)) != 0) {
         struct text out = { 0 };
         if (got < 0)
             return got;
@@ -157,7 +157,7 @@ static void change_interval(struct top *top, int is_longer)
     if (steps_us[at] == top->wish.interval_us)
         return;
     top->wish.interval_us = top->look.interval_us = steps_us[at];
-    top->is_over |= restart(top, &err) != 0;
+    top->is_over |= top_restart(top, &err) != 0;
 }
 
 static void take_key(struct top *top, int key)
@@ -190,7 +190,7 @@ static void take_key(struct top *top, int key)
 
 /* ---- screen ---------------------------------------------------------------------------------------------------- */
 
-static void draw(struct top *top)
+static void top_draw(struct top *top)
 {
     struct text out = { 0 };
 
@@ -217,7 +217,7 @@ static int show_rounds(struct top *top, struct error *err)
     int got;
 
     while (!top->is_over && (!wanted || shown < wanted)) {
-        got = next_round(top, err);
+        got = top_next_round(top, err);
         if (got <= 0)
             return got;
         if (!top->has_screen && got == 1)
@@ -226,7 +226,7 @@ static int show_rounds(struct top *top, struct error *err)
             attend(top);
         shown += got == 1;
         if (top->has_screen && !top->is_over)
-            draw(top);
+            top_draw(top);
     }
     return 0;
 }
@@ -235,7 +235,7 @@ static int run_top(struct top *top)
 {
     struct error err = { 0 };
 
-    if (start(top, &err))
+    if (top_start(top, &err))
         return command_fail(top->self, &err);
     int code = top->wish.is_interactive ? show_rounds(top, &err) : print_rounds(top, &err);
     if (top->has_screen)
@@ -245,10 +245,10 @@ static int run_top(struct top *top)
     return code ? command_fail(top->self, &err) : EXIT_OK;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int top_run(const struct command *self, int argc, char **argv)
 {
     static struct top top; /* histories are large */
-    struct settings settings = { .common = { .interval_us = 1000000 } };
+    struct top_settings settings = { .common = { .interval_us = 1000000 } };
     int status;
 
     if (!gpu_feed_options(self, argc, argv, &settings.common, &status))
@@ -269,7 +269,7 @@ static int run(const struct command *self, int argc, char **argv)
     return run_top(&top);
 }
 
-static const struct entry examples[] = {
+static const struct entry top_examples[] = {
     { "tacho top", "Watch the GPUs of this machine." },
     { "tacho top -b -n 10 -d 0.5", "Print ten readings, half a second apart." },
     { "tacho top --json -n 1", "Print one reading as JSON." },
@@ -283,8 +283,8 @@ const struct command command_top = {
     .about = "Show what the GPUs do now: activity of SMs and tensor cores (GPM, on Hopper and later), memory, power, "
              "clocks and what limits them, PCIe and NVLink traffic, processes, MIG instances, and captures of tacho "
              "that run. Without a terminal it prints one reading. The key ? lists the keys.",
-    .examples = examples,
-    .options = options,
+    .examples = top_examples,
+    .options = top_options,
     .variables = COMMAND_GPU_VARIABLES,
-    .run = run,
+    .run = top_run,
 };

@@ -10,7 +10,7 @@
 static const struct {
     enum gpu_reading reading;
     const char *key;
-} readings[] = {
+} top_json_readings[] = {
     { GPU_READING_UTIL_GPU, "util_percent" },
     { GPU_READING_GPM_SM, "sm_percent" },
     { GPU_READING_GPM_TENSOR, "tensor_percent" },
@@ -30,16 +30,16 @@ static double known_bytes(uint64_t bytes)
     return bytes == UINT64_MAX ? NAN : (double)bytes;
 }
 
-static void add_gpu(struct text *out, const struct top_gpu *gpu)
+static void top_json_add_gpu(struct text *out, const struct top_gpu *gpu)
 {
     json_addf(out, "{'gpu':%u,'name':%s,'uuid':%s", gpu->now.facts.device, gpu->now.facts.name, gpu->now.facts.uuid);
-    for (size_t i = 0; i < COUNT_OF(readings); i++)
-        json_addf(out, "%s:%g", readings[i].key, gpu->now.now[readings[i].reading]);
+    for (size_t i = 0; i < COUNT_OF(top_json_readings); i++)
+        json_addf(out, "%s:%g", top_json_readings[i].key, gpu->now.now[top_json_readings[i].reading]);
     json_addf(out, "'pcie_in_bytes_per_s':%g,'pcie_out_bytes_per_s':%g", gpu->pcie_in, gpu->pcie_out);
     json_addf(out, "'nvlink_in_bytes_per_s':%g,'nvlink_out_bytes_per_s':%g}", gpu->nvlink_in, gpu->nvlink_out);
 }
 
-static void add_instance(struct text *out, const struct gpu_instance *instance)
+static void top_json_add_instance(struct text *out, const struct gpu_instance *instance)
 {
     json_addf(out, "{'gpu':%u,'gpu_instance':%u,'compute_instance':%u,'name':%s,'uuid':%s", instance->device,
               instance->gpu_instance, instance->compute_instance, instance->name, instance->uuid);
@@ -49,7 +49,7 @@ static void add_instance(struct text *out, const struct gpu_instance *instance)
               known_bytes(instance->memory_bytes));
 }
 
-static void add_process(struct text *out, const struct top_process *process)
+static void top_json_add_process(struct text *out, const struct top_process *process)
 {
     const struct gpu_process *now = &process->now;
 
@@ -83,9 +83,9 @@ void top_json_add(struct text *out, const struct top_model *model)
     gmtime_r(&seconds, &parts);
     strftime(clock, sizeof clock, "%Y-%m-%dT%H:%M:%S", &parts);
     text_addf(out, "{\"time\":\"%s.%06" PRId64 "Z\"", clock, model->utc_ns % 1000000000 / 1000);
-    ADD_LIST(out, "gpus", model->gpu_count, add_gpu(out, &model->gpus[i]));
-    ADD_LIST(out, "instances", model->instance_count, add_instance(out, &model->instances[i]));
-    ADD_LIST(out, "processes", model->process_count, add_process(out, &model->processes[i]));
+    ADD_LIST(out, "gpus", model->gpu_count, top_json_add_gpu(out, &model->gpus[i]));
+    ADD_LIST(out, "instances", model->instance_count, top_json_add_instance(out, &model->instances[i]));
+    ADD_LIST(out, "processes", model->process_count, top_json_add_process(out, &model->processes[i]));
     ADD_LIST(out, "captures", model->capture_count, add_capture(out, &model->captures[i]));
     text_add(out, "}\n");
 }

@@ -10,7 +10,7 @@
 #include "collect/core/procfs.h"
 
 /* The last two are asked for only if they are needed. */
-static const enum gpu_reading readings[] = {
+static const enum gpu_reading top_model_readings[] = {
     GPU_READING_POWER,       GPU_READING_POWER_LIMIT,   GPU_READING_TEMPERATURE,   GPU_READING_UTIL_GPU,
     GPU_READING_UTIL_MEMORY, GPU_READING_CLOCK_SM,      GPU_READING_CLOCK_MEMORY,  GPU_READING_CLOCK_REASONS,
     GPU_READING_MEMORY_USED, GPU_READING_MEMORY_TOTAL,  GPU_READING_NVLINK_RX,     GPU_READING_NVLINK_TX,
@@ -18,11 +18,11 @@ static const enum gpu_reading readings[] = {
     GPU_READING_GPM_PCIE_TX, GPU_READING_GPM_NVLINK_RX, GPU_READING_GPM_NVLINK_TX, GPU_READING_PCIE_RX,
     GPU_READING_PCIE_TX,
 };
-enum { READINGS = COUNT_OF(readings), SLOW_READINGS = 2 };
+enum { READINGS = COUNT_OF(top_model_readings), SLOW_READINGS = 2 };
 
 void top_model_wish(struct gpu_feed_wish *wish, int with_pcie)
 {
-    wish->readings = readings;
+    wish->readings = top_model_readings;
     wish->reading_count = READINGS - (with_pcie ? 0 : SLOW_READINGS);
     wish->has_processes = wish->has_instances = 1;
 }
@@ -84,7 +84,7 @@ static void take_gpu(struct top_gpu *gpu, const struct gpu_feed_gpu *now, int is
 /* ---- processes ------------------------------------------------------------------------------------------------- */
 
 /* Names come from /etc/passwd alone: a static program cannot load the modules that know others. */
-static void find_user(uint32_t pid, char out[32])
+static void top_model_find_user(uint32_t pid, char out[32])
 {
     struct stat status;
     char path[32], line[512];
@@ -118,12 +118,12 @@ static void free_processes(struct top_model *model)
     model->process_count = model->instance_count = 0;
 }
 
-static void take_process(struct top_process *process, const struct gpu_process *now)
+static void top_model_take_process(struct top_process *process, const struct gpu_process *now)
 {
     struct text command = { 0 };
 
     process->now = *now;
-    find_user(now->pid, process->user);
+    top_model_find_user(now->pid, process->user);
     if (procfs_command((pid_t)now->pid, &command))
         text_add(&command, "-");
     process->command = text_take(&command);
@@ -140,7 +140,7 @@ int top_model_take(struct top_model *model, const struct gpu_feed *feed)
     if (!model->processes || !model->instances)
         return ERR_NO_MEMORY;
     for (; model->process_count < feed->process_count; model->process_count++)
-        take_process(&model->processes[model->process_count], &feed->processes[model->process_count]);
+        top_model_take_process(&model->processes[model->process_count], &feed->processes[model->process_count]);
     for (; model->instance_count < feed->instance_count; model->instance_count++)
         model->instances[model->instance_count] = feed->instances[model->instance_count];
     model->capture_count = captures_find(model->captures, TOP_CAPTURES);
@@ -167,7 +167,7 @@ static int compare_pid(const struct gpu_process *a, const struct gpu_process *b)
     return a->pid != b->pid ? (a->pid > b->pid) - (a->pid < b->pid) : (a->device > b->device) - (a->device < b->device);
 }
 
-static int compare(const void *a, const void *b, void *context)
+static int top_model_compare(const void *a, const void *b, void *context)
 {
     static int (*const orders[][3])(const struct gpu_process *, const struct gpu_process *) = {
         [TOP_BY_SM] = { compare_sm, compare_memory, compare_pid },
@@ -185,7 +185,7 @@ static int compare(const void *a, const void *b, void *context)
 
 void top_model_sort(struct top_model *model)
 {
-    qsort_r(model->processes, model->process_count, sizeof *model->processes, compare, &model->sort);
+    qsort_r(model->processes, model->process_count, sizeof *model->processes, top_model_compare, &model->sort);
 }
 
 void top_model_free(struct top_model *model)

@@ -27,7 +27,7 @@ struct view {
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
-static void add_percent(struct text *out, double percent)
+static void top_view_add_percent(struct text *out, double percent)
 {
     if (isnan(percent))
         text_add(out, UNKNOWN);
@@ -35,7 +35,7 @@ static void add_percent(struct text *out, double percent)
         text_addf(out, "%.1f %%", percent);
 }
 
-static void add_rate(struct text *out, double bytes)
+static void top_view_add_rate(struct text *out, double bytes)
 {
     if (isnan(bytes)) {
         text_add(out, UNKNOWN);
@@ -46,7 +46,7 @@ static void add_rate(struct text *out, double bytes)
 }
 
 /* "12.3/150 GB": both in GB, which is what memory is sold in. */
-static void add_memory(struct text *out, double used, double total)
+static void top_view_add_memory(struct text *out, double used, double total)
 {
     if (isnan(used) || isnan(total))
         text_add(out, UNKNOWN);
@@ -63,7 +63,7 @@ static const struct {
     uint64_t reason;
     const char *words;
     int is_limit;
-} reasons[] = {
+} top_view_reasons[] = {
     { NVML_CLOCK_GPU_IDLE, "idle", 0 },
     { NVML_CLOCK_APPLICATION_SETTING, "application clocks", 0 },
     { NVML_CLOCK_SYNC_BOOST, "sync boost", 0 },
@@ -80,10 +80,10 @@ static int add_reasons(struct text *out, double bits)
 {
     int is_limit = 0;
 
-    for (size_t i = 0; !isnan(bits) && i < COUNT_OF(reasons); i++)
-        if ((uint64_t)bits & reasons[i].reason) {
-            text_addf(out, "%s%s", out->length ? ", " : "", reasons[i].words);
-            is_limit |= reasons[i].is_limit;
+    for (size_t i = 0; !isnan(bits) && i < COUNT_OF(top_view_reasons); i++)
+        if ((uint64_t)bits & top_view_reasons[i].reason) {
+            text_addf(out, "%s%s", out->length ? ", " : "", top_view_reasons[i].words);
+            is_limit |= top_view_reasons[i].is_limit;
         }
     return is_limit;
 }
@@ -121,15 +121,15 @@ static void put_links(struct view *view, const char *label, double in, double ou
 
     if (isnan(in) && isnan(out))
         return;
-    add_rate(&value, in);
+    top_view_add_rate(&value, in);
     text_add(&value, " in, ");
-    add_rate(&value, out);
+    top_view_add_rate(&value, out);
     text_add(&value, " out");
     put_fact(view, TOP_PLAIN, label, &value);
     text_free(&value);
 }
 
-static void put_number(struct view *view, const char *label, double number, const char *unit)
+static void top_view_put_number(struct view *view, const char *label, double number, const char *unit)
 {
     struct text value = { 0 };
 
@@ -146,20 +146,20 @@ static void put_facts(struct view *view, const struct top_gpu *gpu)
     const double *now = gpu->now.now;
     struct text value = { 0 };
 
-    add_memory(&value, now[GPU_READING_MEMORY_USED], now[GPU_READING_MEMORY_TOTAL]);
+    top_view_add_memory(&value, now[GPU_READING_MEMORY_USED], now[GPU_READING_MEMORY_TOTAL]);
     put_fact(view, TOP_PLAIN, "memory", &value);
     if (!isnan(now[GPU_READING_POWER_LIMIT]) && !isnan(now[GPU_READING_POWER]))
         text_addf(&value, "%.0f/%.0f W", now[GPU_READING_POWER], now[GPU_READING_POWER_LIMIT]);
     else
         text_add(&value, UNKNOWN);
     put_fact(view, TOP_PLAIN, "power", &value);
-    put_number(view, "", now[GPU_READING_TEMPERATURE], "C");
-    add_percent(&value, now[GPU_READING_GPM_TENSOR]);
+    top_view_put_number(view, "", now[GPU_READING_TEMPERATURE], "C");
+    top_view_add_percent(&value, now[GPU_READING_GPM_TENSOR]);
     put_fact(view, TOP_PLAIN, "tensor", &value);
-    add_percent(&value, now[GPU_READING_GPM_DRAM]);
+    top_view_add_percent(&value, now[GPU_READING_GPM_DRAM]);
     put_fact(view, TOP_PLAIN, "DRAM", &value);
-    put_number(view, "SM clock", now[GPU_READING_CLOCK_SM] / 1e6, "MHz");
-    put_number(view, "memory clock", now[GPU_READING_CLOCK_MEMORY] / 1e6, "MHz");
+    top_view_put_number(view, "SM clock", now[GPU_READING_CLOCK_SM] / 1e6, "MHz");
+    top_view_put_number(view, "memory clock", now[GPU_READING_CLOCK_MEMORY] / 1e6, "MHz");
     put_links(view, "PCIe", gpu->pcie_in, gpu->pcie_out);
     put_links(view, "NVLink", gpu->nvlink_in, gpu->nvlink_out);
     int is_limit = add_reasons(&value, now[GPU_READING_CLOCK_REASONS]);
@@ -168,7 +168,7 @@ static void put_facts(struct view *view, const struct top_gpu *gpu)
     text_free(&value);
 }
 
-static size_t count_processes(const struct top_model *model, const struct gpu_instance *instance)
+static size_t top_view_count_processes(const struct top_model *model, const struct gpu_instance *instance)
 {
     size_t count = 0;
 
@@ -183,7 +183,7 @@ static size_t count_processes(const struct top_model *model, const struct gpu_in
 static void put_instance(struct view *view, const struct gpu_instance *instance)
 {
     const char *profile = strstr(instance->name, "MIG ");
-    size_t count = count_processes(view->model, instance);
+    size_t count = top_view_count_processes(view->model, instance);
     struct text value = { 0 };
 
     top_line_begin(&view->line);
@@ -191,11 +191,11 @@ static void put_instance(struct view *view, const struct gpu_instance *instance)
     top_line_put(&view->line, TOP_BOLD, "MIG %u/%u", instance->gpu_instance, instance->compute_instance);
     text_addf(&value, "%s", profile ? profile + strlen("MIG ") : instance->name);
     put_fact(view, TOP_PLAIN, "", &value);
-    add_percent(&value, instance->sm);
+    top_view_add_percent(&value, instance->sm);
     put_fact(view, TOP_PLAIN, "SM", &value);
-    add_percent(&value, instance->tensor);
+    top_view_add_percent(&value, instance->tensor);
     put_fact(view, TOP_PLAIN, "tensor", &value);
-    add_memory(&value, bytes_or_nan(instance->memory_used_bytes), bytes_or_nan(instance->memory_bytes));
+    top_view_add_memory(&value, bytes_or_nan(instance->memory_used_bytes), bytes_or_nan(instance->memory_bytes));
     put_fact(view, TOP_PLAIN, "memory", &value);
     text_addf(&value, "%zu process%s", count, count == 1 ? "" : "es");
     put_fact(view, TOP_PLAIN, "", &value);
@@ -217,7 +217,7 @@ static void put_gpu(struct view *view, const struct top_gpu *gpu)
     top_line_put(line, TOP_BOLD, "%s", text_string(&shown));
     top_line_spaces(line, name - taken);
     top_line_put(line, TOP_DIM, gpu->is_gpm ? "  SM  " : "  util");
-    add_percent(&value, gpu->activity);
+    top_view_add_percent(&value, gpu->activity);
     top_line_put(line, TOP_PLAIN, " %7s ", text_string(&value));
     top_line_bar(line, gpu->activity, view->is_compact ? COMPACT_BAR : BAR_COLUMNS);
     if (!view->is_compact) {
@@ -333,7 +333,7 @@ static void put_process(struct view *view, const struct top_process *process)
     text_free(&memory);
 }
 
-static size_t count_lines(const struct text *out)
+static size_t top_view_count_lines(const struct text *out)
 {
     size_t lines = 0;
 
@@ -354,7 +354,7 @@ static size_t put_processes(struct view *view)
     else
         top_line_put(&view->line, TOP_DIM, "No process uses these GPUs.");
     top_line_end(&view->line);
-    size_t used = count_lines(view->line.out);
+    size_t used = top_view_count_lines(view->line.out);
     size_t room = !look->rows ? SIZE_MAX : look->rows > used ? look->rows - used : 0, shown = 0;
     size_t last = model->process_count > room ? model->process_count - room : 0;
     for (size_t i = look->first < last ? look->first : last; i < model->process_count && shown < room; i++, shown++)

@@ -16,14 +16,14 @@
 
 enum { TABLE_ROWS = 100, NOT_GIVEN = -2 };
 
-struct settings {
+struct ops_settings {
     const char *sort_by, *format;
     int64_t row_limit, stack_frames, name_width, shapes_width, source_width;
     int by_shapes, top_level_only, with_flops;
     struct selection_part_settings part;
 };
 
-static int take_number(int64_t *out, const char *option, int64_t least, const char *value, struct error *err)
+static int ops_take_number(int64_t *out, const char *option, int64_t least, const char *value, struct error *err)
 {
     char *end;
 
@@ -42,7 +42,7 @@ static int take_number(int64_t *out, const char *option, int64_t least, const ch
 #define TAKE(field, option, least)                                                                                     \
     static int take_##field(void *settings, const char *value, struct error *err)                                      \
     {                                                                                                                  \
-        return take_number(&((struct settings *)settings)->field, option, least, value, err);                          \
+        return ops_take_number(&((struct ops_settings *)settings)->field, option, least, value, err);                  \
     }
 TAKE(row_limit, "row-limit", -1)
 TAKE(stack_frames, "group-by-stack", 0)
@@ -51,30 +51,30 @@ TAKE(shapes_width, "max-shapes-column-width", 0)
 TAKE(source_width, "max-src-column-width", 0)
 #undef TAKE
 
-static int take_rows(void *settings, const char *value, struct error *err)
+static int ops_take_rows(void *settings, const char *value, struct error *err)
 {
-    int64_t *rows = &((struct settings *)settings)->row_limit;
+    int64_t *rows = &((struct ops_settings *)settings)->row_limit;
 
     if (strcmp(value, "all") != 0)
-        return take_number(rows, "rows", 0, value, err);
+        return ops_take_number(rows, "rows", 0, value, err);
     *rows = -1;
     return 0;
 }
 
-static const char *const *format_names(void)
+static const char *const *ops_format_names(void)
 {
     static const char *const names[] = { "human", "table", "csv", "json", NULL };
 
     return names;
 }
 
-#define FIELD(name) offsetof(struct settings, name)
+#define FIELD(name) offsetof(struct ops_settings, name)
 /* clang-format off */
-static const struct option options[] = {
+static const struct option ops_options[] = {
     { .name = "sort-by", .kind = OPTION_CHOICE, .offset = FIELD(sort_by), .value = "KEY", .choices = torch_ops_orders,
       .help = "Sort the rows by this column, largest first; the names are torch's. none keeps the order of time, the "
               "default of torch. Default: self_device_time_total, or self_cpu_time_total without GPU time." },
-    { .name = "rows", .kind = OPTION_CUSTOM, .value = "N|all", .take = take_rows,
+    { .name = "rows", .kind = OPTION_CUSTOM, .value = "N|all", .take = ops_take_rows,
       .help = "Print the first N rows. Default: 20 for human, 100 for table, all for csv and json." },
     { .name = "row-limit", .kind = OPTION_CUSTOM, .value = "N", .take = take_row_limit,
       .help = "The same, as torch has it; -1 prints all." },
@@ -87,7 +87,7 @@ static const struct option options[] = {
     { .name = "with-flops", .kind = OPTION_BOOL, .offset = FIELD(with_flops),
       .help = "Compute FLOPs from the input shapes. Default: only for a trace that was recorded with_flops." },
     { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = FIELD(format), .value = "FORMAT",
-      .choices = format_names,
+      .choices = ops_format_names,
       .help = "human (fitted to the terminal), table (as torch prints it), csv or json; csv and json have times in µs. "
               "Default: human on a terminal, else table." },
     { .name = "max-name-column-width", .kind = OPTION_CUSTOM, .value = "N", .take = take_name_width,
@@ -96,7 +96,7 @@ static const struct option options[] = {
       .help = "Shorten input shapes to N characters; 0 keeps them whole. Default: 80." },
     { .name = "max-src-column-width", .kind = OPTION_CUSTOM, .value = "N", .take = take_source_width,
       .help = "Shorten source locations to their last N characters; 0 keeps them whole. Default: 75." },
-    PART_OPTIONS(struct settings, part),
+    PART_OPTIONS(struct ops_settings, part),
     { 0 },
 };
 /* clang-format on */
@@ -106,15 +106,15 @@ static const struct option options[] = {
 /* The columns of both are the first of the analysis's. */
 enum { PLAIN_COLUMNS = TORCH_IS_ANNOTATION + 1 };
 
-struct chosen {
+struct ops_chosen {
     struct table_column columns[PLAIN_COLUMNS];
     int from[PLAIN_COLUMNS];
     size_t count;
 };
 
-static struct chosen choose_columns(const struct torch_ops *ops, const struct settings *settings)
+static struct ops_chosen ops_choose_columns(const struct torch_ops *ops, const struct ops_settings *settings)
 {
-    struct chosen chosen = { 0 };
+    struct ops_chosen chosen = { 0 };
 
     for (int i = 0; i < PLAIN_COLUMNS; i++) {
         if ((i == TORCH_FLOPS && !ops->has_flops) || (i == TORCH_SHAPES && !settings->by_shapes) ||
@@ -126,7 +126,7 @@ static struct chosen choose_columns(const struct torch_ops *ops, const struct se
     return chosen;
 }
 
-static int add_plain_row(struct table *plain, const struct chosen *chosen, const struct table_cell *row)
+static int add_plain_row(struct table *plain, const struct ops_chosen *chosen, const struct table_cell *row)
 {
     struct table_cell *cells = table_add_row(plain);
 
@@ -142,10 +142,10 @@ static int add_plain_row(struct table *plain, const struct chosen *chosen, const
     return cells ? 0 : ERR_NO_MEMORY;
 }
 
-static int print_plain(struct text *out, const struct torch_ops *ops, const struct settings *settings,
+static int print_plain(struct text *out, const struct torch_ops *ops, const struct ops_settings *settings,
                        struct error *err)
 {
-    struct chosen chosen = choose_columns(ops, settings);
+    struct ops_chosen chosen = ops_choose_columns(ops, settings);
     struct table *plain = table_new(chosen.columns, chosen.count);
     size_t limit = settings->row_limit < 0 ? SIZE_MAX : (size_t)settings->row_limit;
     struct print_request request = { .time = &time_unit_ns, .to_terminal = isatty(STDOUT_FILENO), .null_is_null = 1 };
@@ -187,7 +187,7 @@ static void add_totals(struct text *out, const struct torch_ops *ops)
     text_add_char(out, '\n');
 }
 
-static int print_fitted(struct text *out, const struct torch_ops *ops, const struct settings *settings,
+static int print_fitted(struct text *out, const struct torch_ops *ops, const struct ops_settings *settings,
                         struct error *err)
 {
     struct table *table = torch_ops_summary(ops, 1, settings->top_level_only ? is_top_level : NULL);
@@ -215,7 +215,7 @@ static int print_fitted(struct text *out, const struct torch_ops *ops, const str
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
 /* Warns of options that have no effect because the report lacks their data, with the way to record it. */
-static void note_missing(const struct torch_ops *ops, const struct settings *settings)
+static void ops_note_missing(const struct torch_ops *ops, const struct ops_settings *settings)
 {
     const struct {
         int is_missing;
@@ -237,7 +237,7 @@ static void note_missing(const struct torch_ops *ops, const struct settings *set
                     notes[i].option, notes[i].what, notes[i].way);
 }
 
-static int print_ops(struct text *out, struct report *report, struct settings *settings, struct error *err)
+static int print_ops(struct text *out, struct report *report, struct ops_settings *settings, struct error *err)
 {
     struct torch_ops_request request = {
         .by_shapes = settings->by_shapes,
@@ -259,7 +259,7 @@ free_part:
     selection_part_free(&part);
     if (code != 0)
         return code;
-    note_missing(&ops, settings);
+    ops_note_missing(&ops, settings);
     if (strcmp(settings->format, "table") == 0) {
         int64_t limit = settings->row_limit == NOT_GIVEN ? TABLE_ROWS : settings->row_limit;
         struct ops_layout layout = {
@@ -279,13 +279,13 @@ free_part:
     return code;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int ops_run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { .format = isatty(STDOUT_FILENO) ? "human" : "table",
-                                 .row_limit = NOT_GIVEN,
-                                 .name_width = 55,
-                                 .shapes_width = 80,
-                                 .source_width = 75 };
+    struct ops_settings settings = { .format = isatty(STDOUT_FILENO) ? "human" : "table",
+                                     .row_limit = NOT_GIVEN,
+                                     .name_width = 55,
+                                     .shapes_width = 80,
+                                     .source_width = 75 };
     const char *files[argc];
     struct report *report;
     struct text out = { 0 };
@@ -320,7 +320,7 @@ static int run(const struct command *self, int argc, char **argv)
     return status;
 }
 
-static const struct entry examples[] = {
+static const struct entry ops_examples[] = {
     { "tacho ops report1.tacho", "Print the operators of a report." },
     { "tacho ops --sort-by self_cuda_time_total --rows 10 trace.json.gz",
       "Print the ten operators of a torch.profiler trace with the most time on the GPU." },
@@ -335,8 +335,8 @@ const struct command command_ops = {
     .about = "Print the table of torch's key_averages(): operators, CUDA calls and kernels with their times, memory "
              "and FLOPs. FILE is a .tacho report, a trace of torch.profiler (.json, .json.gz, .json.zst) or an SQLite "
              "export of nsys from a program under torch.autograd.profiler.emit_nvtx.",
-    .examples = examples,
-    .options = options,
+    .examples = ops_examples,
+    .options = ops_options,
     .files = "tacho,sqlite,json,gz,zst",
-    .run = run,
+    .run = ops_run,
 };

@@ -13,7 +13,7 @@
 #define GAP "  "
 enum { WIDTH = 12, WIDTH_ROOM = 4 };
 
-struct layout {
+struct ops_table_layout {
     struct text *out;
     const struct torch_ops *ops;
     const struct ops_layout *wanted;
@@ -27,7 +27,7 @@ struct layout {
 /* ---- cells ----------------------------------------------------------------------------------------------------- */
 
 /* How many bytes the first characters take. */
-static size_t bytes_of(const char *bytes, size_t length, size_t count)
+static size_t ops_table_bytes_of(const char *bytes, size_t length, size_t count)
 {
     size_t at = 0;
 
@@ -36,31 +36,31 @@ static size_t bytes_of(const char *bytes, size_t length, size_t count)
     return at;
 }
 
-static void pad(struct text *out, size_t used, size_t width)
+static void ops_table_pad(struct text *out, size_t used, size_t width)
 {
     text_add_repeat(out, ' ', used < width ? width - used : 0);
 }
 
-static void add_right(struct text *out, const char *bytes, size_t length, size_t width)
+static void ops_table_add_right(struct text *out, const char *bytes, size_t length, size_t width)
 {
-    pad(out, utf8_characters(bytes, length), width);
+    ops_table_pad(out, utf8_characters(bytes, length), width);
     text_add_bytes(out, bytes, length);
     text_add(out, GAP);
 }
 
-static void add_left(struct text *out, const char *bytes, size_t length, size_t width)
+static void ops_table_add_left(struct text *out, const char *bytes, size_t length, size_t width)
 {
     text_add_bytes(out, bytes, length);
-    pad(out, utf8_characters(bytes, length), width);
+    ops_table_pad(out, utf8_characters(bytes, length), width);
     text_add(out, GAP);
 }
 
-static void add_cell(struct text *out, const char *string)
+static void ops_table_add_cell(struct text *out, const char *string)
 {
-    add_right(out, string, strlen(string), WIDTH);
+    ops_table_add_right(out, string, strlen(string), WIDTH);
 }
 
-static void add_time(struct text *out, double us)
+static void ops_table_add_time(struct text *out, double us)
 {
     if (us >= 1e6)
         text_addf(out, "%.3fs", us / 1e6);
@@ -74,8 +74,8 @@ static void add_time_cell(struct text *out, double us)
 {
     struct text text = { 0 };
 
-    add_time(&text, us);
-    add_cell(out, text_string(&text));
+    ops_table_add_time(&text, us);
+    ops_table_add_cell(out, text_string(&text));
     text_free(&text);
 }
 
@@ -87,7 +87,7 @@ static void add_share_cell(struct text *out, double part, double all)
         snprintf(text, sizeof text, "NaN");
     else
         snprintf(text, sizeof text, "%.2f%%", part * 100.0 / all);
-    add_cell(out, text);
+    ops_table_add_cell(out, text);
 }
 
 static void add_memory_cell(struct text *out, int64_t bytes)
@@ -104,12 +104,12 @@ static void add_memory_cell(struct text *out, int64_t bytes)
             snprintf(text, sizeof text, "%.2f %s", (double)bytes / units[i].bytes, units[i].unit);
             break;
         }
-    add_cell(out, text);
+    ops_table_add_cell(out, text);
 }
 
 /* ---- what there is --------------------------------------------------------------------------------------------- */
 
-static size_t fit(size_t longest, size_t limit)
+static size_t ops_table_fit(size_t longest, size_t limit)
 {
     longest += WIDTH_ROOM;
     return limit && limit < longest ? limit : longest;
@@ -129,7 +129,7 @@ static size_t longest_line(const struct table_cell *cell)
     return longest;
 }
 
-static void choose_flops_unit(struct layout *layout, int64_t least)
+static void choose_flops_unit(struct ops_table_layout *layout, int64_t least)
 {
     static const char *const units[] = { "FLOPs", "KFLOPs", "MFLOPs", "GFLOPs", "TFLOPs", "PFLOPs" };
     double log = log10((double)least) / 3;
@@ -139,7 +139,7 @@ static void choose_flops_unit(struct layout *layout, int64_t least)
     layout->flops_scale = pow(10, place * -3.0);
 }
 
-static void measure(struct layout *layout)
+static void ops_table_measure(struct ops_table_layout *layout)
 {
     const struct table *table = layout->ops->table;
     size_t name = 0, shapes = 0, source = 0;
@@ -161,9 +161,9 @@ static void measure(struct layout *layout)
         if (flops > 0 && (!least_flops || flops < least_flops))
             least_flops = flops;
     }
-    layout->name = fit(name, layout->wanted->name_width);
-    layout->shapes = has_shapes ? fit(shapes, layout->wanted->shapes_width) : 0;
-    layout->source = source ? fit(source, layout->wanted->source_width) : 0;
+    layout->name = ops_table_fit(name, layout->wanted->name_width);
+    layout->shapes = has_shapes ? ops_table_fit(shapes, layout->wanted->shapes_width) : 0;
+    layout->source = source ? ops_table_fit(source, layout->wanted->source_width) : 0;
     layout->sums = torch_ops_sums(layout->ops);
     layout->has_memory = layout->ops->has_memory;
     if (layout->ops->has_flops && least_flops)
@@ -173,39 +173,39 @@ static void measure(struct layout *layout)
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 /* Calls add for each column between the name and the shapes that the table has. */
-static void add_headers(struct layout *layout)
+static void ops_table_add_headers(struct ops_table_layout *layout)
 {
     static const char *const cpu[] = { "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg" };
     static const char *const device[] = { "Self CUDA", "Self CUDA %", "CUDA total", "CUDA time avg" };
     static const char *const memory[] = { "CPU Mem", "Self CPU Mem", "CUDA Mem", "Self CUDA Mem" };
 
-    add_right(layout->out, "Name", 4, layout->name);
+    ops_table_add_right(layout->out, "Name", 4, layout->name);
     for (size_t i = 0; i < 5; i++)
-        add_cell(layout->out, cpu[i]);
+        ops_table_add_cell(layout->out, cpu[i]);
     for (size_t i = 0; i < 4 && layout->sums.has_device_time; i++)
-        add_cell(layout->out, device[i]);
+        ops_table_add_cell(layout->out, device[i]);
     for (size_t i = 0; i < (layout->sums.has_device_memory ? 4u : 2u) && layout->has_memory; i++)
-        add_cell(layout->out, memory[i]);
-    add_cell(layout->out, "# of Calls");
+        ops_table_add_cell(layout->out, memory[i]);
+    ops_table_add_cell(layout->out, "# of Calls");
     if (layout->shapes)
-        add_right(layout->out, "Input Shapes", strlen("Input Shapes"), layout->shapes);
+        ops_table_add_right(layout->out, "Input Shapes", strlen("Input Shapes"), layout->shapes);
     if (layout->source)
-        add_left(layout->out, "Source Location", strlen("Source Location"), layout->source);
+        ops_table_add_left(layout->out, "Source Location", strlen("Source Location"), layout->source);
     if (layout->flops_unit) {
         char text[32];
         snprintf(text, sizeof text, "Total %s", layout->flops_unit);
-        add_cell(layout->out, text);
+        ops_table_add_cell(layout->out, text);
     }
     text_add_char(layout->out, '\n');
 }
 
-static size_t column_count(const struct layout *layout)
+static size_t column_count(const struct ops_table_layout *layout)
 {
     return 6 + (layout->sums.has_device_time ? 4u : 0u) +
            (layout->has_memory ? layout->sums.has_device_memory ? 4u : 2u : 0u);
 }
 
-static void add_rule(struct layout *layout)
+static void ops_table_add_rule(struct ops_table_layout *layout)
 {
     text_add_repeat(layout->out, '-', layout->name);
     text_add(layout->out, GAP);
@@ -224,22 +224,22 @@ static void add_rule(struct layout *layout)
     text_add_char(layout->out, '\n');
 }
 
-static void add_name(struct layout *layout, const struct table_cell *cell)
+static void ops_table_add_name(struct ops_table_layout *layout, const struct table_cell *cell)
 {
     size_t limit = layout->wanted->name_width;
     struct text name = { 0 };
 
     display_add(&name, cell->text.bytes, cell->text.length, 0);
     if (limit > 3 && utf8_characters(text_string(&name), name.length) >= limit - 3) {
-        name.length = bytes_of(text_string(&name), name.length, limit - 3);
+        name.length = ops_table_bytes_of(text_string(&name), name.length, limit - 3);
         text_add(&name, "...");
     }
-    add_right(layout->out, text_string(&name), name.length, layout->name);
+    ops_table_add_right(layout->out, text_string(&name), name.length, layout->name);
     text_free(&name);
 }
 
 /* A frame from its end on, as torch cuts it. */
-static void add_frame(struct layout *layout, const char *bytes, size_t length)
+static void ops_table_add_frame(struct ops_table_layout *layout, const char *bytes, size_t length)
 {
     struct text frame = { 0 };
 
@@ -247,41 +247,41 @@ static void add_frame(struct layout *layout, const char *bytes, size_t length)
     const char *at = text_string(&frame);
     size_t count = utf8_characters(at, frame.length), left = frame.length;
     if (count > layout->source) {
-        size_t cut = bytes_of(at, left, count - layout->source + 3);
+        size_t cut = ops_table_bytes_of(at, left, count - layout->source + 3);
         text_add(layout->out, "...");
         text_add_bytes(layout->out, at + cut, left - cut);
         text_add(layout->out, GAP);
     } else {
-        add_left(layout->out, at, left, layout->source);
+        ops_table_add_left(layout->out, at, left, layout->source);
     }
     text_free(&frame);
 }
 
-static void add_flops(struct layout *layout, int64_t flops)
+static void add_flops(struct ops_table_layout *layout, int64_t flops)
 {
     char text[64];
 
     snprintf(text, sizeof text, "%8.3f", (double)flops * layout->flops_scale);
-    add_cell(layout->out, flops > 0 ? text : "--");
+    ops_table_add_cell(layout->out, flops > 0 ? text : "--");
 }
 
 /* What is left of the columns in the lines that only go on with the stack. */
-static void add_blank(struct layout *layout)
+static void add_blank(struct ops_table_layout *layout)
 {
-    pad(layout->out, 0, layout->name + strlen(GAP) + column_count(layout) * (WIDTH + strlen(GAP)));
+    ops_table_pad(layout->out, 0, layout->name + strlen(GAP) + column_count(layout) * (WIDTH + strlen(GAP)));
     if (layout->shapes)
-        pad(layout->out, 0, layout->shapes + strlen(GAP));
+        ops_table_pad(layout->out, 0, layout->shapes + strlen(GAP));
 }
 
-static void end_line(struct layout *layout)
+static void ops_table_end_line(struct ops_table_layout *layout)
 {
     if (layout->flops_unit)
-        pad(layout->out, 0, WIDTH + strlen(GAP));
+        ops_table_pad(layout->out, 0, WIDTH + strlen(GAP));
     text_add_char(layout->out, '\n');
 }
 
 /* The frames behind the first, a line each, and an empty line. */
-static void add_more_frames(struct layout *layout, const struct table_cell *stack)
+static void add_more_frames(struct ops_table_layout *layout, const struct table_cell *stack)
 {
     const char *at = stack->text.bytes, *end = at + stack->text.length, *stop;
 
@@ -289,15 +289,15 @@ static void add_more_frames(struct layout *layout, const struct table_cell *stac
         at = stop + 1;
         stop = memchr(at, '\n', (size_t)(end - at));
         add_blank(layout);
-        add_frame(layout, at, (size_t)((stop ? stop : end) - at));
-        end_line(layout);
+        ops_table_add_frame(layout, at, (size_t)((stop ? stop : end) - at));
+        ops_table_end_line(layout);
     }
     add_blank(layout);
-    pad(layout->out, 0, layout->source + strlen(GAP));
-    end_line(layout);
+    ops_table_pad(layout->out, 0, layout->source + strlen(GAP));
+    ops_table_end_line(layout);
 }
 
-static void add_numbers(struct layout *layout, const struct table_cell *row)
+static void ops_table_add_numbers(struct ops_table_layout *layout, const struct table_cell *row)
 {
     struct text *out = layout->out;
     double count = (double)row[TORCH_COUNT].integer;
@@ -319,24 +319,24 @@ static void add_numbers(struct layout *layout, const struct table_cell *row)
          i++)
         add_memory_cell(out, row[i].integer);
     snprintf(text, sizeof text, "%lld", (long long)row[TORCH_COUNT].integer);
-    add_cell(out, text);
+    ops_table_add_cell(out, text);
 }
 
-static void add_row(struct layout *layout, const struct table_cell *row)
+static void ops_table_add_row(struct ops_table_layout *layout, const struct table_cell *row)
 {
-    add_name(layout, &row[TORCH_KEY]);
-    add_numbers(layout, row);
+    ops_table_add_name(layout, &row[TORCH_KEY]);
+    ops_table_add_numbers(layout, row);
     if (layout->shapes) {
         struct text shapes = { 0 };
         display_add(&shapes, row[TORCH_SHAPES].text.bytes, row[TORCH_SHAPES].text.length, 0);
-        add_right(layout->out, text_string(&shapes), bytes_of(text_string(&shapes), shapes.length, layout->shapes),
-                  layout->shapes);
+        ops_table_add_right(layout->out, text_string(&shapes),
+                            ops_table_bytes_of(text_string(&shapes), shapes.length, layout->shapes), layout->shapes);
         text_free(&shapes);
     }
     if (layout->source) {
         const struct table_cell *stack = &row[TORCH_STACK];
         const char *stop = memchr(stack->text.bytes, '\n', stack->text.length);
-        add_frame(layout, stack->text.bytes, stop ? (size_t)(stop - stack->text.bytes) : stack->text.length);
+        ops_table_add_frame(layout, stack->text.bytes, stop ? (size_t)(stop - stack->text.bytes) : stack->text.length);
     }
     if (layout->flops_unit)
         add_flops(layout, row[TORCH_FLOPS].integer);
@@ -347,10 +347,10 @@ static void add_row(struct layout *layout, const struct table_cell *row)
 
 void ops_table(struct text *out, const struct torch_ops *ops, const struct ops_layout *wanted)
 {
-    struct layout layout = { .out = out, .ops = ops, .wanted = wanted };
+    struct ops_table_layout layout = { .out = out, .ops = ops, .wanted = wanted };
     size_t shown = 0;
 
-    measure(&layout);
+    ops_table_measure(&layout);
     if (wanted->top_level_only) {
         size_t length = layout.name + column_count(&layout) * (WIDTH + strlen(GAP));
         length += (layout.shapes ? layout.shapes + 2 : 0) + (layout.source ? layout.source + 2 : 0) +
@@ -358,22 +358,22 @@ void ops_table(struct text *out, const struct torch_ops *ops, const struct ops_l
         text_add_repeat(out, '=', length);
         text_add(out, "\nThis report only display top-level ops statistics\n"); /* sic: as torch has it */
     }
-    add_rule(&layout);
-    add_headers(&layout);
-    add_rule(&layout);
+    ops_table_add_rule(&layout);
+    ops_table_add_headers(&layout);
+    ops_table_add_rule(&layout);
     for (size_t r = 0; r < table_row_count(ops->table) && shown < wanted->rows; r++) {
         const struct table_cell *row = table_row(ops->table, r);
         if (wanted->top_level_only && !row[TORCH_IS_TOP_LEVEL].integer)
             continue;
         shown++;
-        add_row(&layout, row);
+        ops_table_add_row(&layout, row);
     }
-    add_rule(&layout);
+    ops_table_add_rule(&layout);
     text_add(out, "Self CPU time total: ");
-    add_time(out, layout.sums.self_cpu_us);
+    ops_table_add_time(out, layout.sums.self_cpu_us);
     if (layout.sums.has_device_time) {
         text_add(out, "\nSelf CUDA time total: ");
-        add_time(out, layout.sums.self_device_us);
+        ops_table_add_time(out, layout.sums.self_device_us);
     }
     text_add_char(out, '\n');
 }

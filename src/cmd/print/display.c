@@ -36,8 +36,8 @@ static const struct code_range deceptive[] = {
     { 0x2060, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
 };
 
-#define IN_RANGES(code, ranges) in_ranges(code, ranges, COUNT_OF(ranges))
-static int in_ranges(uint32_t code, const struct code_range *ranges, size_t count)
+#define IN_RANGES(code, ranges) display_in_ranges(code, ranges, COUNT_OF(ranges))
+static int display_in_ranges(uint32_t code, const struct code_range *ranges, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (code >= ranges[i].first && code <= ranges[i].last)
@@ -46,20 +46,20 @@ static int in_ranges(uint32_t code, const struct code_range *ranges, size_t coun
 }
 
 /* One character (or one bad byte) as it is shown: its text, its columns, and the bytes that it used up. */
-struct shown {
+struct display_shown {
     char text[12];
     size_t text_length, columns, used;
 };
 
-static void spell_out(struct shown *shown, const char *format, unsigned code)
+static void spell_out(struct display_shown *shown, const char *format, unsigned code)
 {
     shown->text_length = (size_t)snprintf(shown->text, sizeof shown->text, format, code);
     shown->columns = shown->text_length;
 }
 
-static struct shown show_next(const char *bytes, size_t length)
+static struct display_shown show_next(const char *bytes, size_t length)
 {
-    struct shown shown = { .used = 1 };
+    struct display_shown shown = { .used = 1 };
     uint32_t code;
     size_t used = utf8_decode(bytes, length, &code);
 
@@ -89,7 +89,7 @@ size_t display_columns(const char *bytes, size_t length)
     size_t columns = 0;
 
     for (size_t at = 0; at < length;) {
-        struct shown shown = show_next(bytes + at, length - at);
+        struct display_shown shown = show_next(bytes + at, length - at);
         columns += shown.columns;
         at += shown.used;
     }
@@ -101,7 +101,7 @@ int display_fits(const char *bytes, size_t length, size_t columns)
     size_t taken = 0;
 
     for (size_t at = 0; at < length;) {
-        struct shown shown = show_next(bytes + at, length - at);
+        struct display_shown shown = show_next(bytes + at, length - at);
         taken += shown.columns;
         if (taken > columns)
             return 0;
@@ -115,7 +115,7 @@ size_t display_add(struct text *out, const char *bytes, size_t length, size_t ma
     size_t taken = 0;
 
     for (size_t at = 0; at < length;) {
-        struct shown shown = show_next(bytes + at, length - at);
+        struct display_shown shown = show_next(bytes + at, length - at);
         if (max_columns && taken + shown.columns + 1 > max_columns &&
             !display_fits(bytes + at, length - at, max_columns - taken)) {
             text_add(out, "…");
@@ -140,7 +140,7 @@ size_t display_add_elided(struct text *out, const char *bytes, size_t length, si
     if (!max_columns || total <= max_columns)
         return display_add(out, bytes, length, 0);
     for (at = 0; at < length;) {
-        struct shown shown = show_next(bytes + at, length - at);
+        struct display_shown shown = show_next(bytes + at, length - at);
         if (taken + shown.columns > before)
             break;
         text_add_bytes(out, shown.text, shown.text_length);
@@ -151,7 +151,7 @@ size_t display_add_elided(struct text *out, const char *bytes, size_t length, si
     text_add(out, "…");
     tail = max_columns - taken - 1;
     while (at < length) {
-        struct shown shown = show_next(bytes + at, length - at);
+        struct display_shown shown = show_next(bytes + at, length - at);
         if (total <= tail) {
             text_add_bytes(out, shown.text, shown.text_length);
             taken += shown.columns;
@@ -214,7 +214,7 @@ static size_t piece_length(const char *word, size_t length, size_t columns, size
 
     *taken = 0;
     while (at < length) {
-        struct shown shown = show_next(word + at, length - at);
+        struct display_shown shown = show_next(word + at, length - at);
         if (at && *taken + shown.columns > columns)
             break;
         *taken += shown.columns;

@@ -16,7 +16,7 @@ static const struct scale sizes[] = { { 1, " B " },   { 1e3, " kB" },  { 1e6, " 
                                       { 1e9, " GB" }, { 1e12, " TB" }, { 1e15, " PB" } };
 
 /* Four digits in the smallest unit in which the rounded number is below a thousand; whole numbers of the first unit. */
-static void add_scaled(struct text *out, double value, const struct scale *scales, size_t count)
+static void human_cell_add_scaled(struct text *out, double value, const struct scale *scales, size_t count)
 {
     double size = fabs(value), scaled = size;
     size_t i = 0;
@@ -27,7 +27,7 @@ static void add_scaled(struct text *out, double value, const struct scale *scale
     number_add_fixed(out, value < 0 ? -scaled : scaled, decimals, 1);
     text_add(out, scales[i].suffix);
 }
-#define ADD_SCALED(out, value, scales) add_scaled(out, value, scales, COUNT_OF(scales))
+#define ADD_SCALED(out, value, scales) human_cell_add_scaled(out, value, scales, COUNT_OF(scales))
 
 size_t human_cell_add(struct text *out, const struct table_column *column, const struct table_cell *cell,
                       const struct print_time_unit *time)

@@ -67,7 +67,7 @@ static const struct {
 };
 
 /* 1 if it was one of the named arguments. */
-static int take_named(const struct print_format *format, char *word, struct print_request *request)
+static int print_take_named(const struct print_format *format, char *word, struct print_request *request)
 {
     size_t length = strcspn(word, "=");
     const char *value = word[length] ? word + length + 1 : NULL;
@@ -137,7 +137,7 @@ int print_format_parse(char *text, const struct print_format **format, struct pr
         return unknown_format(name, err);
     while (rest) {
         char *word = next_argument(&rest);
-        if (*word && !take_named(*format, word, request) && !take_width(*format, word, request))
+        if (*word && !print_take_named(*format, word, request) && !take_width(*format, word, request))
             return error_set(err, ERR_BAD_ARGUMENT,
                              "unknown argument of the format %s: '%s'; use "
                              "%s%s",

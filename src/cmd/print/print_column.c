@@ -22,7 +22,7 @@ struct frame {
 static const struct frame open_frame = { " ", "  ", "", " ", "  ", "", 0 };
 static const struct frame box = { "| ", " | ", " |", "+-", "-+-", "-+", 1 };
 
-struct layout {
+struct print_column_layout {
     const struct table *table;
     const struct print_request *request;
     const struct frame *frame;
@@ -63,7 +63,7 @@ static size_t show_header(struct text *out, const struct table_column *column, c
     return width;
 }
 
-static size_t measure_column(const struct layout *layout, size_t column)
+static size_t measure_column(const struct print_column_layout *layout, size_t column)
 {
     const struct table_column *meaning = &table_columns(layout->table)[column];
     const struct print_request *request = layout->request;
@@ -85,7 +85,7 @@ static size_t measure_column(const struct layout *layout, size_t column)
     return widest ? widest : 1;
 }
 
-static size_t line_width(const struct layout *layout, size_t from, size_t to)
+static size_t line_width(const struct print_column_layout *layout, size_t from, size_t to)
 {
     size_t width = strlen(layout->frame->before) + strlen(layout->frame->after) + (from ? INDENT : 0);
 
@@ -95,7 +95,7 @@ static size_t line_width(const struct layout *layout, size_t from, size_t to)
 }
 
 /* Takes from the widest name until the table fits or all names are short. */
-static void shorten_names(struct layout *layout, size_t available)
+static void shorten_names(struct print_column_layout *layout, size_t available)
 {
     for (size_t width = line_width(layout, 0, layout->count); width > available;) {
         size_t widest = layout->count;
@@ -112,7 +112,7 @@ static void shorten_names(struct layout *layout, size_t available)
 }
 
 /* A row takes several lines anyway: names may have theirs. */
-static void lengthen_names(struct layout *layout, size_t available)
+static void lengthen_names(struct print_column_layout *layout, size_t available)
 {
     size_t most = available > LEAST_TEXT + 2 * INDENT ? available - 2 * INDENT : LEAST_TEXT;
 
@@ -124,7 +124,7 @@ static void lengthen_names(struct layout *layout, size_t available)
         }
 }
 
-static void fit(struct layout *layout)
+static void print_column_fit(struct print_column_layout *layout)
 {
     size_t available = layout->request->terminal_columns;
 
@@ -140,7 +140,7 @@ static void fit(struct layout *layout)
         }
 }
 
-static int make_layout(struct layout *layout)
+static int print_column_make_layout(struct print_column_layout *layout)
 {
     size_t columns = table_column_count(layout->table);
 
@@ -156,11 +156,11 @@ static int make_layout(struct layout *layout)
         layout->shown[layout->count] = i;
         layout->widths[layout->count++] = width == PRINT_AUTO_WIDTH ? measure_column(layout, i) : (size_t)width;
     }
-    fit(layout);
+    print_column_fit(layout);
     return 1;
 }
 
-static void free_layout(struct layout *layout)
+static void print_column_free_layout(struct print_column_layout *layout)
 {
     free(layout->shown);
     free(layout->widths);
@@ -168,8 +168,8 @@ static void free_layout(struct layout *layout)
 }
 
 /* What comes before the i-th column that is shown: a gap, or the end of a line and the start of the next. */
-static void add_gap(struct text *out, const struct layout *layout, size_t i, const char *before, const char *between,
-                    const char *after)
+static void print_column_add_gap(struct text *out, const struct print_column_layout *layout, size_t i,
+                                 const char *before, const char *between, const char *after)
 {
     if (layout->breaks[i]) {
         text_add(out, after);
@@ -179,12 +179,12 @@ static void add_gap(struct text *out, const struct layout *layout, size_t i, con
     text_add(out, i == 0 || layout->breaks[i] ? before : between);
 }
 
-static void add_rule(struct text *out, const struct layout *layout)
+static void print_column_add_rule(struct text *out, const struct print_column_layout *layout)
 {
     const struct frame *frame = layout->frame;
 
     for (size_t i = 0; i < layout->count; i++) {
-        add_gap(out, layout, i, frame->rule_before, frame->rule_between, frame->rule_after);
+        print_column_add_gap(out, layout, i, frame->rule_before, frame->rule_between, frame->rule_after);
         text_add_repeat(out, '-', layout->widths[i]);
     }
     text_add(out, frame->rule_after);
@@ -192,7 +192,7 @@ static void add_rule(struct text *out, const struct layout *layout)
 }
 
 /* Text in width columns; what is too long is cut. */
-static void add_padded(struct text *out, const struct text *cell, size_t taken, size_t width, size_t left)
+static void print_column_add_padded(struct text *out, const struct text *cell, size_t taken, size_t width, size_t left)
 {
     struct text cut = { 0 };
 
@@ -207,7 +207,7 @@ static void add_padded(struct text *out, const struct text *cell, size_t taken, 
     text_add_repeat(out, ' ', width - taken - left);
 }
 
-static void add_header(struct text *out, const struct layout *layout)
+static void print_column_add_header(struct text *out, const struct print_column_layout *layout)
 {
     struct text name = { 0 };
 
@@ -215,15 +215,16 @@ static void add_header(struct text *out, const struct layout *layout)
         text_clear(&name);
         size_t width = layout->widths[i],
                taken = show_header(&name, &table_columns(layout->table)[layout->shown[i]], layout->request);
-        add_gap(out, layout, i, layout->frame->before, layout->frame->between, layout->frame->after);
-        add_padded(out, &name, taken, width, taken < width ? (width - taken) / 2 : 0);
+        print_column_add_gap(out, layout, i, layout->frame->before, layout->frame->between, layout->frame->after);
+        print_column_add_padded(out, &name, taken, width, taken < width ? (width - taken) / 2 : 0);
     }
     text_add(out, layout->frame->after);
     text_add_char(out, '\n');
     text_free(&name);
 }
 
-static void add_row(struct text *out, const struct layout *layout, size_t row, struct text *cell)
+static void print_column_add_row(struct text *out, const struct print_column_layout *layout, size_t row,
+                                 struct text *cell)
 {
     for (size_t i = 0; i < layout->count; i++) {
         const struct table_column *column = &table_columns(layout->table)[layout->shown[i]];
@@ -231,8 +232,9 @@ static void add_row(struct text *out, const struct layout *layout, size_t row, s
         text_clear(cell);
         size_t taken = show_cell(cell, column, &table_row(layout->table, row)[layout->shown[i]], layout->request,
                                  width);
-        add_gap(out, layout, i, layout->frame->before, layout->frame->between, layout->frame->after);
-        add_padded(out, cell, taken, width, column->kind != CELL_TEXT && taken < width ? width - taken : 0);
+        print_column_add_gap(out, layout, i, layout->frame->before, layout->frame->between, layout->frame->after);
+        print_column_add_padded(out, cell, taken, width,
+                                column->kind != CELL_TEXT && taken < width ? width - taken : 0);
     }
     text_add(out, layout->frame->after);
     text_add_char(out, '\n');
@@ -241,26 +243,26 @@ static void add_row(struct text *out, const struct layout *layout, size_t row, s
 static void print_framed(struct text *out, const struct table *table, const struct print_request *request,
                          const struct frame *frame)
 {
-    struct layout layout = { .table = table, .request = request, .frame = frame };
+    struct print_column_layout layout = { .table = table, .request = request, .frame = frame };
     struct text cell = { 0 };
 
-    if (!make_layout(&layout)) {
+    if (!print_column_make_layout(&layout)) {
         out->failed = 1;
-        free_layout(&layout);
+        print_column_free_layout(&layout);
         return;
     }
     if (frame->closed)
-        add_rule(out, &layout);
+        print_column_add_rule(out, &layout);
     if (!request->no_header) {
-        add_header(out, &layout);
-        add_rule(out, &layout);
+        print_column_add_header(out, &layout);
+        print_column_add_rule(out, &layout);
     }
     for (size_t r = 0; r < table_row_count(table); r++)
-        add_row(out, &layout, r, &cell);
+        print_column_add_row(out, &layout, r, &cell);
     if (frame->closed)
-        add_rule(out, &layout);
+        print_column_add_rule(out, &layout);
     text_free(&cell);
-    free_layout(&layout);
+    print_column_free_layout(&layout);
 }
 
 static void print_open(struct text *out, const struct table *table, const struct print_request *request)

@@ -11,7 +11,8 @@
 typedef void add_field_function(struct text *out, const char *bytes, size_t length,
                                 const struct print_request *request);
 
-static void add_quoted(struct text *out, const char *bytes, size_t length, const struct print_request *request)
+static void print_csv_add_quoted(struct text *out, const char *bytes, size_t length,
+                                 const struct print_request *request)
 {
     int quoted = 0;
 
@@ -43,8 +44,8 @@ static void add_tabless(struct text *out, const char *bytes, size_t length, cons
     }
 }
 
-static void add_text(struct text *out, const char *bytes, size_t length, const struct print_request *request,
-                     add_field_function *add_field)
+static void print_csv_add_text(struct text *out, const char *bytes, size_t length, const struct print_request *request,
+                               add_field_function *add_field)
 {
     struct text clean = { 0 };
     int guarded = request->guard_formulas && formula_begins(bytes, length);
@@ -75,7 +76,7 @@ static void print_separated(struct text *out, const struct table *table, const s
         print_header(&header, &columns[i], request->time);
         if (i)
             text_add_char(out, separator);
-        add_text(out, text_string(&header), header.length, request, add_field);
+        print_csv_add_text(out, text_string(&header), header.length, request, add_field);
     }
     if (!request->no_header)
         text_add_char(out, '\n');
@@ -86,7 +87,7 @@ static void print_separated(struct text *out, const struct table *table, const s
             if (i)
                 text_add_char(out, separator);
             if (row[i].kind == CELL_TEXT)
-                add_text(out, row[i].text.bytes, row[i].text.length, request, add_field);
+                print_csv_add_text(out, row[i].text.bytes, row[i].text.length, request, add_field);
             else if (row[i].kind != CELL_NONE)
                 print_number(out, &columns[i], &row[i], request->time, (struct print_number_style){ .lossless = 1 });
         }
@@ -96,7 +97,7 @@ static void print_separated(struct text *out, const struct table *table, const s
 
 static void print_commas(struct text *out, const struct table *table, const struct print_request *request)
 {
-    print_separated(out, table, request, ',', add_quoted);
+    print_separated(out, table, request, ',', print_csv_add_quoted);
 }
 
 static void print_tabs(struct text *out, const struct table *table, const struct print_request *request)

@@ -40,7 +40,7 @@ struct slot {
     struct short_name_cut *cuts; /* owned; by row, for names that would look equal; NULL: all fit */
 };
 
-struct layout {
+struct print_human_layout {
     const struct table *table;
     const struct print_request *request;
     struct slot *slots; /* owned; the lead is first */
@@ -51,7 +51,7 @@ struct layout {
 /* ---- cells ----------------------------------------------------------------------------------------------------- */
 
 /* The text of a cell: of a file its base name. */
-static struct table_cell seen_cell(const struct layout *layout, const struct slot *slot, size_t row)
+static struct table_cell seen_cell(const struct print_human_layout *layout, const struct slot *slot, size_t row)
 {
     struct table_cell cell = table_row(layout->table, row)[slot->column];
 
@@ -66,8 +66,8 @@ static struct table_cell seen_cell(const struct layout *layout, const struct slo
 }
 
 /* Adds a cell in at most `widest` columns (0: whole) and returns those that it takes. */
-static size_t add_cell(struct text *out, const struct layout *layout, const struct slot *slot, size_t row,
-                       size_t widest)
+static size_t print_human_add_cell(struct text *out, const struct print_human_layout *layout, const struct slot *slot,
+                                   size_t row, size_t widest)
 {
     struct table_cell cell = seen_cell(layout, slot, row);
 
@@ -88,7 +88,7 @@ static size_t add_cell(struct text *out, const struct layout *layout, const stru
 }
 
 /* Whether another column has this heading, or (by_name) this name. */
-static int is_taken(const struct layout *layout, const struct slot *slot, const char *heading, int by_name)
+static int is_taken(const struct print_human_layout *layout, const struct slot *slot, const char *heading, int by_name)
 {
     const struct table_column *columns = table_columns(layout->table);
 
@@ -99,7 +99,7 @@ static int is_taken(const struct layout *layout, const struct slot *slot, const 
 }
 
 /* Headings differ: "Total" and "Total Time", "Running (%)" and "Running". */
-static void add_own_heading(struct text *out, const struct layout *layout, const struct slot *slot)
+static void add_own_heading(struct text *out, const struct print_human_layout *layout, const struct slot *slot)
 {
     const char *name = slot->meaning->name;
     int is_same = is_taken(layout, slot, slot->view.heading, 0);
@@ -110,7 +110,8 @@ static void add_own_heading(struct text *out, const struct layout *layout, const
 }
 
 /* The heading, with the unit of times if they all have the same. */
-static size_t add_heading(struct text *out, const struct layout *layout, const struct slot *slot)
+static size_t print_human_add_heading(struct text *out, const struct print_human_layout *layout,
+                                      const struct slot *slot)
 {
     const struct print_time_unit *time = layout->request->time;
     struct text heading = { 0 };
@@ -155,22 +156,22 @@ static int is_equal_in_all_rows(const struct table *table, size_t column)
     return rows > 1;
 }
 
-static void measure(struct layout *layout, struct slot *slot)
+static void print_human_measure(struct print_human_layout *layout, struct slot *slot)
 {
     size_t rows = table_row_count(layout->table);
     struct text cell = { 0 };
 
     if (!layout->request->no_header)
-        slot->natural = add_heading(&cell, layout, slot);
+        slot->natural = print_human_add_heading(&cell, layout, slot);
     for (size_t r = 0; r < rows && (!slot->is_text || r < ROWS_MEASURED); r++) {
         text_clear(&cell);
-        size_t taken = add_cell(&cell, layout, slot, r, 0);
+        size_t taken = print_human_add_cell(&cell, layout, slot, r, 0);
         slot->natural = taken > slot->natural ? taken : slot->natural;
     }
     text_free(&cell);
 }
 
-static void add_slot(struct layout *layout, size_t column, int is_bar)
+static void add_slot(struct print_human_layout *layout, size_t column, int is_bar)
 {
     const struct table_column *meaning = &table_columns(layout->table)[column];
     struct slot *slot = &layout->slots[layout->count];
@@ -185,12 +186,12 @@ static void add_slot(struct layout *layout, size_t column, int is_bar)
     if (is_bar)
         slot->view.rank = RANK_OF_BAR;
     slot->is_equal = is_equal_in_all_rows(layout->table, column);
-    measure(layout, slot);
+    print_human_measure(layout, slot);
     layout->count++;
 }
 
 /* The bar stands beside the first share, if there are rows to compare. */
-static int wants_bar(struct layout *layout, size_t column)
+static int wants_bar(struct print_human_layout *layout, size_t column)
 {
     size_t rows = table_row_count(layout->table);
 
@@ -204,7 +205,7 @@ static int wants_bar(struct layout *layout, size_t column)
     return layout->largest > 0;
 }
 
-static size_t total_width(const struct layout *layout)
+static size_t total_width(const struct print_human_layout *layout)
 {
     size_t width = INDENT, shown = 0;
 
@@ -215,7 +216,7 @@ static size_t total_width(const struct layout *layout)
 }
 
 /* Gives each text at most these widths, and each number what it needs. */
-static void set_widths(struct layout *layout, size_t lead, size_t text)
+static void print_human_set_widths(struct print_human_layout *layout, size_t lead, size_t text)
 {
     for (size_t i = 0; i < layout->count; i++) {
         struct slot *slot = &layout->slots[i];
@@ -231,7 +232,7 @@ static int is_identity(const struct slot *slot)
 }
 
 /* Whether two rows differ in this column and in no other one of those that say what they are about. */
-static int differ_here_alone(const struct layout *layout, const struct slot *here, size_t row, size_t other)
+static int differ_here_alone(const struct print_human_layout *layout, const struct slot *here, size_t row, size_t other)
 {
     const struct table_cell *a = table_row(layout->table, row), *b = table_row(layout->table, other);
 
@@ -245,7 +246,7 @@ static int differ_here_alone(const struct layout *layout, const struct slot *her
     return 1;
 }
 
-static int tells_rows_apart(const struct layout *layout, const struct slot *slot)
+static int tells_rows_apart(const struct print_human_layout *layout, const struct slot *slot)
 {
     size_t rows = table_row_count(layout->table);
 
@@ -259,7 +260,7 @@ static int tells_rows_apart(const struct layout *layout, const struct slot *slot
 }
 
 /* The rank of a column in this table. */
-static int rank_here(const struct layout *layout, const struct slot *slot)
+static int rank_here(const struct print_human_layout *layout, const struct slot *slot)
 {
     if (slot->view.rank == 0 || tells_rows_apart(layout, slot))
         return 0;
@@ -267,7 +268,7 @@ static int rank_here(const struct layout *layout, const struct slot *slot)
 }
 
 /* Drops columns of a rank of at least `least`, the highest and rightmost first, until the rest fits. */
-static void drop_columns(struct layout *layout, int least)
+static void drop_columns(struct print_human_layout *layout, int least)
 {
     while (total_width(layout) > layout->available) {
         struct slot *worst = NULL;
@@ -287,7 +288,7 @@ static void drop_columns(struct layout *layout, int least)
 }
 
 /* The text that lacks the fewest columns; NULL if all are whole. */
-static struct slot *nearly_whole(const struct layout *layout)
+static struct slot *nearly_whole(const struct print_human_layout *layout)
 {
     struct slot *found = NULL;
 
@@ -300,13 +301,13 @@ static struct slot *nearly_whole(const struct layout *layout)
     return found;
 }
 
-static void fit(struct layout *layout)
+static void print_human_fit(struct print_human_layout *layout)
 {
     size_t comfort = layout->available * 2 / 5; /* of the first text on a wide terminal */
     struct slot *slot;
 
     for (size_t i = 0; i < COUNT_OF(stages); i++) {
-        set_widths(layout, i == 0 && comfort > stages[i].lead ? comfort : stages[i].lead, stages[i].text);
+        print_human_set_widths(layout, i == 0 && comfort > stages[i].lead ? comfort : stages[i].lead, stages[i].text);
         drop_columns(layout, stages[i].rank);
         if (total_width(layout) <= layout->available)
             break;
@@ -327,7 +328,8 @@ static int is_same_text(const struct table_cell *a, const struct table_cell *b)
 }
 
 /* Cuts those rows where they differ that look equal and are not. Returns whether there are any. */
-static int tell_apart(const struct layout *layout, struct slot *slot, const struct text *shown, size_t rows)
+static int print_human_tell_apart(const struct print_human_layout *layout, struct slot *slot, const struct text *shown,
+                                  size_t rows)
 {
     int found = 0;
 
@@ -346,7 +348,7 @@ static int tell_apart(const struct layout *layout, struct slot *slot, const stru
 }
 
 /* Chooses how the names of a column that is too narrow for them are cut. Returns 0 if memory is short. */
-static int choose_cuts(const struct layout *layout, struct slot *slot)
+static int choose_cuts(const struct print_human_layout *layout, struct slot *slot)
 {
     size_t rows = table_row_count(layout->table);
     struct text *shown;
@@ -360,9 +362,9 @@ static int choose_cuts(const struct layout *layout, struct slot *slot)
     for (int i = 0; i < MOST_CUTS && found; i++) { /* of three names, two may differ further behind */
         for (size_t r = 0; r < rows; r++) {
             text_clear(&shown[r]);
-            add_cell(&shown[r], layout, slot, r, slot->width);
+            print_human_add_cell(&shown[r], layout, slot, r, slot->width);
         }
-        found = tell_apart(layout, slot, shown, rows);
+        found = print_human_tell_apart(layout, slot, shown, rows);
     }
     for (size_t r = 0; shown && r < rows; r++)
         text_free(&shown[r]);
@@ -371,7 +373,7 @@ static int choose_cuts(const struct layout *layout, struct slot *slot)
     return worked;
 }
 
-static void free_layout(struct layout *layout)
+static void print_human_free_layout(struct print_human_layout *layout)
 {
     for (size_t i = 0; i < layout->count; i++)
         free(layout->slots[i].cuts);
@@ -379,7 +381,7 @@ static void free_layout(struct layout *layout)
 }
 
 /* Returns 0 if memory is short. */
-static int make_layout(struct layout *layout)
+static int print_human_make_layout(struct print_human_layout *layout)
 {
     size_t columns = table_column_count(layout->table), lead = column_lead(layout->table);
 
@@ -396,7 +398,7 @@ static int make_layout(struct layout *layout)
             add_slot(layout, c, 1);
     }
     if (layout->count)
-        fit(layout);
+        print_human_fit(layout);
     for (size_t i = 0; i < layout->count; i++)
         if (!choose_cuts(layout, &layout->slots[i]))
             return 0;
@@ -411,7 +413,7 @@ static void add_colour(struct text *out, const struct print_request *request, co
         text_addf(out, "\033[%sm", code);
 }
 
-static void end_line(struct text *out)
+static void print_human_end_line(struct text *out)
 {
     while (out->length && out->bytes[out->length - 1] == ' ')
         text_cut(out, out->length - 1);
@@ -419,7 +421,8 @@ static void end_line(struct text *out)
 }
 
 /* One line: the header (row SIZE_MAX) or a row. */
-static void add_line(struct text *out, const struct layout *layout, size_t row, struct text *cell)
+static void print_human_add_line(struct text *out, const struct print_human_layout *layout, size_t row,
+                                 struct text *cell)
 {
     size_t shown = 0;
 
@@ -429,8 +432,8 @@ static void add_line(struct text *out, const struct layout *layout, size_t row, 
         if (slot->is_dropped)
             continue;
         text_clear(cell);
-        size_t taken = row == SIZE_MAX ? add_heading(cell, layout, slot)
-                                       : add_cell(cell, layout, slot, row, slot->width);
+        size_t taken = row == SIZE_MAX ? print_human_add_heading(cell, layout, slot)
+                                       : print_human_add_cell(cell, layout, slot, row, slot->width);
         size_t padding = taken < slot->width ? slot->width - taken : 0;
         text_add_repeat(out, ' ', (shown++ ? GAP : 0) + (slot->is_text || slot->is_bar ? 0 : padding));
         if (taken > slot->width)
@@ -439,10 +442,10 @@ static void add_line(struct text *out, const struct layout *layout, size_t row, 
             text_add_bytes(out, text_string(cell), cell->length);
         text_add_repeat(out, ' ', slot->is_text || slot->is_bar ? padding : 0);
     }
-    end_line(out);
+    print_human_end_line(out);
 }
 
-static void add_sentences(struct text *out, const struct layout *layout, size_t row)
+static void add_sentences(struct text *out, const struct print_human_layout *layout, size_t row)
 {
     for (size_t c = 0; c < table_column_count(layout->table); c++) {
         const struct table_cell *cell = &table_row(layout->table, row)[c];
@@ -459,27 +462,29 @@ static void add_sentences(struct text *out, const struct layout *layout, size_t 
     }
 }
 
-static void print_rows(struct text *out, const struct table *table, const struct print_request *request)
+static void print_human_table_rows(struct text *out, const struct table *table, const struct print_request *request)
 {
-    struct layout layout = { .table = table, .request = request, .available = print_human_columns(request) };
+    struct print_human_layout layout = { .table = table,
+                                         .request = request,
+                                         .available = print_human_columns(request) };
     struct text cell = { 0 };
 
-    if (!make_layout(&layout)) {
+    if (!print_human_make_layout(&layout)) {
         out->failed = 1;
-        free_layout(&layout);
+        print_human_free_layout(&layout);
         return;
     }
     if (!request->no_header) {
         add_colour(out, request, "2");
-        add_line(out, &layout, SIZE_MAX, &cell);
+        print_human_add_line(out, &layout, SIZE_MAX, &cell);
         add_colour(out, request, "0");
     }
     for (size_t r = 0; r < table_row_count(table); r++) {
-        add_line(out, &layout, r, &cell);
+        print_human_add_line(out, &layout, r, &cell);
         add_sentences(out, &layout, r);
     }
     text_free(&cell);
-    free_layout(&layout);
+    print_human_free_layout(&layout);
 }
 
 /* ---- for commands ---------------------------------------------------------------------------------------------- */
@@ -535,5 +540,5 @@ const struct print_format print_human = {
     .arguments = PRINT_NOHDR,
     .has_auto_unit = 1,
     .title = print_title,
-    .table = print_rows,
+    .table = print_human_table_rows,
 };

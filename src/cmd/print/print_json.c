@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "print.h"
 
-static void add_escaped(struct text *out, uint32_t code)
+static void print_json_add_escaped(struct text *out, uint32_t code)
 {
     if (code > 0xffff) {
         text_addf(out, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10), 0xdc00 + ((code - 0x10000) & 0x3ff));
@@ -14,18 +14,18 @@ static void add_escaped(struct text *out, uint32_t code)
     text_addf(out, "\\u%04x", code);
 }
 
-static void add_string(struct text *out, const char *bytes, size_t length, int only_ascii)
+static void print_json_add_string(struct text *out, const char *bytes, size_t length, int only_ascii)
 {
     text_add_char(out, '"');
     for (size_t at = 0; at < length;) {
         uint32_t code;
         size_t used = utf8_decode(bytes + at, length - at, &code);
         if (!used)
-            add_escaped(out, 0xfffd);
+            print_json_add_escaped(out, 0xfffd);
         else if (code == '"' || code == '\\')
             text_addf(out, "\\%c", (char)code);
         else if (code < 0x20 || code == 0x7f || (only_ascii && code > 0x7f))
-            add_escaped(out, code);
+            print_json_add_escaped(out, code);
         else
             text_add_bytes(out, bytes + at, used);
         at += used ? used : 1;
@@ -33,11 +33,11 @@ static void add_string(struct text *out, const char *bytes, size_t length, int o
     text_add_char(out, '"');
 }
 
-static void add_value(struct text *out, const struct table_column *column, const struct table_cell *cell,
-                      const struct print_request *request)
+static void print_json_add_value(struct text *out, const struct table_column *column, const struct table_cell *cell,
+                                 const struct print_request *request)
 {
     if (cell->kind == CELL_TEXT)
-        add_string(out, cell->text.bytes, cell->text.length, request->to_terminal);
+        print_json_add_string(out, cell->text.bytes, cell->text.length, request->to_terminal);
     else if (cell->kind == CELL_NONE)
         text_add(out, request->null_is_null ? "null" : "\"\"");
     else if (cell->kind == CELL_REAL && !isfinite(cell->real))
@@ -46,7 +46,7 @@ static void add_value(struct text *out, const struct table_column *column, const
         print_number(out, column, cell, request->time, (struct print_number_style){ .lossless = 1 });
 }
 
-static void print_rows(struct text *out, const struct table *table, const struct print_request *request)
+static void print_json_rows(struct text *out, const struct table *table, const struct print_request *request)
 {
     const struct table_column *columns = table_columns(table);
     struct text header = { 0 };
@@ -58,9 +58,9 @@ static void print_rows(struct text *out, const struct table *table, const struct
             text_clear(&header);
             print_header(&header, &columns[i], request->time);
             text_add(out, i ? ", " : "");
-            add_string(out, text_string(&header), header.length, request->to_terminal);
+            print_json_add_string(out, text_string(&header), header.length, request->to_terminal);
             text_add(out, ": ");
-            add_value(out, &columns[i], &table_row(table, r)[i], request);
+            print_json_add_value(out, &columns[i], &table_row(table, r)[i], request);
         }
         text_add_char(out, '}');
     }
@@ -74,5 +74,5 @@ const struct print_format print_json = {
     .usage = "",
     .help = "JSON array with an object for each row",
     .for_programs = 1,
-    .table = print_rows,
+    .table = print_json_rows,
 };

@@ -109,7 +109,7 @@ static size_t find_parameters(const char *bytes, size_t length)
 }
 
 /* The begin of the last word outside of all brackets: what stands before it is the type that is returned. */
-static size_t find_name(const char *bytes, size_t length)
+static size_t short_name_find_name(const char *bytes, size_t length)
 {
     size_t name = 0;
     int depth = 0;
@@ -128,7 +128,7 @@ static void drop_signature(struct text *out, const char *bytes, size_t length)
 {
     size_t end = ends_with(bytes, length, " const") ? length - strlen(" const") : length;
     size_t parameters = find_parameters(bytes, end);
-    size_t name = parameters < end ? find_name(bytes, parameters) : 0;
+    size_t name = parameters < end ? short_name_find_name(bytes, parameters) : 0;
 
     text_add_bytes(out, bytes + name, (parameters < end ? parameters : length) - name);
 }
@@ -223,7 +223,7 @@ enum { STEPS = COUNT_OF(steps), STEPS_OF_CUT = 2 };
 
 /* Adds the readable name after as many steps as it needs to fit, at most so many, and the line of the source as it is.
  * columns 0: all of these steps. */
-static void add_steps(struct text *out, const char *bytes, size_t length, size_t most, size_t columns)
+static void short_name_add_steps(struct text *out, const char *bytes, size_t length, size_t most, size_t columns)
 {
     struct text now = { 0 }, next = { 0 };
     size_t name = without_place(bytes, length), place = display_columns(bytes + name, length - name);
@@ -254,7 +254,7 @@ size_t short_name_add(struct text *out, const char *bytes, size_t length, size_t
 {
     struct text shown = { 0 };
 
-    add_steps(&shown, bytes, length, columns ? STEPS : 0, columns);
+    short_name_add_steps(&shown, bytes, length, columns ? STEPS : 0, columns);
     const char *text = text_string(&shown);
     size_t name = without_place(text, shown.length), place = display_columns(text + name, shown.length - name);
     size_t name_columns = display_columns(text, name), half = columns / 2;
@@ -295,8 +295,8 @@ int short_name_differ(const struct table_cell *a, const struct table_cell *b, st
 
     for (size_t left = STEPS_OF_CUT + 1; left-- > 0 && from == SIZE_MAX;) {
         struct text one = { 0 }, other = { 0 };
-        add_steps(&one, a->text.bytes, a->text.length, left, 0);
-        add_steps(&other, b->text.bytes, b->text.length, left, 0);
+        short_name_add_steps(&one, a->text.bytes, a->text.length, left, 0);
+        short_name_add_steps(&other, b->text.bytes, b->text.length, left, 0);
         from = find_difference(&one, &other);
         *out = (struct short_name_cut){ .is_cut = 1, .steps = left, .from = from };
         text_free(&one);
@@ -310,7 +310,7 @@ size_t short_name_add_cut(struct text *out, const char *bytes, size_t length, si
 {
     struct text name = { 0 };
 
-    add_steps(&name, bytes, length, cut->steps, 0);
+    short_name_add_steps(&name, bytes, length, cut->steps, 0);
     size_t from = cut->from < name.length ? cut->from : name.length, least = columns / 3;
     const char *end = text_string(&name) + from;
     size_t wanted = display_columns(end, name.length - from);

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int add_variable(struct text *out, const char **at, struct error *err)
+static int output_name_add_variable(struct text *out, const char **at, struct error *err)
 {
     const char *name = *at + 1, *end = **at == '{' ? strchr(name, '}') : NULL;
     char variable[256];
@@ -28,7 +28,7 @@ static int add_variable(struct text *out, const char **at, struct error *err)
     return 0;
 }
 
-static int add_rank(struct text *out, const struct job_place *place, struct error *err)
+static int output_name_add_rank(struct text *out, const struct job_place *place, struct error *err)
 {
     if (!place->launcher)
         return error_set(err, ERR_BAD_ARGUMENT,
@@ -38,7 +38,7 @@ static int add_rank(struct text *out, const struct job_place *place, struct erro
     return 0;
 }
 
-static int expand(struct text *out, struct output_naming *naming, struct error *err)
+static int output_name_expand(struct text *out, struct output_naming *naming, struct error *err)
 {
     char host[256] = "localhost";
 
@@ -61,11 +61,11 @@ static int expand(struct text *out, struct output_naming *naming, struct error *
             text_add(out, host);
             break;
         case 'q':
-            if (add_variable(out, &at, err) != 0)
+            if (output_name_add_variable(out, &at, err) != 0)
                 return err->code;
             break;
         case 'r':
-            if (add_rank(out, naming->place, err) != 0)
+            if (output_name_add_rank(out, naming->place, err) != 0)
                 return err->code;
             break;
         default:
@@ -77,7 +77,7 @@ static int expand(struct text *out, struct output_naming *naming, struct error *
     return 0;
 }
 
-static void set_ending(struct text *name)
+static void output_name_set_ending(struct text *name)
 {
     static const char *const endings[] = { ".tacho", ".nsys-rep", ".qdrep" };
 
@@ -92,7 +92,7 @@ static void set_ending(struct text *name)
     text_add(name, ".tacho");
 }
 
-static int is_folder(const char *path)
+static int output_name_is_folder(const char *path)
 {
     struct stat status;
 
@@ -130,11 +130,11 @@ int output_name(struct text *out, struct output_naming *naming, struct error *er
     naming->uses_number = naming->is_rank = naming->needs_folder = 0;
     if (!*naming->pattern)
         return error_set(err, ERR_BAD_ARGUMENT, "--output is empty: name a file");
-    if (expand(out, naming, err) != 0)
+    if (output_name_expand(out, naming, err) != 0)
         return err->code;
-    if (out->length && (out->bytes[out->length - 1] == '/' || is_folder(text_string(out))))
+    if (out->length && (out->bytes[out->length - 1] == '/' || output_name_is_folder(text_string(out))))
         add_name_in_folder(out, naming);
-    set_ending(out);
+    output_name_set_ending(out);
     return text_failed(out) ? error_no_memory(err) : 0;
 }
 
@@ -158,7 +158,7 @@ static int make_one(const char *path, struct error *err)
 {
     int cause = mkdir(path, 0777) == 0 ? 0 : errno;
 
-    if (cause == 0 || is_folder(path))
+    if (cause == 0 || output_name_is_folder(path))
         return 0;
     if (cause == EEXIST || cause == ENOTDIR)
         return error_set(err, ERR_EXISTS, "cannot make the folder '%.400s' for the reports: a file has that name",

@@ -26,7 +26,7 @@
 #include "profile_run.h"
 
 /* One argument as a shell would need it. */
-static void add_quoted(struct text *out, const char *argument)
+static void profile_add_quoted(struct text *out, const char *argument)
 {
     static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
 
@@ -53,7 +53,7 @@ static void print_warnings(const struct command *self, const struct text *warnin
     }
 }
 
-static void tell(void *context, const char *sentence)
+static void profile_tell(void *context, const char *sentence)
 {
     struct text out = { 0 };
 
@@ -65,13 +65,13 @@ static void tell(void *context, const char *sentence)
 }
 
 /* What the caller needs to load the agent, a line each. */
-static void announce(void *context, const char *session, const char *agent_path)
+static void profile_announce(void *context, const char *session, const char *agent_path)
 {
     printf("%s\n%s\n", session, agent_path);
     fflush(stdout);
 }
 
-struct naming {
+struct profile_naming {
     const struct profile_settings *settings;
     struct text *path;
     struct output_naming output;
@@ -99,7 +99,7 @@ static int check_exports(const struct profile_settings *settings, const char *pa
 }
 
 /* The report of a rank that is there already may be all that is left of an earlier job. */
-static int check_rank(const struct naming *naming, const char *path, struct error *err)
+static int check_rank(const struct profile_naming *naming, const char *path, struct error *err)
 {
     if (!naming->output.is_rank || naming->settings->overwrite || access(path, F_OK) != 0)
         return 0;
@@ -111,7 +111,7 @@ static int check_rank(const struct naming *naming, const char *path, struct erro
 
 static int name_output(void *context, int pid, const char **path, struct error *err)
 {
-    struct naming *naming = context;
+    struct profile_naming *naming = context;
 
     naming->output.pid = pid;
     if (output_name_free(naming->path, &naming->output, err) != 0)
@@ -127,9 +127,10 @@ static int name_output(void *context, int pid, const char **path, struct error *
 static int capture(struct profile_settings *settings, struct text *path, struct collect_result *result,
                    struct error *err)
 {
-    struct naming naming = { .settings = settings,
-                             .path = path,
-                             .output = { .pattern = settings->output, .place = &settings->place, .number = 1 } };
+    struct profile_naming naming = { .settings = settings,
+                                     .path = path,
+                                     .output = {
+                                         .pattern = settings->output, .place = &settings->place, .number = 1 } };
     int code;
 
     settings->collect.name_output = name_output;
@@ -280,8 +281,8 @@ static void remove_with_folder(const char *path)
     text_free(&folder);
 }
 
-static int run_program(const struct command *self, struct profile_settings *settings,
-                       const struct profile_follower *then, struct text *path, int *found)
+static int profile_run_program(const struct command *self, struct profile_settings *settings,
+                               const struct profile_follower *then, struct text *path, int *found)
 {
     struct collect_result result = { 0 };
     struct error err = { 0 };
@@ -333,18 +334,18 @@ static int run_settings(const struct command *self, struct profile_settings *set
     int is_recorded, status;
 
     if (settings->attach) {
-        settings->collect.announce = announce;
+        settings->collect.announce = profile_announce;
         settings->quiet = 1;
     }
     if (!settings->quiet)
-        settings->collect.tell = tell;
+        settings->collect.tell = profile_tell;
     int code = check_settings(settings, program, &is_recorded, &err);
     if (is_recorded)
         print_warnings(self, &settings->warnings);
     if (code != 0)
         return command_fail(self, &err);
     if (is_recorded) {
-        status = run_program(self, settings, then, &path, found);
+        status = profile_run_program(self, settings, then, &path, found);
         text_free(&path);
     } else {
         status = profile_ranks_run_bare(settings, &err);
@@ -369,7 +370,7 @@ int profile_run(const struct command *self, int argc, char **argv, const struct 
         text_add(&command_line, "tacho");
         for (int i = 0; i < argc; i++) {
             text_add_char(&command_line, ' ');
-            add_quoted(&command_line, argv[i]);
+            profile_add_quoted(&command_line, argv[i]);
         }
         settings->collect.argv = (char *const *)program;
         settings->collect.command_line = text_string(&command_line);
@@ -390,12 +391,12 @@ int profile_run(const struct command *self, int argc, char **argv, const struct 
     return status;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int profile_run_command(const struct command *self, int argc, char **argv)
 {
     return profile_run(self, argc, argv, NULL);
 }
 
-static const struct entry examples[] = {
+static const struct entry profile_examples[] = {
     { "tacho profile python train.py",
       "Record CUDA, NVTX, OS calls, PyTorch operators and CPU samples; print a summary." },
     { "tacho profile -o run/ -t cuda,nvtx,nccl ./solver input",
@@ -408,7 +409,7 @@ static const struct entry examples[] = {
     { 0 },
 };
 
-static const struct entry exits[] = {
+static const struct entry profile_exits[] = {
     { "N", "The exit status of PROGRAM. A signal that ends PROGRAM ends tacho too." },
     { "0", "The capture ended before PROGRAM: the duration or the capture range was over." },
     { "1", "The report cannot be written; PROGRAM is not started." },
@@ -426,11 +427,11 @@ const struct command command_profile = {
     .about = "Run PROGRAM with its arguments, record it and every process that it starts, and write a report. The "
              "program keeps its input, output and signals, and tacho exits with the program's exit status. Ctrl-C ends "
              "the capture and completes the report.",
-    .examples = examples,
-    .exits = exits,
+    .examples = profile_examples,
+    .exits = profile_exits,
     .make_options = profile_options,
     .variables = "ACC_PROFLIB,CUDA_HOME,CUDA_VISIBLE_DEVICES,NCCL_PROFILER_PLUGIN,TACHO_AGENT,"
                  "TACHO_CUPTI," COMMAND_GPU_VARIABLES,
     .takes_program = 1,
-    .run = run,
+    .run = profile_run_command,
 };

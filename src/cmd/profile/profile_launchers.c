@@ -15,15 +15,15 @@
 #include "base/error.h"
 #include "collect/process/program_file.h"
 
-enum how {
+enum launchers_how {
     BY_DAEMON, /* never as its own children */
     BY_HOST,   /* as its children on this host, through daemons on others */
 };
 
-static const struct launcher {
+static const struct profile_launcher {
     const char *name;
     const char *words; /* first words of its arguments, with blanks around each; NULL: any */
-    enum how how;
+    enum launchers_how how;
     const char *usage; /* between its name and tacho */
 } launchers[] = {
     { "srun", NULL, BY_DAEMON, "-n 4" },
@@ -126,7 +126,7 @@ static int find_other_in_file(const char *path, char *other, size_t size)
 
 /* ---- the command line ------------------------------------------------------------------------------------------ */
 
-static int is_among(const char *word, size_t length, const char *const *names)
+static int launchers_is_among(const char *word, size_t length, const char *const *names)
 {
     for (; *names; names++)
         if (strlen(*names) == length && memcmp(*names, word, length) == 0)
@@ -136,7 +136,7 @@ static int is_among(const char *word, size_t length, const char *const *names)
 
 /* The launcher's own arguments end where its program begins. A value that is also the name of a program ends them too
  * early: then hosts behind it are not seen, and nothing false is said. */
-static int is_program(const char *word)
+static int launchers_is_program(const char *word)
 {
     struct program_file program;
     struct error unused;
@@ -150,9 +150,10 @@ static int options_name_other(const char *const *argv, char *other, size_t size)
 {
     int named = -1;
 
-    for (size_t i = 1; argv[i] && named < 1 && !is_program(argv[i]); i++) {
+    for (size_t i = 1; argv[i] && named < 1 && !launchers_is_program(argv[i]); i++) {
         size_t length = strcspn(argv[i], "=");
-        int is_list = is_among(argv[i], length, host_options), is_file = is_among(argv[i], length, file_options);
+        int is_list = launchers_is_among(argv[i], length, host_options),
+            is_file = launchers_is_among(argv[i], length, file_options);
         if (!is_list && !is_file)
             continue;
         const char *value = argv[i][length] ? argv[i] + length + 1 : argv[++i];
@@ -179,7 +180,7 @@ static int variables_name_other(char *other, size_t size)
 }
 
 /* mpirun.openmpi and mpiexec.hydra are mpirun and mpiexec. */
-static const struct launcher *find_launcher(const char *const *argv)
+static const struct profile_launcher *find_launcher(const char *const *argv)
 {
     const char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];
     size_t length = strcspn(name, ".");
@@ -195,7 +196,7 @@ static const struct launcher *find_launcher(const char *const *argv)
 
 void profile_launchers_check(const char *const *argv, struct text *warnings)
 {
-    const struct launcher *launcher = find_launcher(argv);
+    const struct profile_launcher *launcher = find_launcher(argv);
     char other[256] = "";
 
     if (!launcher)

@@ -18,28 +18,28 @@ static const char *const only_of_nsys[] = {
 
 enum { NAMES_MAX = 128 };
 
-struct name {
+struct profile_trace_name {
     const struct cmd_source_trace *trace;
     const struct cmd_source *source;
 };
 
 /* Every name that the sources have, in their order. */
-static size_t list_names(struct name list[NAMES_MAX])
+static size_t profile_trace_list_names(struct profile_trace_name list[NAMES_MAX])
 {
     size_t count = 0;
 
     for (const struct cmd_source *const *source = cmd_sources; *source; source++)
         for (const struct cmd_source_trace *trace = (*source)->traces; trace && trace->name && count < NAMES_MAX;
              trace++)
-            list[count++] = (struct name){ trace, *source };
+            list[count++] = (struct profile_trace_name){ trace, *source };
     return count;
 }
 
 const char *const *profile_trace_names(void)
 {
     static const char *names[NAMES_MAX + COUNT_OF(only_of_nsys) + 1];
-    struct name known[NAMES_MAX];
-    size_t count = list_names(known), at = 0;
+    struct profile_trace_name known[NAMES_MAX];
+    size_t count = profile_trace_list_names(known), at = 0;
 
     for (; at < count; at++)
         names[at] = known[at].trace->name;
@@ -51,42 +51,44 @@ const char *const *profile_trace_names(void)
 
 /* ---- names in sentences ---------------------------------------------------------------------------------------- */
 
-static int is_default(const struct name *name)
+static int is_default(const struct profile_trace_name *name)
 {
     return name->trace->by_default;
 }
 
-static int is_optional(const struct name *name)
+static int is_optional(const struct profile_trace_name *name)
 {
     return !name->trace->by_default && !name->trace->is_other_name;
 }
 
-static int is_of_agents(const struct name *name)
+static int is_of_agents(const struct profile_trace_name *name)
 {
     return is_optional(name) && name->source->events;
 }
 
-static int is_of_collector(const struct name *name)
+static int is_of_collector(const struct profile_trace_name *name)
 {
     return is_optional(name) && !name->source->events;
 }
 
-static int by_name(const void *a, const void *b)
+static int profile_trace_by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct name *)a)->trace->name, ((const struct name *)b)->trace->name);
+    return strcmp(((const struct profile_trace_name *)a)->trace->name,
+                  ((const struct profile_trace_name *)b)->trace->name);
 }
 
 /* Those that are so, with a separator behind each that another follows; before: the text has some already. */
-static void add_names(struct text *out, int (*is_so)(const struct name *name), const char *separator, int before)
+static void profile_trace_add_names(struct text *out, int (*is_so)(const struct profile_trace_name *name),
+                                    const char *separator, int before)
 {
-    struct name all[NAMES_MAX], chosen[NAMES_MAX];
-    size_t all_count = list_names(all), count = 0;
+    struct profile_trace_name all[NAMES_MAX], chosen[NAMES_MAX];
+    size_t all_count = profile_trace_list_names(all), count = 0;
 
     for (size_t i = 0; i < all_count; i++)
         if (is_so(&all[i]))
             chosen[count++] = all[i];
     if (is_so == is_default)
-        qsort(chosen, count, sizeof *chosen, by_name);
+        qsort(chosen, count, sizeof *chosen, profile_trace_by_name);
     for (size_t i = 0; i < count; i++)
         text_addf(out, "%s%s", before || i ? separator : "", chosen[i].trace->name);
 }
@@ -97,12 +99,12 @@ const char *profile_trace_help(void)
 
     if (!help.length) {
         text_add(&help, "APIs to trace: ");
-        add_names(&help, is_default, ", ", 0);
-        add_names(&help, is_optional, ", ", 1);
+        profile_trace_add_names(&help, is_default, ", ", 0);
+        profile_trace_add_names(&help, is_optional, ", ", 1);
         text_add(&help,
                  ", none. Append -verbose to a library (cublas-verbose) to trace its getters and setters too. Default: "
                  "");
-        add_names(&help, is_default, ",", 0);
+        profile_trace_add_names(&help, is_default, ",", 0);
         text_add(&help, ".");
     }
     return text_string(&help);
@@ -117,9 +119,9 @@ static int explain_unknown(const char *name, struct error *err)
 
     if (nearest)
         return error_set(err, ERR_BAD_ARGUMENT, "unknown name '%s' in --trace; did you mean %s?", name, nearest);
-    add_names(&known, is_default, ", ", 0);
-    add_names(&known, is_of_agents, ", ", 1);
-    add_names(&known, is_of_collector, ", ", 1);
+    profile_trace_add_names(&known, is_default, ", ", 0);
+    profile_trace_add_names(&known, is_of_agents, ", ", 1);
+    profile_trace_add_names(&known, is_of_collector, ", ", 1);
     error_set(err, ERR_BAD_ARGUMENT,
               "unknown name '%s' in --trace: use a list of %s, or none; other names of nsys are accepted without "
               "effect",
@@ -128,10 +130,10 @@ static int explain_unknown(const char *name, struct error *err)
     return err->code;
 }
 
-static int take_one(struct profile_settings *settings, const char *name, struct error *err)
+static int profile_trace_take_one(struct profile_settings *settings, const char *name, struct error *err)
 {
-    struct name known[NAMES_MAX];
-    size_t count = list_names(known);
+    struct profile_trace_name known[NAMES_MAX];
+    size_t count = profile_trace_list_names(known);
 
     for (size_t i = 0; i < count; i++)
         if (strcmp(known[i].trace->name, name) == 0) {
@@ -161,7 +163,7 @@ int profile_trace_take(void *context, const char *value, struct error *err)
     settings->traced.count = 0;
     text_clear(&settings->unsupported);
     for (char **name = names; *name; name++)
-        if ((code = take_one(settings, *name, err)) != 0)
+        if ((code = profile_trace_take_one(settings, *name, err)) != 0)
             break;
     free(names);
     return code;
@@ -178,15 +180,15 @@ static void warn_unsupported(struct profile_settings *settings)
               strchr(names, ',') ? "have" : "has", strchr(names, ',') ? "them" : "it");
     if (!settings->sources_given) {
         text_add(&settings->warnings, "; only processes and threads are recorded: add ");
-        add_names(&settings->warnings, is_default, ", ", 0);
+        profile_trace_add_names(&settings->warnings, is_default, ", ", 0);
     }
     text_add_char(&settings->warnings, '\n');
 }
 
 uint32_t profile_trace_finish(struct profile_settings *settings)
 {
-    struct name known[NAMES_MAX];
-    size_t count = list_names(known);
+    struct profile_trace_name known[NAMES_MAX];
+    size_t count = profile_trace_list_names(known);
     uint32_t by_default = 0;
 
     warn_unsupported(settings);

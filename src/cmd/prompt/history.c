@@ -50,7 +50,7 @@ static void forget_oldest(struct history *history)
 }
 
 /* Returns whether the line was added. */
-static int keep(struct history *history, const char *line)
+static int history_keep(struct history *history, const char *line)
 {
     if (!*line || (history->count && strcmp(history->lines[history->count - 1], line) == 0))
         return 0;
@@ -66,7 +66,7 @@ static int keep(struct history *history, const char *line)
 }
 
 /* Opens the file if it is one: a pipe or a device in its place would hold the prompt up. */
-static FILE *open_file(const char *path, int flags, const char *mode)
+static FILE *history_open_file(const char *path, int flags, const char *mode)
 {
     int file = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0600);
     struct stat status;
@@ -80,14 +80,14 @@ static FILE *open_file(const char *path, int flags, const char *mode)
 }
 
 /* Returns the number of lines in the file. */
-static size_t read_lines(struct history *history, FILE *file)
+static size_t history_read_lines(struct history *history, FILE *file)
 {
     char *line = NULL;
     size_t room = 0, count = 0;
 
     while (getline(&line, &room, file) >= 0) {
         line[strcspn(line, "\n")] = '\0';
-        keep(history, line);
+        history_keep(history, line);
         count++;
     }
     free(line);
@@ -95,7 +95,7 @@ static size_t read_lines(struct history *history, FILE *file)
 }
 
 /* Replaces the file by one with the lines that are kept. */
-static void write_all(const struct history *history)
+static void history_write_all(const struct history *history)
 {
     struct text path = { 0 };
 
@@ -115,21 +115,21 @@ free_path:
 void history_open(struct history *history, const char *name)
 {
     *history = (struct history){ .path = find_path(name) };
-    FILE *file = history->path ? open_file(history->path, O_RDONLY, "r") : NULL;
+    FILE *file = history->path ? history_open_file(history->path, O_RDONLY, "r") : NULL;
 
     if (!file)
         return;
-    size_t count = read_lines(history, file);
+    size_t count = history_read_lines(history, file);
     fclose(file);
     if (count > 2 * HISTORY_LINES)
-        write_all(history);
+        history_write_all(history);
 }
 
 void history_add(struct history *history, const char *line)
 {
-    if (!keep(history, line) || !history->path)
+    if (!history_keep(history, line) || !history->path)
         return;
-    FILE *file = open_file(history->path, O_WRONLY | O_APPEND | O_CREAT, "a");
+    FILE *file = history_open_file(history->path, O_WRONLY | O_APPEND | O_CREAT, "a");
     if (!file)
         return;
     fprintf(file, "%s\n", line);

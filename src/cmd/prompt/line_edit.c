@@ -14,12 +14,12 @@ static size_t before(const struct line_edit *edit)
     return utf8_before(edit->line.bytes, edit->at);
 }
 
-static size_t behind(const struct line_edit *edit)
+static size_t line_edit_behind(const struct line_edit *edit)
 {
     return utf8_behind(edit->line.bytes, edit->line.length, edit->at);
 }
 
-static int is_word(char c)
+static int line_edit_is_word(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
@@ -28,20 +28,20 @@ static size_t word_start(const struct line_edit *edit)
 {
     size_t at = edit->at;
 
-    while (at > 0 && !is_word(edit->line.bytes[at - 1]))
+    while (at > 0 && !line_edit_is_word(edit->line.bytes[at - 1]))
         at--;
-    while (at > 0 && is_word(edit->line.bytes[at - 1]))
+    while (at > 0 && line_edit_is_word(edit->line.bytes[at - 1]))
         at--;
     return at;
 }
 
-static size_t word_end(const struct line_edit *edit)
+static size_t line_edit_word_end(const struct line_edit *edit)
 {
     size_t at = edit->at;
 
-    while (at < edit->line.length && !is_word(edit->line.bytes[at]))
+    while (at < edit->line.length && !line_edit_is_word(edit->line.bytes[at]))
         at++;
-    while (at < edit->line.length && is_word(edit->line.bytes[at]))
+    while (at < edit->line.length && line_edit_is_word(edit->line.bytes[at]))
         at++;
     return at;
 }
@@ -81,7 +81,7 @@ static void kill_part(struct line_edit *edit, size_t from, size_t to)
     delete_part(edit, from, to);
 }
 
-static void set_line(struct line_edit *edit, const char *line)
+static void line_edit_set_line(struct line_edit *edit, const char *line)
 {
     text_clear(&edit->line);
     text_add(&edit->line, line);
@@ -110,7 +110,7 @@ static enum line_event go_left(struct line_edit *edit)
 
 static enum line_event go_right(struct line_edit *edit)
 {
-    edit->at = behind(edit);
+    edit->at = line_edit_behind(edit);
     return LINE_CHANGED;
 }
 
@@ -122,7 +122,7 @@ static enum line_event go_word_left(struct line_edit *edit)
 
 static enum line_event go_word_right(struct line_edit *edit)
 {
-    edit->at = word_end(edit);
+    edit->at = line_edit_word_end(edit);
     return LINE_CHANGED;
 }
 
@@ -134,7 +134,7 @@ static enum line_event erase_left(struct line_edit *edit)
 
 static enum line_event erase_right(struct line_edit *edit)
 {
-    delete_part(edit, edit->at, behind(edit));
+    delete_part(edit, edit->at, line_edit_behind(edit));
     return LINE_CHANGED;
 }
 
@@ -151,7 +151,7 @@ static enum line_event kill_word_left(struct line_edit *edit)
 
 static enum line_event kill_word_right(struct line_edit *edit)
 {
-    kill_part(edit, edit->at, word_end(edit));
+    kill_part(edit, edit->at, line_edit_word_end(edit));
     return LINE_CHANGED;
 }
 
@@ -173,12 +173,12 @@ static enum line_event yank(struct line_edit *edit)
     return LINE_CHANGED;
 }
 
-static enum line_event finish(struct line_edit *edit)
+static enum line_event line_edit_finish(struct line_edit *edit)
 {
     return LINE_DONE;
 }
 
-static enum line_event cancel(struct line_edit *edit)
+static enum line_event line_edit_cancel(struct line_edit *edit)
 {
     return LINE_CANCEL;
 }
@@ -203,7 +203,7 @@ static enum line_event recall_older(struct line_edit *edit)
         text_clear(&edit->typed);
         text_add(&edit->typed, text_string(&edit->line));
     }
-    set_line(edit, edit->history->lines[--edit->recalled]);
+    line_edit_set_line(edit, edit->history->lines[--edit->recalled]);
     return LINE_CHANGED;
 }
 
@@ -212,8 +212,8 @@ static enum line_event recall_newer(struct line_edit *edit)
     if (edit->recalled == edit->history->count)
         return LINE_NOTHING;
     edit->recalled++;
-    set_line(edit,
-             edit->recalled < edit->history->count ? edit->history->lines[edit->recalled] : text_string(&edit->typed));
+    line_edit_set_line(edit, edit->recalled < edit->history->count ? edit->history->lines[edit->recalled]
+                                                                   : text_string(&edit->typed));
     return LINE_CHANGED;
 }
 
@@ -223,14 +223,14 @@ static enum line_event find_below(struct line_edit *edit, size_t below)
     for (size_t i = below; edit->pattern.length && i-- > 0;)
         if (strcasestr(edit->history->lines[i], text_string(&edit->pattern))) {
             edit->recalled = i;
-            set_line(edit, edit->history->lines[i]);
+            line_edit_set_line(edit, edit->history->lines[i]);
             break;
         }
     return LINE_CHANGED;
 }
 
 /* Begins a search, or goes to the next older match. */
-static enum line_event search(struct line_edit *edit)
+static enum line_event line_edit_search(struct line_edit *edit)
 {
     if (edit->is_searching)
         return find_below(edit, edit->recalled);
@@ -278,12 +278,12 @@ static size_t find_words(struct line_edit *edit, const char *word, size_t length
 }
 
 /* A word may start with a dot, as commands do. */
-static enum line_event complete(struct line_edit *edit)
+static enum line_event line_edit_complete(struct line_edit *edit)
 {
     size_t start = edit->at, common = 0;
     const char *first = NULL;
 
-    while (start > 0 && is_word(edit->line.bytes[start - 1]))
+    while (start > 0 && line_edit_is_word(edit->line.bytes[start - 1]))
         start--;
     if (start == 1 && edit->line.bytes[0] == '.')
         start = 0;
@@ -319,27 +319,27 @@ static enum line_event end_paste(struct line_edit *edit)
 
 /* ---- from bytes to keys ---------------------------------------------------------------------------------------- */
 
-struct key {
+struct edit_key {
     const char *bytes;
     enum line_event (*press)(struct line_edit *edit);
 };
 
-static const struct key keys[] = {
+static const struct edit_key keys[] = {
     { "\x01", go_home },
     { "\x02", go_left },
-    { "\x03", cancel },
+    { "\x03", line_edit_cancel },
     { "\x04", end_or_erase },
     { "\x05", go_end },
     { "\x06", go_right },
     { "\x08", erase_left },
-    { "\t", complete },
-    { "\n", finish },
-    { "\r", finish },
+    { "\t", line_edit_complete },
+    { "\n", line_edit_finish },
+    { "\r", line_edit_finish },
     { "\x0b", kill_to_end },
     { "\x0c", clear_screen },
     { "\x0e", recall_newer },
     { "\x10", recall_older },
-    { "\x12", search },
+    { "\x12", line_edit_search },
     { "\x15", kill_to_start },
     { "\x17", kill_word_left },
     { "\x19", yank },
@@ -374,7 +374,7 @@ static const struct key keys[] = {
     { "\033[1;3C", go_word_right },
 };
 
-static const struct key *find_key(const struct line_edit *edit)
+static const struct edit_key *line_edit_find_key(const struct line_edit *edit)
 {
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         if (strlen(keys[i].bytes) == edit->sequence_length &&
@@ -410,11 +410,11 @@ static enum line_event take_characters(struct line_edit *edit, const char *bytes
 }
 
 /* Any key but Ctrl-R, Backspace and characters ends a search, and then does what it always does. */
-static enum line_event press(struct line_edit *edit, const struct key *key)
+static enum line_event press(struct line_edit *edit, const struct edit_key *key)
 {
     if (edit->is_searching && key->press == erase_left)
         return widen_search(edit);
-    if (key->press != search)
+    if (key->press != line_edit_search)
         edit->is_searching = 0;
     enum line_event event = key->press(edit);
     return event == LINE_NOTHING ? LINE_CHANGED : event; /* the search's prompt may have gone */
@@ -430,7 +430,7 @@ enum line_event line_edit_key(struct line_edit *edit, unsigned char byte)
     edit->sequence[edit->sequence_length++] = (char)byte;
     if (is_unfinished(edit))
         return LINE_NOTHING;
-    const struct key *key = find_key(edit);
+    const struct edit_key *key = line_edit_find_key(edit);
     enum line_event event = key ? press(edit, key) : take_characters(edit, edit->sequence, edit->sequence_length);
     edit->sequence_length = 0;
     return event;

@@ -94,7 +94,7 @@ static size_t end_shown(const struct line_edit *edit, size_t first, size_t room)
 }
 
 /* As much of the line as fits behind the prompt; the cursor is put where it belongs. */
-static void draw(const struct prompt *prompt, const char *shown)
+static void prompt_draw(const struct prompt *prompt, const char *shown)
 {
     const struct line_edit *edit = &prompt->edit;
     size_t width = columns();
@@ -208,7 +208,7 @@ static enum line_event edit_line(struct prompt *prompt, const char *shown)
         case LINE_END: return event;
         }
         if (event != LINE_NOTHING && prompt->next_key == prompt->key_count)
-            draw(prompt, shown);
+            prompt_draw(prompt, shown);
         if (!next_key(prompt, &key))
             return LINE_END;
         event = line_edit_key(&prompt->edit, key);
@@ -221,7 +221,7 @@ static const char *read_edited(struct prompt *prompt, const char *shown, int *ca
     enum line_event event = edit_line(prompt, shown);
     prompt->edit.at = prompt->edit.line.length;
     prompt->edit.is_searching = 0;
-    draw(prompt, shown);
+    prompt_draw(prompt, shown);
     set_cooked(prompt);
     fputs(event == LINE_CANCEL ? "^C\n" : "\n", stdout);
     fflush(stdout);

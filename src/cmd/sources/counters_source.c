@@ -9,7 +9,7 @@
 #include "collect/sources/perf/counter_rows.h"
 #include "scope.h"
 
-struct settings {
+struct counters_source_settings {
     int scope_given;
     enum collect_scope scope;
     uint32_t os, core, metrics; /* bits by place in the option's list; of metrics, those of the
@@ -21,28 +21,29 @@ struct settings {
 enum { LEAST_INTERVAL_MS = 1, MOST_INTERVAL_MS = 1000 };
 
 /* The part of collect_counters that an option is about. */
-struct part {
+struct counters_source_part {
     const char *option;
     size_t first, count;
 };
-static const struct part os_part = { "os-events", 0, COLLECT_COUNTERS_OS };
-static const struct part core_part = { "cpu-core-events", COLLECT_COUNTERS_OS, COLLECT_COUNTERS - COLLECT_COUNTERS_OS };
+static const struct counters_source_part os_part = { "os-events", 0, COLLECT_COUNTERS_OS };
+static const struct counters_source_part core_part = { "cpu-core-events", COLLECT_COUNTERS_OS,
+                                                       COLLECT_COUNTERS - COLLECT_COUNTERS_OS };
 
-static struct settings *own(struct profile_settings *settings)
+static struct counters_source_settings *counters_source_settings(struct profile_settings *settings)
 {
     return profile_source_settings(settings, &cmd_source_counters);
 }
 
 static int take_scope(void *settings, const char *value, struct error *err)
 {
-    own(settings)->scope_given = 1;
-    return scope_read("event-sample", value, &own(settings)->scope, err);
+    counters_source_settings(settings)->scope_given = 1;
+    return scope_read("event-sample", value, &counters_source_settings(settings)->scope, err);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------------------------- */
 
 /* The place of a name or number among `count` names; -1: there is none. */
-static int find(const char *text, size_t count, const char *(*name_of)(size_t place))
+static int counters_source_find(const char *text, size_t count, const char *(*name_of)(size_t place))
 {
     char *end;
     unsigned long number = strtoul(text, &end, 10);
@@ -79,7 +80,7 @@ static int take_list(const char *option, const char *value, size_t count, const 
         return error_no_memory(err);
     *places = 0;
     for (char **name = names; *name; name++) {
-        int place = find(*name, count, name_of);
+        int place = counters_source_find(*name, count, name_of);
         if (strcmp(*name, "help") == 0)
             *help = 1;
         else if (place >= 0)
@@ -97,21 +98,21 @@ free_names:
 
 static int take_os(void *settings, const char *value, struct error *err)
 {
-    struct settings *counters = own(settings);
+    struct counters_source_settings *counters = counters_source_settings(settings);
 
     return take_list(os_part.option, value, os_part.count, os_name, &counters->os, &counters->help_os, err);
 }
 
 static int take_core(void *settings, const char *value, struct error *err)
 {
-    struct settings *counters = own(settings);
+    struct counters_source_settings *counters = counters_source_settings(settings);
 
     return take_list(core_part.option, value, core_part.count, core_name, &counters->core, &counters->help_core, err);
 }
 
 static int take_metrics(void *settings, const char *value, struct error *err)
 {
-    struct settings *counters = own(settings);
+    struct counters_source_settings *counters = counters_source_settings(settings);
     uint32_t places;
     int code = take_list("cpu-core-metrics", value, CPU_METRICS, metric_name, &places, &counters->help_metrics, err);
 
@@ -126,8 +127,8 @@ static int take_metrics(void *settings, const char *value, struct error *err)
     return 0;
 }
 
-static int take_number(const char *option, const char *unit, const char *value, unsigned long most, unsigned long *out,
-                       struct error *err)
+static int counters_source_take_number(const char *option, const char *unit, const char *value, unsigned long most,
+                                       unsigned long *out, struct error *err)
 {
     char *end;
 
@@ -143,25 +144,26 @@ static int take_number(const char *option, const char *unit, const char *value, 
 static int take_interval(void *settings, const char *value, struct error *err)
 {
     unsigned long ms;
-    int code = take_number("event-sampling-interval", "milliseconds", value, MOST_INTERVAL_MS, &ms, err);
+    int code = counters_source_take_number("event-sampling-interval", "milliseconds", value, MOST_INTERVAL_MS, &ms,
+                                           err);
 
-    own(settings)->interval_ms = (uint32_t)ms;
+    counters_source_settings(settings)->interval_ms = (uint32_t)ms;
     return code;
 }
 
-static int take_frequency(void *settings, const char *value, struct error *err)
+static int counters_source_take_frequency(void *settings, const char *value, struct error *err)
 {
     unsigned long frequency;
-    int code = take_number("event-sampling-frequency", "reads per second", value, 1000 / LEAST_INTERVAL_MS, &frequency,
-                           err);
+    int code = counters_source_take_number("event-sampling-frequency", "reads per second", value,
+                                           1000 / LEAST_INTERVAL_MS, &frequency, err);
 
-    own(settings)->interval_ms = code ? 0 : 1000 / (uint32_t)frequency;
+    counters_source_settings(settings)->interval_ms = code ? 0 : 1000 / (uint32_t)frequency;
     return code;
 }
 
 /* ---- help ------------------------------------------------------------------------------------------------------ */
 
-static void list_part(struct text *out, const struct part *part)
+static void list_part(struct text *out, const struct counters_source_part *part)
 {
     text_addf(out, "--%s takes a list of these, by name or number:\n\n", part->option);
     for (size_t i = 0; i < part->count; i++) {
@@ -185,9 +187,9 @@ static void list_metrics(struct text *out)
     text_add_char(out, '\n');
 }
 
-static void list_values(struct profile_settings *settings, struct text *out)
+static void counters_source_list_values(struct profile_settings *settings, struct text *out)
 {
-    const struct settings *counters = own(settings);
+    const struct counters_source_settings *counters = counters_source_settings(settings);
 
     if (counters->help_os)
         list_part(out, &os_part);
@@ -199,7 +201,7 @@ static void list_values(struct profile_settings *settings, struct text *out)
 
 /* ---- what it comes to ------------------------------------------------------------------------------------------ */
 
-static uint32_t bits_of(const char *const *names)
+static uint32_t counters_source_bits_of(const char *const *names)
 {
     uint32_t bits = 0;
 
@@ -209,11 +211,11 @@ static uint32_t bits_of(const char *const *names)
     return bits;
 }
 
-static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+static int counters_source_finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
     static const char *const usual[] = { "page-faults", "context-switches", "cpu-migrations",
                                          "cycles",      "instructions",     NULL };
-    const struct settings *counters = own(settings);
+    const struct counters_source_settings *counters = counters_source_settings(settings);
     uint32_t asked = counters->os | (counters->core | counters->metrics) << COLLECT_COUNTERS_OS;
 
     if (counters->scope_given && counters->scope == COLLECT_SCOPE_NONE) {
@@ -229,14 +231,14 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     }
     collect->counters = (struct collect_counter_options){
         .scope = counters->scope_given ? counters->scope : COLLECT_SCOPE_TREE,
-        .events = asked ? asked : bits_of(usual),
-        .by_default = asked ? 0 : bits_of(usual),
+        .events = asked ? asked : counters_source_bits_of(usual),
+        .by_default = asked ? 0 : counters_source_bits_of(usual),
         .interval_ms = counters->interval_ms,
     };
     return 0;
 }
 
-static const char *leave_host(struct collect_options *collect)
+static const char *counters_source_leave_host(struct collect_options *collect)
 {
     if (collect->counters.scope != COLLECT_SCOPE_SYSTEM)
         return NULL;
@@ -245,7 +247,7 @@ static const char *leave_host(struct collect_options *collect)
 }
 
 /* clang-format off */
-static const struct option options[] = {
+static const struct option counters_source_options[] = {
     { .name = "event-sample", .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = scope_names,
       .take = take_scope,
       .help = "Count kernel and CPU events of: process-tree (the program and its descendants), system-wide, none. "
@@ -259,22 +261,22 @@ static const struct option options[] = {
     { .name = "event-sampling-interval", .kind = OPTION_CUSTOM, .value = "MS", .take = take_interval,
       .help = "Read the event counters every MS ms, 1 to 1000. Default: 10." },
     { .name = "event-sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ",
-      .take = take_frequency, .hidden = 1,
+      .take = counters_source_take_frequency, .hidden = 1,
       .help = "Old spelling of --event-sampling-interval." },
     { 0 },
 };
 /* clang-format on */
 
-static const struct cmd_source_table tables[] = {
+static const struct cmd_source_table counters_source_tables[] = {
     { "counters", "PMU_EVENT_COUNTERS" },
     { 0 },
 };
 
 const struct cmd_source cmd_source_counters = {
-    .options = options,
-    .settings_bytes = sizeof(struct settings),
-    .list_values = list_values,
-    .finish = finish,
-    .leave_host = leave_host,
-    .tables = tables,
+    .options = counters_source_options,
+    .settings_bytes = sizeof(struct counters_source_settings),
+    .list_values = counters_source_list_values,
+    .finish = counters_source_finish,
+    .leave_host = counters_source_leave_host,
+    .tables = counters_source_tables,
 };

@@ -38,7 +38,7 @@ static void explain_refusal(struct finding *finding, int error)
     allow_perf(finding, 2, atoi(paranoid) <= 2);
 }
 
-static void look(struct finding *finding)
+static void samples_doctor_look(struct finding *finding)
 {
     struct collect_cpu_probe probe = collect_cpu_probe();
 
@@ -57,4 +57,4 @@ static void look(struct finding *finding)
     }
 }
 
-const struct doctor_examination cpu_examinations[] = { { "CPU sampling", look }, { 0 } };
+const struct doctor_examination cpu_examinations[] = { { "CPU sampling", samples_doctor_look }, { 0 } };

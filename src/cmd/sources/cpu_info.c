@@ -9,7 +9,7 @@
 
 enum { METHOD, EVENT, FREQUENCY, PERIOD, SCOPE, BACKTRACE, KERNEL, SWITCHES, REFUSAL };
 
-static void add_rate(struct text *out, const struct small_table *rows, size_t row)
+static void samples_info_add_rate(struct text *out, const struct small_table *rows, size_t row)
 {
     if (!small_table_is_null(rows, row, FREQUENCY)) {
         human_count(out, (uint64_t)small_table_number(rows, row, FREQUENCY, 0));
@@ -21,7 +21,7 @@ static void add_rate(struct text *out, const struct small_table *rows, size_t ro
     }
 }
 
-static void add_samples(struct text *out, const struct small_table *rows, size_t row)
+static void samples_info_add_samples(struct text *out, const struct small_table *rows, size_t row)
 {
     static const struct {
         const char *method, *words;
@@ -35,7 +35,7 @@ static void add_samples(struct text *out, const struct small_table *rows, size_t
             display_add(out, small_table_text(rows, row, EVENT, NULL), strlen(small_table_text(rows, row, EVENT, NULL)),
                         40);
             text_add(out, "), ");
-            add_rate(out, rows, row);
+            samples_info_add_rate(out, rows, row);
             text_addf(out, ", %s, ",
                       small_table_number(rows, row, KERNEL, 0) ? "with kernel frames" : "user space only");
             display_add(out, small_table_text(rows, row, SCOPE, NULL), strlen(small_table_text(rows, row, SCOPE, NULL)),
@@ -49,13 +49,13 @@ static void add_samples(struct text *out, const struct small_table *rows, size_t
     text_add(out, "none\n");
 }
 
-static void add_lines(struct text *out, const struct small_table *rows, size_t row)
+static void samples_info_add_lines(struct text *out, const struct small_table *rows, size_t row)
 {
     const char *switches = small_table_text(rows, row, SWITCHES, NULL),
                *refusal = small_table_text(rows, row, REFUSAL, NULL);
 
     text_add(out, "\nCPU\n");
-    add_samples(out, rows, row);
+    samples_info_add_samples(out, rows, row);
     text_addf(out, " switches: %s\n",
               strcmp(switches, "perf") == 0        ? "recorded by perf events"
               : strcmp(switches, "schedstat") == 0 ? "totals only"
@@ -77,7 +77,7 @@ int cpu_info(struct text *out, struct report *report, struct error *err)
     if (code != 0)
         return code;
     if (rows.columns.rows)
-        add_lines(out, &rows, rows.columns.rows - 1);
+        samples_info_add_lines(out, &rows, rows.columns.rows - 1);
     small_table_free(&rows);
     return 0;
 }

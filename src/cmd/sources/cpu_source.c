@@ -15,31 +15,31 @@
 enum { LEAST_PERIOD = 10000, MOST_FREQUENCY = 100000, MOST_PER_BACKTRACE = 32, LEAST_STACK = 512, MOST_STACK = 65528 };
 #define MOST_PERIOD UINT64_C(100000000000)
 
-static struct collect_cpu_options *own(void *settings)
+static struct collect_cpu_options *samples_source_settings(void *settings)
 {
     return profile_source_settings(settings, &cmd_source_cpu);
 }
 
-static const char *const *backtraces(void)
+static const char *const *samples_source_backtraces(void)
 {
     static const char *const names[] = { "dwarf", "fp", "lbr", "none", NULL };
 
     return names;
 }
 
-static int take_sample(void *settings, const char *value, struct error *err)
+static int samples_source_take_sample(void *settings, const char *value, struct error *err)
 {
-    own(settings)->samples_asked = 1;
-    return scope_read("sample", value, &own(settings)->samples, err);
+    samples_source_settings(settings)->samples_asked = 1;
+    return scope_read("sample", value, &samples_source_settings(settings)->samples, err);
 }
 
 static int take_switches(void *settings, const char *value, struct error *err)
 {
-    own(settings)->switches_asked = 1;
-    return scope_read("cpuctxsw", value, &own(settings)->switches, err);
+    samples_source_settings(settings)->switches_asked = 1;
+    return scope_read("cpuctxsw", value, &samples_source_settings(settings)->switches, err);
 }
 
-static int take_backtrace(void *settings, const char *value, struct error *err)
+static int samples_source_take_backtrace(void *settings, const char *value, struct error *err)
 {
     static const struct {
         const char *name;
@@ -53,18 +53,19 @@ static int take_backtrace(void *settings, const char *value, struct error *err)
 
     for (size_t i = 0; i < COUNT_OF(backtraces); i++)
         if (strcmp(backtraces[i].name, value) == 0) {
-            own(settings)->backtrace = backtraces[i].backtrace;
+            samples_source_settings(settings)->backtrace = backtraces[i].backtrace;
             return 0;
         }
     return error_set(err, ERR_BAD_ARGUMENT, "--backtrace must be dwarf, fp, lbr or none, not '%s'", value);
 }
 
-struct number {
+struct samples_source_number {
     const char *option, *unit;
     uint64_t least, most;
 };
 
-static int read_number(const struct number *number, const char *value, uint64_t *out, struct error *err)
+static int samples_source_read_number(const struct samples_source_number *number, const char *value, uint64_t *out,
+                                      struct error *err)
 {
     char *end;
     unsigned long long read = (errno = 0, strtoull(value, &end, 10));
@@ -81,41 +82,42 @@ static int read_number(const struct number *number, const char *value, uint64_t 
 
 static int take_period(void *settings, const char *value, struct error *err)
 {
-    static const struct number period = { "sampling-period", "events", LEAST_PERIOD, MOST_PERIOD };
+    static const struct samples_source_number period = { "sampling-period", "events", LEAST_PERIOD, MOST_PERIOD };
 
-    return read_number(&period, value, &own(settings)->period, err);
+    return samples_source_read_number(&period, value, &samples_source_settings(settings)->period, err);
 }
 
-static int read_small(const struct number *number, const char *value, uint32_t *out, struct error *err)
+static int read_small(const struct samples_source_number *number, const char *value, uint32_t *out, struct error *err)
 {
     uint64_t read = 0;
     int code;
 
-    if ((code = read_number(number, value, &read, err)) != 0)
+    if ((code = samples_source_read_number(number, value, &read, err)) != 0)
         return code;
     *out = (uint32_t)read;
     return 0;
 }
 
-static int take_frequency(void *settings, const char *value, struct error *err)
+static int samples_source_take_frequency(void *settings, const char *value, struct error *err)
 {
-    static const struct number frequency = { "sampling-frequency", "samples per second", 1, MOST_FREQUENCY };
+    static const struct samples_source_number frequency = { "sampling-frequency", "samples per second", 1,
+                                                            MOST_FREQUENCY };
 
-    return read_small(&frequency, value, &own(settings)->frequency, err);
+    return read_small(&frequency, value, &samples_source_settings(settings)->frequency, err);
 }
 
 static int take_samples_per_backtrace(void *settings, const char *value, struct error *err)
 {
-    static const struct number samples = { "samples-per-backtrace", "samples", 1, MOST_PER_BACKTRACE };
+    static const struct samples_source_number samples = { "samples-per-backtrace", "samples", 1, MOST_PER_BACKTRACE };
 
-    return read_small(&samples, value, &own(settings)->samples_per_backtrace, err);
+    return read_small(&samples, value, &samples_source_settings(settings)->samples_per_backtrace, err);
 }
 
 static int take_stack_size(void *settings, const char *value, struct error *err)
 {
-    static const struct number bytes = { "backtrace-stack-size", "bytes", LEAST_STACK, MOST_STACK };
+    static const struct samples_source_number bytes = { "backtrace-stack-size", "bytes", LEAST_STACK, MOST_STACK };
 
-    return read_small(&bytes, value, &own(settings)->stack_bytes, err);
+    return read_small(&bytes, value, &samples_source_settings(settings)->stack_bytes, err);
 }
 
 /* Advice needs lines. Python programs have samples of their own, which cost their threads nothing. */
@@ -130,9 +132,9 @@ static enum collect_scope scope_of_advice(const struct collect_options *collect)
     return is_found && program_file_has_gpu_code(program.path) ? COLLECT_SCOPE_TREE : COLLECT_SCOPE_NONE;
 }
 
-static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+static int samples_source_finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
-    struct collect_cpu_options cpu = *own(settings);
+    struct collect_cpu_options cpu = *samples_source_settings(settings);
 
     if (!cpu.samples_asked)
         cpu.samples = settings->advise ? scope_of_advice(collect) : COLLECT_SCOPE_TREE;
@@ -144,7 +146,7 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     return 0;
 }
 
-static const char *leave_host(struct collect_options *collect)
+static const char *samples_source_leave_host(struct collect_options *collect)
 {
     struct collect_cpu_options *cpu = &collect->cpu;
     int samples = cpu->samples == COLLECT_SCOPE_SYSTEM, switches = cpu->switches == COLLECT_SCOPE_SYSTEM;
@@ -159,16 +161,16 @@ static const char *leave_host(struct collect_options *collect)
 }
 
 /* clang-format off */
-static const struct option options[] = {
+static const struct option samples_source_options[] = {
     { .name = "sample", .letter = 's', .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = scope_names,
-      .take = take_sample,
+      .take = samples_source_take_sample,
       .help = "Sample the CPU call stacks of: process-tree (the program and its descendants), system-wide, none. "
               "Default: process-tree; with --advise only for programs that contain GPU code, else none." },
-    { .name = "backtrace", .letter = 'b', .kind = OPTION_CUSTOM, .value = "HOW", .choices = backtraces,
-      .take = take_backtrace,
+    { .name = "backtrace", .letter = 'b', .kind = OPTION_CUSTOM, .value = "HOW", .choices = samples_source_backtraces,
+      .take = samples_source_take_backtrace,
       .help = "Method to unwind the call stack of a sample: dwarf (call frame information), fp (frame pointers), lbr "
               "(last branch records of Intel CPUs), none. Default: dwarf." },
-    { .name = "sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = take_frequency,
+    { .name = "sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = samples_source_take_frequency,
       .help = "Take HZ CPU samples per second of CPU time, 1 to 100000. Default: 1000." },
     { .name = "sampling-period", .kind = OPTION_CUSTOM, .value = "EVENTS", .take = take_period,
       .help = "Take a CPU sample every EVENTS CPU cycles, or ns where the CPU cannot count cycles, instead of "
@@ -188,7 +190,7 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static const struct cmd_source_table tables[] = {
+static const struct cmd_source_table samples_source_tables[] = {
     { "samples", "COMPOSITE_EVENTS" },
     { "switches", "SCHED_EVENTS" },
     { 0 },
@@ -196,13 +198,13 @@ static const struct cmd_source_table tables[] = {
 
 const struct cmd_source cmd_source_cpu = {
     .events = WIRE_BIT(SAMPLES),
-    .options = options,
+    .options = samples_source_options,
     .settings = &(struct collect_cpu_options){ .backtrace = COLLECT_BACKTRACE_DWARF },
     .settings_bytes = sizeof(struct collect_cpu_options),
-    .finish = finish,
-    .leave_host = leave_host,
+    .finish = samples_source_finish,
+    .leave_host = samples_source_leave_host,
     .examinations = cpu_examinations,
-    .tables = tables,
+    .tables = samples_source_tables,
     .info = cpu_info,
     .summary = &cpu_summary,
 };

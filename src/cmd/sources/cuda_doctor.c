@@ -18,7 +18,7 @@
 enum { PATH_ROOM = 1024 };
 
 /* The first file below root that the pattern matches: 1 and the path without root, or 0. */
-static int find_file(const char *root, const char *pattern, char out[PATH_ROOM])
+static int cuda_doctor_find_file(const char *root, const char *pattern, char out[PATH_ROOM])
 {
     struct text whole = { 0 };
     glob_t found = { 0 };
@@ -43,7 +43,7 @@ static int find_in_folder(const char *root, const char *folder, int newest, char
         struct text pattern = { 0 };
         text_addf(&pattern, "%s/" CUPTI_FILE "%d%s", folder, major,
                   major == CUPTI_OLDEST_MAJOR ? CUPTI_OLDEST_MINOR : "");
-        is_there = find_file(root, text_string(&pattern), out);
+        is_there = cuda_doctor_find_file(root, text_string(&pattern), out);
         text_free(&pattern);
     }
     return is_there;
@@ -87,7 +87,7 @@ static const char *find_cupti(const char *root, int newest, char out[PATH_ROOM])
     int is_there = 0;
 
     if (chosen && *chosen) /* no other is tried then */
-        return find_file(root, chosen, out) ? "TACHO_CUPTI" : NULL;
+        return cuda_doctor_find_file(root, chosen, out) ? "TACHO_CUPTI" : NULL;
     if (find_in_folders(root, getenv("CUDA_HOME"), in_toolkit, newest, out))
         return "CUDA_HOME";
     if (find_in_folders(root, getenv("CUDA_PATH"), in_toolkit, newest, out))
@@ -120,16 +120,16 @@ static int find_in_loader_path(const char *root, const char *name, char out[PATH
 
     while (!is_there && next_folder(&rest, &folder)) {
         text_addf(&folder, "/%s", name);
-        is_there = find_file(root, text_string(&folder), out);
+        is_there = cuda_doctor_find_file(root, text_string(&folder), out);
     }
     text_free(&folder);
     return is_there;
 }
 
-static int find_first(const char *root, const char *const *patterns, char out[PATH_ROOM])
+static int cuda_doctor_find_first(const char *root, const char *const *patterns, char out[PATH_ROOM])
 {
     for (; *patterns; patterns++)
-        if (find_file(root, *patterns, out))
+        if (cuda_doctor_find_file(root, *patterns, out))
             return 1;
     return 0;
 }
@@ -222,8 +222,9 @@ void cuda_doctor_look(const char *root, struct finding *finding)
     static const char *const devices[] = { "/dev/nvidiactl",       "/dev/nvidia0", "/dev/dxg",
                                            "/dev/nvhost-ctrl-gpu", "/dev/nvgpu",   NULL };
     char library[PATH_ROOM], device[PATH_ROOM], cupti[PATH_ROOM], version[64];
-    int has_library = find_in_loader_path(root, "libcuda.so.1", library) || find_first(root, libraries, library);
-    int has_device = find_first(root, devices, device);
+    int has_library = find_in_loader_path(root, "libcuda.so.1", library) ||
+                      cuda_doctor_find_first(root, libraries, library);
+    int has_device = cuda_doctor_find_first(root, devices, device);
 
     read_driver_version(root, version);
     if (!*version && !has_library && !has_device) {

@@ -13,7 +13,7 @@
 
 enum { WIDEST = 200 };
 
-static void begin(struct text *out, int *has_heading, const char *label)
+static void cuda_info_begin(struct text *out, int *has_heading, const char *label)
 {
     if (!*has_heading)
         text_add(out, "\nCUDA\n");
@@ -21,7 +21,7 @@ static void begin(struct text *out, int *has_heading, const char *label)
     text_addf(out, "%-18s", label);
 }
 
-static int add_gpus(struct text *out, struct report *report, int *has_heading, struct error *err)
+static int cuda_info_add_gpus(struct text *out, struct report *report, int *has_heading, struct error *err)
 {
     enum { ID, NAME, MEMORY, PROCESSORS, MAJOR, MINOR, BUS };
     static const char *const names[] = { "id",           "name",         "totalMemory", "smCount",
@@ -35,7 +35,7 @@ static int add_gpus(struct text *out, struct report *report, int *has_heading, s
     for (size_t i = 0; i < rows.columns.rows; i++) {
         char label[32];
         snprintf(label, sizeof label, "GPU %lld", (long long)small_table_number(&rows, i, ID, 0));
-        begin(out, has_heading, label);
+        cuda_info_begin(out, has_heading, label);
         const char *name = small_table_text(&rows, i, NAME, &length);
         display_add(out, length ? name : "(no name)", length ? length : 9, WIDEST);
         if (small_table_number(&rows, i, MEMORY, 0) > 0) {
@@ -57,7 +57,7 @@ static int add_gpus(struct text *out, struct report *report, int *has_heading, s
 }
 
 /* The number of different processes in a column. */
-static size_t count_processes(const struct small_table *rows, size_t column)
+static size_t cuda_info_count_processes(const struct small_table *rows, size_t column)
 {
     size_t rows_count = rows->columns.rows, count = 0;
     int64_t *list = malloc((rows_count + 1) * sizeof *list);
@@ -73,7 +73,7 @@ static size_t count_processes(const struct small_table *rows, size_t column)
     return count;
 }
 
-static void add_number(struct text *out, uint64_t count, const char *thing, const char *plural)
+static void cuda_info_add_number(struct text *out, uint64_t count, const char *thing, const char *plural)
 {
     human_count(out, count);
     text_addf(out, " %s%s", thing, count == 1 ? "" : plural);
@@ -90,13 +90,13 @@ static int add_contexts(struct text *out, struct report *report, int *has_headin
         return code;
     if (!rows.columns.rows)
         goto free_rows;
-    begin(out, has_heading, "Contexts");
+    cuda_info_begin(out, has_heading, "Contexts");
     human_count(out, rows.columns.rows);
     text_add(out, " in ");
-    add_number(out, count_processes(&rows, 0), "process", "es");
+    cuda_info_add_number(out, cuda_info_count_processes(&rows, 0), "process", "es");
     if (streams && streams->rows) {
         text_add(out, "; ");
-        add_number(out, streams->rows, "stream", "s");
+        cuda_info_add_number(out, streams->rows, "stream", "s");
     }
     text_add_char(out, '\n');
 free_rows:
@@ -144,7 +144,7 @@ static void add_cupti_row(struct text *out, const struct small_table *rows, size
     size_t length;
     int is_refused = !small_table_is_null(rows, row, CUPTI_REFUSAL);
 
-    begin(out, has_heading, is_refused ? "Not traced" : "CUPTI");
+    cuda_info_begin(out, has_heading, is_refused ? "Not traced" : "CUPTI");
     if (is_refused) {
         const char *why = small_table_text(rows, row, CUPTI_REFUSAL, &length);
         display_add(out, why, length, 0);
@@ -159,7 +159,7 @@ static void add_cupti_row(struct text *out, const struct small_table *rows, size
     }
     if (processes > 1 || rows->columns.rows > 1) {
         text_add(out, " (");
-        add_number(out, processes, "process", "es");
+        cuda_info_add_number(out, processes, "process", "es");
         text_add_char(out, ')');
     }
     text_add_char(out, '\n');
@@ -189,8 +189,8 @@ static int add_cupti(struct text *out, struct report *report, int *has_heading, 
 }
 
 /* The sum of the counts in a table's rows whose text is this one. */
-static int add_up(struct report *report, const char *table, const char *column, const char *wanted, uint64_t *sum,
-                  struct error *err)
+static int cuda_info_add_up(struct report *report, const char *table, const char *column, const char *wanted,
+                            uint64_t *sum, struct error *err)
 {
     const char *const names[] = { column, "count", NULL };
     struct small_table rows;
@@ -223,17 +223,17 @@ static int add_checks(struct text *out, struct report *report, int *has_heading,
 
     for (size_t i = 0; i < COUNT_OF(findings); i++) {
         uint64_t count;
-        if (add_up(report, findings[i].table, findings[i].column, findings[i].value, &count, err) != 0)
+        if (cuda_info_add_up(report, findings[i].table, findings[i].column, findings[i].value, &count, err) != 0)
             return err->code;
         if (i == MISMATCHES && !found && cupti && cupti->rows && kernels && kernels->rows) {
-            begin(out, has_heading, "Records");
+            cuda_info_begin(out, has_heading, "Records");
             text_add(out, "every launch has a kernel, and every kernel a launch");
             found = 1;
         }
         if (!count)
             continue;
         if (!found)
-            begin(out, has_heading, "Records");
+            cuda_info_begin(out, has_heading, "Records");
         text_addf(out, "%s%s ", found ? "; " : "", findings[i].label);
         human_count(out, count);
         found = 1;
@@ -247,7 +247,7 @@ int cuda_info(struct text *out, struct report *report, struct error *err)
 {
     int has_heading = 0;
 
-    if (add_gpus(out, report, &has_heading, err) != 0 || add_contexts(out, report, &has_heading, err) != 0 ||
+    if (cuda_info_add_gpus(out, report, &has_heading, err) != 0 || add_contexts(out, report, &has_heading, err) != 0 ||
         add_cupti(out, report, &has_heading, err) != 0)
         return err->code;
     return add_checks(out, report, &has_heading, err);

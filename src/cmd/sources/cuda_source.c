@@ -14,7 +14,7 @@
 #include "python_source.h"
 #include "wire/wire_cuda.h"
 
-struct settings {
+struct cuda_settings {
     int memory_usage, cpu_faults, gpu_faults, all_calls, flush_on_stop, yield, graph_nodes, events;
     uint32_t flush_interval_ms;
     uint8_t pc_mode, pc_period; /* as in collect_options */
@@ -24,7 +24,9 @@ struct settings {
     uint64_t backtrace_ns;      /* --cudabacktrace-threshold */
     uint64_t least_ns, most_ns; /* thresholds that groups have of their own; none: least_ns is above most_ns */
 };
-static const struct settings defaults = { .flush_on_stop = 1, .backtrace_ns = 80000, .least_ns = UINT64_MAX };
+static const struct cuda_settings cuda_source_defaults = { .flush_on_stop = 1,
+                                                           .backtrace_ns = 80000,
+                                                           .least_ns = UINT64_MAX };
 
 enum { LONGEST_FLUSH_MS = 3600000 };
 #define LONGEST_BACKTRACE_NS UINT64_C(3600000000000)
@@ -52,20 +54,20 @@ static const char *const *pc_modes(void)
     return names;
 }
 
-static const char *const *backtraces(void)
+static const char *const *cuda_source_backtraces(void)
 {
     static const char *const names[] = { "all", "none", "kernel", "memory", "sync", "other", NULL };
 
     return names;
 }
 
-static struct settings *own(void *settings)
+static struct cuda_settings *cuda_source_settings(void *settings)
 {
     return profile_source_settings(settings, &cmd_source_cuda);
 }
 
 /* A whole number of at most so much; 0, or ERR_BAD_ARGUMENT without a sentence. */
-static int read_number(const char *text, uint64_t most, uint64_t *out)
+static int cuda_source_read_number(const char *text, uint64_t most, uint64_t *out)
 {
     char *end;
     unsigned long long number = (errno = 0, strtoull(text, &end, 10));
@@ -92,7 +94,7 @@ static int take_graph_trace(void *context, const char *value, struct error *err)
     if (strcmp(origin, "host-and-device") == 0)
         text_add(&settings->warnings, "--cuda-graph-trace=…:host-and-device has the effect of host-only: graphs that "
                                       "the GPU launches itself are not told apart from the kernels in them\n");
-    own(settings)->graph_nodes = is_node;
+    cuda_source_settings(settings)->graph_nodes = is_node;
     return 0;
 }
 
@@ -102,7 +104,7 @@ static int take_event_trace(void *settings, const char *value, struct error *err
 
     if (wanted < 0)
         return error_set(err, ERR_BAD_ARGUMENT, "--cuda-event-trace must be auto, true or false, not '%s'", value);
-    own(settings)->events = wanted;
+    cuda_source_settings(settings)->events = wanted;
     return 0;
 }
 
@@ -110,10 +112,10 @@ static int take_flush_interval(void *settings, const char *value, struct error *
 {
     uint64_t ms;
 
-    if (read_number(value, LONGEST_FLUSH_MS, &ms) != 0)
+    if (cuda_source_read_number(value, LONGEST_FLUSH_MS, &ms) != 0)
         return error_set(err, ERR_BAD_ARGUMENT,
                          "--cuda-flush-interval must be a number of milliseconds, at most an hour, not '%s'", value);
-    own(settings)->flush_interval_ms = (uint32_t)ms;
+    cuda_source_settings(settings)->flush_interval_ms = (uint32_t)ms;
     return 0;
 }
 
@@ -125,7 +127,7 @@ static int take_pc_sampling(void *settings, const char *value, struct error *err
 
     for (size_t i = 0; i < COUNT_OF(modes); i++)
         if (strcmp(value, modes[i]) == 0) {
-            own(settings)->pc_mode = (uint8_t)i;
+            cuda_source_settings(settings)->pc_mode = (uint8_t)i;
             return 0;
         }
     return error_set(err, ERR_BAD_ARGUMENT, "--pc-sampling must be continuous, serialized or none, not '%s'", value);
@@ -141,11 +143,11 @@ static int take_pc_interval(void *settings, const char *value, struct error *err
     uint64_t number = 0;
     int is_auto = strcmp(value, "auto") == 0;
 
-    if (!is_auto && read_number(value, CUPTI_PC_PERIOD_MOST - CUPTI_PC_PERIOD_LEAST, &number) != 0)
+    if (!is_auto && cuda_source_read_number(value, CUPTI_PC_PERIOD_MOST - CUPTI_PC_PERIOD_LEAST, &number) != 0)
         return error_set(err, ERR_BAD_ARGUMENT,
                          "--pc-sampling-interval must be auto or a number from 0 to %d, not '%s'",
                          CUPTI_PC_PERIOD_MOST - CUPTI_PC_PERIOD_LEAST, value);
-    own(settings)->pc_period = is_auto ? 0 : (uint8_t)(CUPTI_PC_PERIOD_LEAST + number);
+    cuda_source_settings(settings)->pc_period = is_auto ? 0 : (uint8_t)(CUPTI_PC_PERIOD_LEAST + number);
     return 0;
 }
 
@@ -166,7 +168,7 @@ static uint32_t group_bits(const char *name, size_t length)
 }
 
 /* kernel, or kernel:500 */
-static int take_group(struct settings *cuda, const char *text, struct error *err)
+static int cuda_source_take_group(struct cuda_settings *cuda, const char *text, struct error *err)
 {
     size_t length = strcspn(text, ":");
     uint32_t bits = group_bits(text, length);
@@ -182,7 +184,7 @@ static int take_group(struct settings *cuda, const char *text, struct error *err
         cuda->backtrace_unset = 1;
         return 0;
     }
-    if (read_number(text + length + 1, LONGEST_BACKTRACE_NS, &ns) != 0)
+    if (cuda_source_read_number(text + length + 1, LONGEST_BACKTRACE_NS, &ns) != 0)
         return error_set(err, ERR_BAD_ARGUMENT,
                          "the threshold in --cudabacktrace must be a number of nanoseconds, not "
                          "'%s'",
@@ -192,11 +194,11 @@ static int take_group(struct settings *cuda, const char *text, struct error *err
     return 0;
 }
 
-static int take_backtrace(void *settings, const char *value, struct error *err)
+static int cuda_source_take_backtrace(void *settings, const char *value, struct error *err)
 {
     int truth = option_bool(value); /* the old spelling */
     char **groups = option_split(truth < 0 ? value : truth ? "all" : "none", NULL);
-    struct settings fresh = *own(settings);
+    struct cuda_settings fresh = *cuda_source_settings(settings);
     int code = 0;
 
     if (!groups)
@@ -212,9 +214,9 @@ static int take_backtrace(void *settings, const char *value, struct error *err)
         goto free_groups;
     }
     for (char **group = groups; *group; group++)
-        if (strcmp(*group, "none") != 0 && (code = take_group(&fresh, *group, err)) != 0)
+        if (strcmp(*group, "none") != 0 && (code = cuda_source_take_group(&fresh, *group, err)) != 0)
             goto free_groups;
-    *own(settings) = fresh;
+    *cuda_source_settings(settings) = fresh;
 free_groups:
     free(groups);
     return code;
@@ -222,14 +224,14 @@ free_groups:
 
 static int take_backtrace_threshold(void *settings, const char *value, struct error *err)
 {
-    if (read_number(value, LONGEST_BACKTRACE_NS, &own(settings)->backtrace_ns) != 0)
+    if (cuda_source_read_number(value, LONGEST_BACKTRACE_NS, &cuda_source_settings(settings)->backtrace_ns) != 0)
         return error_set(err, ERR_BAD_ARGUMENT, "--cudabacktrace-threshold must be a number of nanoseconds, not '%s'",
                          value);
     return 0;
 }
 
 /* An agent knows one threshold. The smallest keeps every chain that was asked for, and some more. */
-static uint64_t backtrace_threshold(const struct settings *cuda, struct text *warnings)
+static uint64_t backtrace_threshold(const struct cuda_settings *cuda, struct text *warnings)
 {
     uint64_t least = cuda->least_ns, most = cuda->most_ns;
 
@@ -244,9 +246,9 @@ static uint64_t backtrace_threshold(const struct settings *cuda, struct text *wa
     return least;
 }
 
-static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+static int cuda_source_finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
-    struct settings *cuda = own(settings);
+    struct cuda_settings *cuda = cuda_source_settings(settings);
     const struct {
         int given;
         uint32_t flag;
@@ -283,23 +285,23 @@ static int finish(struct profile_settings *settings, struct collect_options *col
 }
 
 /* clang-format off */
-static const struct option options[] = {
+static const struct option cuda_source_options[] = {
     { .name = "cuda-graph-trace", .kind = OPTION_CUSTOM, .value = "graph|node", .choices = graph_traces,
       .take = take_graph_trace, .help = "Trace CUDA graphs as a whole (graph), or each of their nodes (node). Default: "
                                         "graph." },
     { .name = "cuda-event-trace", .kind = OPTION_CUSTOM, .value = "auto|BOOL", .choices = event_traces,
       .take = take_event_trace, .help = "Record the time when the GPU reaches each CUDA event; auto means true. "
                                         "Default: false." },
-    { .name = "cuda-memory-usage", .kind = OPTION_BOOL, .offset = offsetof(struct settings, memory_usage),
+    { .name = "cuda-memory-usage", .kind = OPTION_BOOL, .offset = offsetof(struct cuda_settings, memory_usage),
       .help = "Record allocations of GPU memory, and memory pools. Default: false." },
-    { .name = "cuda-um-cpu-page-faults", .kind = OPTION_BOOL, .offset = offsetof(struct settings, cpu_faults),
+    { .name = "cuda-um-cpu-page-faults", .kind = OPTION_BOOL, .offset = offsetof(struct cuda_settings, cpu_faults),
       .help = "Record CPU page faults in unified memory. Default: false." },
-    { .name = "cuda-um-gpu-page-faults", .kind = OPTION_BOOL, .offset = offsetof(struct settings, gpu_faults),
+    { .name = "cuda-um-gpu-page-faults", .kind = OPTION_BOOL, .offset = offsetof(struct cuda_settings, gpu_faults),
       .help = "Record GPU page faults in unified memory. Default: false." },
-    { .name = "cuda-trace-all-apis", .kind = OPTION_BOOL, .offset = offsetof(struct settings, all_calls),
+    { .name = "cuda-trace-all-apis", .kind = OPTION_BOOL, .offset = offsetof(struct cuda_settings, all_calls),
       .help = "Trace all CUDA API calls, not only those that matter for performance. Default: false." },
-    { .name = "cudabacktrace", .kind = OPTION_CUSTOM, .value = "LIST", .choices = backtraces,
-      .take = take_backtrace,
+    { .name = "cudabacktrace", .kind = OPTION_CUSTOM, .value = "LIST", .choices = cuda_source_backtraces,
+      .take = cuda_source_take_backtrace,
       .help = "Record a backtrace for CUDA calls that take at least 80000 ns: all, none, or a list of kernel, memory, "
               "sync, other. Append :NS for another threshold (kernel:500). Default: none." },
     { .name = "pc-sampling", .kind = OPTION_CUSTOM, .value = "continuous|serialized|none", .choices = pc_modes,
@@ -311,9 +313,9 @@ static const struct option options[] = {
               "serialized." },
     { .name = "cuda-flush-interval", .kind = OPTION_CUSTOM, .value = "MS", .take = take_flush_interval,
       .help = "Fetch GPU records from CUPTI every MS ms; 0 means 100. Default: 0." },
-    { .name = "flush-on-cudaprofilerstop", .kind = OPTION_BOOL, .offset = offsetof(struct settings, flush_on_stop),
+    { .name = "flush-on-cudaprofilerstop", .kind = OPTION_BOOL, .offset = offsetof(struct cuda_settings, flush_on_stop),
       .help = "Let cudaProfilerStop() wait until the records of all preceding GPU work are flushed. Default: true." },
-    { .name = "cuda-yield", .kind = OPTION_BOOL, .offset = offsetof(struct settings, yield),
+    { .name = "cuda-yield", .kind = OPTION_BOOL, .offset = offsetof(struct cuda_settings, yield),
       .help = "Release CUPTI to a program that uses it itself (torch.profiler). The program then gets the GPU events, "
               "and the report does not. Default: false." },
     { .name = "cudabacktrace-threshold", .kind = OPTION_CUSTOM, .value = "NS",
@@ -323,20 +325,20 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static const struct cmd_source_trace traces[] = {
+static const struct cmd_source_trace cuda_source_traces[] = {
     { .name = "cuda", .by_default = 1 },
     { .name = "cuda-hw", .is_other_name = 1 },
     { .name = "cuda-sw", .is_other_name = 1 },
     { 0 },
 };
 
-static const struct cmd_source_label labels[] = {
+static const struct cmd_source_label cuda_source_labels[] = {
     { "NvDriverVersion", "NVIDIA driver", NULL },
     { "CudaDriverVersion", "CUDA driver", cuda_add_version },
     { 0 },
 };
 
-static const struct cmd_source_table tables[] = {
+static const struct cmd_source_table cuda_source_tables[] = {
     { "cuda api", "CUPTI_ACTIVITY_KIND_RUNTIME" },
     { "cuda kernels", "CUPTI_ACTIVITY_KIND_KERNEL" },
     { 0 },
@@ -344,14 +346,14 @@ static const struct cmd_source_table tables[] = {
 
 const struct cmd_source cmd_source_cuda = {
     .events = WIRE_BIT(CUDA),
-    .traces = traces,
-    .options = options,
-    .settings = &defaults,
-    .settings_bytes = sizeof defaults,
-    .finish = finish,
+    .traces = cuda_source_traces,
+    .options = cuda_source_options,
+    .settings = &cuda_source_defaults,
+    .settings_bytes = sizeof cuda_source_defaults,
+    .finish = cuda_source_finish,
     .examinations = cuda_examinations,
-    .labels = labels,
-    .tables = tables,
+    .labels = cuda_source_labels,
+    .tables = cuda_source_tables,
     .info = cuda_info,
     .summary = &cuda_summary,
     .last = SOURCE_LAST_IN_DOCTOR | SOURCE_LAST_IN_INFO,

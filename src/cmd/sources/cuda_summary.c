@@ -28,7 +28,7 @@ struct gpu_work {
     struct table *idle;                    /* gpu_idle_sum */
 };
 
-static struct table *run(struct report *report, const char *name, const struct analysis_request *request)
+static struct table *cuda_summary_run(struct report *report, const char *name, const struct analysis_request *request)
 {
     struct table *table = NULL;
     struct error err;
@@ -69,7 +69,7 @@ static void free_work(void *finding)
 }
 
 /* What cannot be read is left out: a capture must end with what there is. */
-static void *find_work(struct summary *summary)
+static void *cuda_summary_find_work(struct summary *summary)
 {
     static const struct analysis_option base = { "base", NULL };
     struct analysis_request all = { 0 }, by_short_name = { .options = &base, .option_count = 1 };
@@ -82,9 +82,9 @@ static void *find_work(struct summary *summary)
             free_work(work);
         return NULL;
     }
-    work->kernels = run(report, "cuda_gpu_kern_sum", &by_short_name);
-    work->times = run(report, "cuda_gpu_mem_time_sum", &all);
-    work->sizes = run(report, "cuda_gpu_mem_size_sum", &all);
+    work->kernels = cuda_summary_run(report, "cuda_gpu_kern_sum", &by_short_name);
+    work->times = cuda_summary_run(report, "cuda_gpu_mem_time_sum", &all);
+    work->sizes = cuda_summary_run(report, "cuda_gpu_mem_size_sum", &all);
     work->idle = work->busy.gap_count ? read_idle(summary) : NULL;
     summary->has_gpu_work = 1;
     return work;
@@ -125,7 +125,8 @@ static void add_one(struct text *out, const struct gpu_busy_device *device, stru
 }
 
 /* "GPU 0 (NVIDIA H200) busy 82.1 % of the 31.7 ms from its first work to its last; 4.0 % of the 652 ms recorded" */
-static void add_busy(struct text *out, const struct gpu_work *work, struct report *report, int64_t captured_ns)
+static void cuda_summary_add_busy(struct text *out, const struct gpu_work *work, struct report *report,
+                                  int64_t captured_ns)
 {
     const struct gpu_busy *busy = &work->busy;
     int64_t first = busy->devices[0].first_ns, last = busy->devices[0].last_ns, sum = 0;
@@ -153,7 +154,7 @@ static void add_busy(struct text *out, const struct gpu_work *work, struct repor
 }
 
 /* "Host-to-Device" of "[CUDA memcpy Host-to-Device]", "fills" of "[CUDA memset]". */
-static void add_kind(struct text *out, const struct table_cell *name)
+static void cuda_summary_add_kind(struct text *out, const struct table_cell *name)
 {
     static const char copy[] = "[CUDA memcpy ";
     size_t skipped = sizeof copy - 1;
@@ -176,7 +177,7 @@ static double megabytes_of(const struct table *sizes, const struct table_cell *n
 }
 
 /* Time and bytes of copies and fills, the longest kinds first. */
-static void add_copies(struct text *out, const struct gpu_work *work)
+static void cuda_summary_add_copies(struct text *out, const struct gpu_work *work)
 {
     size_t count = table_row_count(work->times), name = table_column_count(work->times) - 1;
     int64_t sum = 0;
@@ -189,7 +190,7 @@ static void add_copies(struct text *out, const struct gpu_work *work)
         const struct table_cell *row = table_row(work->times, i);
         double megabytes = megabytes_of(work->sizes, &row[name]);
         text_add(out, i ? "; " : ": ");
-        add_kind(out, &row[name]);
+        cuda_summary_add_kind(out, &row[name]);
         text_add_char(out, ' ');
         human_time(out, row[TIME_TOTAL].integer);
         if (megabytes >= 0) {
@@ -201,7 +202,7 @@ static void add_copies(struct text *out, const struct gpu_work *work)
 }
 
 /* The longest times in which a GPU had no work. */
-static void add_gaps(struct text *out, const struct gpu_work *work)
+static void cuda_summary_add_gaps(struct text *out, const struct gpu_work *work)
 {
     const struct gpu_busy *busy = &work->busy;
 
@@ -235,7 +236,7 @@ static const struct table_cell *largest_cause(const struct table *idle)
 }
 
 /* "main cause of idle time: data loading at train.py:12 load, 61.0 % of 1.2 s (tacho stats -r gpu_idle_sum)" */
-static void add_idle(struct text *out, const struct gpu_work *work)
+static void cuda_summary_add_idle(struct text *out, const struct gpu_work *work)
 {
     enum { WIDEST = 60 };
     const struct table_cell *row = largest_cause(work->idle);
@@ -290,7 +291,7 @@ static size_t add_refusal(struct text *out, const struct summary *summary)
     return used;
 }
 
-enum check { NO_KERNEL, NO_LAUNCH, BEFORE_LAUNCH, RECOVERED, CHECKS };
+enum cuda_summary_check { NO_KERNEL, NO_LAUNCH, BEFORE_LAUNCH, RECOVERED, CHECKS };
 static const struct {
     const char *finding; /* in TACHO_CUDA_CHECK */
     const char *one, *more;
@@ -324,7 +325,7 @@ static void read_checks(const struct summary *summary, uint64_t counts[CHECKS])
 }
 
 /* Where the records do not fit together, and why CUDA was not traced: at most two lines, none if all is well. */
-static void add_notes(struct text *out, const struct summary *summary, const void *finding)
+static void cuda_summary_add_notes(struct text *out, const struct summary *summary, const void *finding)
 {
     uint64_t counts[CHECKS] = { 0 };
     const char *before = "  GPU records: ";
@@ -346,14 +347,14 @@ static void add_notes(struct text *out, const struct summary *summary, const voi
 }
 
 /* Work on GPUs comes first, and what the CPU did has what is left. */
-static void lead(struct text *out, struct summary *summary, const void *finding)
+static void cuda_summary_lead(struct text *out, struct summary *summary, const void *finding)
 {
     enum { LEAST_KERNELS = 3, MOST_KERNELS = 5 };
     const struct gpu_work *work = finding;
     size_t kernels = 0;
 
     summary_take_lines(summary, 1);
-    add_busy(out, work, summary->request->report, summary->facts.captured_ns);
+    cuda_summary_add_busy(out, work, summary->request->report, summary->facts.captured_ns);
     if (work->kernels && summary_take_lines(summary, 1 + LEAST_KERNELS))
         kernels = LEAST_KERNELS;
     int has_copies = work->times && summary_take_lines(summary, 1),
@@ -367,17 +368,17 @@ static void lead(struct text *out, struct summary *summary, const void *finding)
                         kernels);
     summary_add_briefs(out, summary, briefs);
     if (has_copies)
-        add_copies(out, work);
+        cuda_summary_add_copies(out, work);
     if (has_gaps)
-        add_gaps(out, work);
+        cuda_summary_add_gaps(out, work);
     if (has_idle)
-        add_idle(out, work);
+        cuda_summary_add_idle(out, work);
     summary_add_table_lines(out, summary);
 }
 
 const struct source_summary cuda_summary = {
-    .find = find_work,
+    .find = cuda_summary_find_work,
     .free = free_work,
-    .lead = lead,
-    .add_notes = add_notes,
+    .lead = cuda_summary_lead,
+    .add_notes = cuda_summary_add_notes,
 };

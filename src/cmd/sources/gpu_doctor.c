@@ -10,7 +10,7 @@
 
 enum { CAPABILITY_SYS_ADMIN = 21 };
 
-static int has_driver(void)
+static int gpu_doctor_has_driver(void)
 {
     return getenv("TACHO_NVML") || access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
 }
@@ -35,7 +35,7 @@ static const struct gpu_probe *trials(void)
 static const struct {
     enum finding_verdict verdict; /* where it works on no GPU */
     const char *records;
-} sources[GPU_TRIALS] = {
+} gpu_doctor_sources[GPU_TRIALS] = {
     [GPU_TRIAL_NVML] = { VERDICT_FAILS, "power, clocks, temperature, memory and utilization are recorded" },
     [GPU_TRIAL_GPM] = { VERDICT_NOTE, "SM, tensor core, DRAM and link activity are recorded with "
                                       "--gpu-metrics-devices" },
@@ -54,19 +54,21 @@ static void add_instead(struct finding *finding, const struct gpu_probe *probe, 
 }
 
 /* Returns whether it works on a GPU. */
-static int look_at(struct finding *finding, enum gpu_trial_source source)
+static int gpu_doctor_look_at(struct finding *finding, enum gpu_trial_source source)
 {
-    if (!has_driver()) {
+    if (!gpu_doctor_has_driver()) {
         note_no_driver(finding);
         return 0;
     }
     const struct gpu_probe *probe = trials();
     const struct gpu_probe_source *tried = &probe->sources[source];
-    finding->verdict = !tried->works ? sources[source].verdict : tried->refusals ? VERDICT_PARTLY : VERDICT_WORKS;
+    finding->verdict = !tried->works     ? gpu_doctor_sources[source].verdict
+                       : tried->refusals ? VERDICT_PARTLY
+                                         : VERDICT_WORKS;
     if (tried->works)
         text_addf(&finding->why, "%zu of %zu GPU%s (%s%s): %s.%s", tried->works, probe->count,
                   probe->count == 1 ? "" : "s", probe->devices[0].name, probe->count == 1 ? "" : ", …",
-                  sources[source].records, tried->refusals ? " " : "");
+                  gpu_doctor_sources[source].records, tried->refusals ? " " : "");
     if (tried->refusals) {
         text_add_bytes(&finding->why, tried->refusal.bytes, tried->refusal.length);
         if (tried->refusals > 1)
@@ -79,17 +81,17 @@ static int look_at(struct finding *finding, enum gpu_trial_source source)
 
 static void look_at_nvml(struct finding *finding)
 {
-    look_at(finding, GPU_TRIAL_NVML);
+    gpu_doctor_look_at(finding, GPU_TRIAL_NVML);
 }
 
 static void look_at_gpm(struct finding *finding)
 {
-    look_at(finding, GPU_TRIAL_GPM);
+    gpu_doctor_look_at(finding, GPU_TRIAL_GPM);
 }
 
 static void look_at_sampling(struct finding *finding)
 {
-    look_at(finding, GPU_TRIAL_SAMPLING);
+    gpu_doctor_look_at(finding, GPU_TRIAL_SAMPLING);
 }
 
 /* ---- Rights of the program --------------------------------------------------------------------------------------- */
@@ -143,7 +145,7 @@ static int is_privileged(void)
 /* Kernels are counted in the program itself: whatever tacho-gpu may do, the program needs the right. */
 static void look_at_ranges(struct finding *finding)
 {
-    if (!look_at(finding, GPU_TRIAL_RANGES))
+    if (!gpu_doctor_look_at(finding, GPU_TRIAL_RANGES))
         return;
     text_add_char(&finding->why, ' ');
     gpu_doctor_look_at_rights("", is_privileged(), finding);

@@ -8,7 +8,7 @@
 
 enum { SOURCE, GPU, NAME, INDEX, REQUESTED, REACHED, SAMPLES, LOST, CLOCKS, REFUSAL };
 
-static double real(const struct small_table *rows, size_t row, size_t column)
+static double gpu_info_real(const struct small_table *rows, size_t row, size_t column)
 {
     union {
         int64_t bits;
@@ -18,22 +18,23 @@ static double real(const struct small_table *rows, size_t row, size_t column)
     return value.real;
 }
 
-static void add_samples(struct text *out, const struct small_table *rows, size_t i)
+static void gpu_info_add_samples(struct text *out, const struct small_table *rows, size_t i)
 {
     int64_t samples = small_table_number(rows, i, SAMPLES, 0);
 
     human_count(out, (uint64_t)samples);
     if (samples > 1)
-        text_addf(out, " samples at %.3g Hz (%.3g requested), ", real(rows, i, REACHED), real(rows, i, REQUESTED));
+        text_addf(out, " samples at %.3g Hz (%.3g requested), ", gpu_info_real(rows, i, REACHED),
+                  gpu_info_real(rows, i, REQUESTED));
     else /* one has no rate */
-        text_addf(out, " sample (%.3g Hz requested), ", real(rows, i, REQUESTED));
+        text_addf(out, " sample (%.3g Hz requested), ", gpu_info_real(rows, i, REQUESTED));
     human_count(out, (uint64_t)small_table_number(rows, i, LOST, 0));
     text_add(out, " lost");
     if (!small_table_is_null(rows, i, CLOCKS))
         text_addf(out, "; clocks %s", small_table_text(rows, i, CLOCKS, NULL));
 }
 
-static void add_row(struct text *out, const struct small_table *rows, size_t i)
+static void gpu_info_add_row(struct text *out, const struct small_table *rows, size_t i)
 {
     size_t length;
     const char *name = small_table_text(rows, i, NAME, &length), *separator = "";
@@ -45,7 +46,7 @@ static void add_row(struct text *out, const struct small_table *rows, size_t i)
         text_addf(out, ", %lld in nvidia-smi): ", (long long)small_table_number(rows, i, INDEX, 0));
     }
     if (small_table_number(rows, i, SAMPLES, 0)) {
-        add_samples(out, rows, i);
+        gpu_info_add_samples(out, rows, i);
         separator = ". ";
     }
     const char *refusal = small_table_text(rows, i, REFUSAL, &length);
@@ -66,7 +67,7 @@ int gpu_info(struct text *out, struct report *report, struct error *err)
     if (rows.columns.rows)
         text_add(out, "\nGPU metrics\n");
     for (size_t i = 0; i < rows.columns.rows; i++)
-        add_row(out, &rows, i);
+        gpu_info_add_row(out, &rows, i);
     small_table_free(&rows);
     return 0;
 }

@@ -22,7 +22,7 @@ enum { USUAL_COUNTERS_HZ = 10000, LEAST_COUNTERS_HZ = 10, MOST_COUNTERS_HZ = 200
 
 enum wanted_source { SOURCE_AUTO, SOURCE_COUNTERS, SOURCE_GPM, SOURCE_NVML };
 
-struct settings {
+struct gpu_source_settings {
     int is_given; /* one of the options was */
     int has_devices, help_devices, help_set;
     enum collect_gpu_devices devices;
@@ -33,11 +33,11 @@ struct settings {
     uint32_t frequency_hz; /* 0: the usual one of each source */
     enum wanted_source source;
 };
-static const struct settings defaults = { .devices = COLLECT_GPU_VISIBLE };
+static const struct gpu_source_settings gpu_source_defaults = { .devices = COLLECT_GPU_VISIBLE };
 
-static struct settings *own(void *settings)
+static struct gpu_source_settings *gpu_source_settings(void *settings)
 {
-    struct settings *gpu = profile_source_settings(settings, &cmd_source_gpu);
+    struct gpu_source_settings *gpu = profile_source_settings(settings, &cmd_source_gpu);
 
     gpu->is_given = 1; /* to be called by options only */
     return gpu;
@@ -58,7 +58,7 @@ static int take_devices(void *settings, const char *value, struct error *err)
         const char *name;
         enum collect_gpu_devices devices;
     } words[] = { { "none", COLLECT_GPU_NONE }, { "all", COLLECT_GPU_ALL }, { "cuda-visible", COLLECT_GPU_VISIBLE } };
-    struct settings *gpu = own(settings);
+    struct gpu_source_settings *gpu = gpu_source_settings(settings);
 
     gpu->has_devices = 1;
     gpu->help_devices |= strcmp(value, "help") == 0;
@@ -74,7 +74,7 @@ static int take_devices(void *settings, const char *value, struct error *err)
     return 0;
 }
 
-static int take_frequency(void *settings, const char *value, struct error *err)
+static int gpu_source_take_frequency(void *settings, const char *value, struct error *err)
 {
     char *end;
     unsigned long hz = strtoul(value, &end, 10);
@@ -83,7 +83,7 @@ static int take_frequency(void *settings, const char *value, struct error *err)
         return error_set(err, ERR_BAD_ARGUMENT,
                          "--gpu-metrics-frequency must be a number of samples per second from 1 to %d, not '%s'",
                          MOST_COUNTERS_HZ, value);
-    own(settings)->frequency_hz = (uint32_t)hz;
+    gpu_source_settings(settings)->frequency_hz = (uint32_t)hz;
     return 0;
 }
 
@@ -129,7 +129,7 @@ static int refuse_metric(const char *name, struct error *err)
 
 /* Counters: metrics of CUPTI, which have a unit of the chip before two underscores (sm__cycles_active.avg), nsys's
  * sets, and what goes with a set of readings. */
-static int take_counters(struct settings *gpu, const char *name)
+static int gpu_source_take_counters(struct gpu_source_settings *gpu, const char *name)
 {
     size_t set = find_set(name);
     int is_set = set == GPU_SET_GENERAL || set == GPU_SET_FULL;
@@ -140,11 +140,11 @@ static int take_counters(struct settings *gpu, const char *name)
     return !is_set;
 }
 
-static int take_metric(struct settings *gpu, const char *name, struct error *err)
+static int gpu_source_take_metric(struct gpu_source_settings *gpu, const char *name, struct error *err)
 {
     uint64_t found = find_metrics(name);
 
-    if (take_counters(gpu, name))
+    if (gpu_source_take_counters(gpu, name))
         found |= sampling_set_find(name) ? gpu_metrics_of_set(GPU_SET_BASIC) : 0;
     else if (strcmp(name, "help") == 0)
         gpu->help_set = 1;
@@ -155,7 +155,7 @@ static int take_metric(struct settings *gpu, const char *name, struct error *err
 }
 
 /* A file of names, a line each; what follows a # is a remark. */
-static int take_file(struct settings *gpu, const char *path, struct error *err)
+static int take_file(struct gpu_source_settings *gpu, const char *path, struct error *err)
 {
     FILE *file = fopen(path, "re");
     char *line = NULL, *rest;
@@ -167,7 +167,7 @@ static int take_file(struct settings *gpu, const char *path, struct error *err)
     while (getline(&line, &room, file) >= 0) {
         line[strcspn(line, "#\r\n")] = 0;
         char *name = strtok_r(line, " \t", &rest);
-        if (name && (code = take_metric(gpu, name, err)) != 0)
+        if (name && (code = gpu_source_take_metric(gpu, name, err)) != 0)
             goto close_file;
     }
 close_file:
@@ -179,7 +179,7 @@ close_file:
 static int take_set(void *settings, const char *value, struct error *err)
 {
     static const char in_file[] = "file:";
-    struct settings *gpu = own(settings);
+    struct gpu_source_settings *gpu = gpu_source_settings(settings);
     char **names = option_split(value, NULL);
     int code = 0;
 
@@ -189,7 +189,7 @@ static int take_set(void *settings, const char *value, struct error *err)
     gpu->metrics = 0;
     for (char **name = names; *name; name++)
         if ((code = text_begins_with(*name, in_file) ? take_file(gpu, *name + strlen(in_file), err)
-                                                     : take_metric(gpu, *name, err)) != 0)
+                                                     : gpu_source_take_metric(gpu, *name, err)) != 0)
             goto free_names;
 free_names:
     free(names);
@@ -209,7 +209,7 @@ static int take_source(void *settings, const char *value, struct error *err)
 {
     for (size_t i = 0; source_names[i]; i++)
         if (strcmp(source_names[i], value) == 0) {
-            own(settings)->source = (enum wanted_source)i;
+            gpu_source_settings(settings)->source = (enum wanted_source)i;
             return 0;
         }
     return error_set(err, ERR_BAD_ARGUMENT, "--gpu-metrics-source must be auto, counters, gpm or nvml, not '%s'",
@@ -257,9 +257,9 @@ static void list_sets(struct text *out)
     text_add_char(out, '\n');
 }
 
-static void list_values(struct profile_settings *settings, struct text *out)
+static void gpu_source_list_values(struct profile_settings *settings, struct text *out)
 {
-    const struct settings *gpu = profile_source_settings(settings, &cmd_source_gpu);
+    const struct gpu_source_settings *gpu = profile_source_settings(settings, &cmd_source_gpu);
 
     if (gpu->help_devices)
         list_devices(out);
@@ -269,7 +269,7 @@ static void list_values(struct profile_settings *settings, struct text *out)
 
 /* ---- what it comes to ------------------------------------------------------------------------------------------ */
 
-static uint64_t chosen_metrics(const struct settings *gpu)
+static uint64_t chosen_metrics(const struct gpu_source_settings *gpu)
 {
     uint64_t gpm = gpu_metrics_of_origin(GPU_ORIGIN_GPM), basic = gpu_metrics_of_set(GPU_SET_BASIC);
     uint64_t metrics = gpu->has_set ? gpu->metrics
@@ -283,7 +283,7 @@ static uint64_t chosen_metrics(const struct settings *gpu)
 }
 
 /* Counters are sampled if the user has asked for GPU metrics and named neither another source nor only readings. */
-static uint32_t chosen_counters_hz(const struct settings *gpu)
+static uint32_t chosen_counters_hz(const struct gpu_source_settings *gpu)
 {
     int is_wanted = gpu->source == SOURCE_COUNTERS ||
                     (gpu->source == SOURCE_AUTO && gpu->is_given && (!gpu->has_set || gpu->counters.length));
@@ -324,7 +324,7 @@ static int check_list(const char *list, struct error *err)
     return code;
 }
 
-static int check(const struct settings *gpu, uint32_t counters_hz, struct error *err)
+static int gpu_source_check(const struct gpu_source_settings *gpu, uint32_t counters_hz, struct error *err)
 {
     if (counters_hz && counters_hz < LEAST_COUNTERS_HZ)
         return error_set(err, ERR_BAD_ARGUMENT,
@@ -334,14 +334,14 @@ static int check(const struct settings *gpu, uint32_t counters_hz, struct error 
     return gpu->devices == COLLECT_GPU_LIST && !gpu->help_devices ? check_list(gpu->list, err) : 0;
 }
 
-static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+static int gpu_source_finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
-    const struct settings *gpu = profile_source_settings(settings, &cmd_source_gpu);
+    const struct gpu_source_settings *gpu = profile_source_settings(settings, &cmd_source_gpu);
     int has_cuda = (collect->sources & WIRE_BIT(CUDA)) != 0;
 
     if (gpu->devices == COLLECT_GPU_NONE || (!gpu->is_given && !has_cuda))
         return 0;
-    if (check(gpu, chosen_counters_hz(gpu), err) != 0)
+    if (gpu_source_check(gpu, chosen_counters_hz(gpu), err) != 0)
         return err->code;
     collect->gpu = (struct collect_gpu_options){
         .devices = gpu->devices == COLLECT_GPU_VISIBLE && !has_cuda ? COLLECT_GPU_ALL : gpu->devices,
@@ -364,7 +364,7 @@ static int finish(struct profile_settings *settings, struct collect_options *col
 }
 
 /* A rank that CUDA shows a single GPU has it for itself, as a rule: no other rank would record it. */
-static const char *leave_host(struct collect_options *collect)
+static const char *gpu_source_leave_host(struct collect_options *collect)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     int has_own = visible && *visible && !strchr(visible, ',');
@@ -376,7 +376,7 @@ static const char *leave_host(struct collect_options *collect)
 }
 
 /* clang-format off */
-static const struct option options[] = {
+static const struct option gpu_source_options[] = {
     { .name = "gpu-metrics-devices", .kind = OPTION_CUSTOM, .value = "LIST", .choices = device_names,
       .take = take_devices,
       .help = "Record metrics of these GPUs: none, all, cuda-visible, or a list of numbers, UUIDs or PCI addresses "
@@ -388,7 +388,7 @@ static const struct option options[] = {
               "general if one of these options is given, else basic." },
     { .name = "gpu-metrics-source", .kind = OPTION_CUSTOM, .value = "SOURCE", .choices = sources, .take = take_source,
       .help = "Source of GPU metrics: auto, counters, gpm (Hopper and later), nvml. Default: auto." },
-    { .name = "gpu-metrics-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = take_frequency,
+    { .name = "gpu-metrics-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = gpu_source_take_frequency,
       .help = "Samples of GPU metrics per second: 10 to 200000 of counters, 1 to 100 of GPM and NVML. Default: 10000 "
               "of counters, 10 of GPM and NVML." },
     { .name = "gpu-metrics-device", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_devices, .hidden = 1,
@@ -397,20 +397,20 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static const struct cmd_source_table tables[] = {
+static const struct cmd_source_table gpu_source_tables[] = {
     { "gpu metrics", "GPU_METRICS" },
     { 0 },
 };
 
 const struct cmd_source cmd_source_gpu = {
-    .options = options,
-    .settings = &defaults,
-    .settings_bytes = sizeof(struct settings),
-    .list_values = list_values,
-    .finish = finish,
-    .leave_host = leave_host,
+    .options = gpu_source_options,
+    .settings = &gpu_source_defaults,
+    .settings_bytes = sizeof(struct gpu_source_settings),
+    .list_values = gpu_source_list_values,
+    .finish = gpu_source_finish,
+    .leave_host = gpu_source_leave_host,
     .examinations = gpu_examinations,
-    .tables = tables,
+    .tables = gpu_source_tables,
     .info = gpu_info,
     .summary = &gpu_summary,
     .last = SOURCE_LAST_IN_DOCTOR | SOURCE_LAST_IN_INFO,

@@ -4,7 +4,7 @@
 #include "wire/wire_libraries.h"
 
 /* The names of --trace; each stands for the bits at its place in libraries[]. */
-static const struct cmd_source_trace traces[] = {
+static const struct cmd_source_trace library_source_traces[] = {
 #define LIBRARY(id, text, domain)                                                                                      \
     { .name = text },                                                                                                  \
     { .name = text "-verbose", .is_other_name = 1 },
@@ -22,15 +22,15 @@ static const uint32_t libraries[] = {
 #undef LIBRARY
 };
 
-static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+static int library_source_finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
-    for (size_t i = 0; traces[i].name; i++)
-        collect->libraries |= profile_is_traced(settings, traces[i].name) ? libraries[i] : 0;
+    for (size_t i = 0; library_source_traces[i].name; i++)
+        collect->libraries |= profile_is_traced(settings, library_source_traces[i].name) ? libraries[i] : 0;
     return 0;
 }
 
 const struct cmd_source cmd_source_libraries = {
     .events = WIRE_BIT(LIBRARY),
-    .traces = traces,
-    .finish = finish,
+    .traces = library_source_traces,
+    .finish = library_source_finish,
 };

@@ -42,7 +42,7 @@ static size_t names_length(const struct collect_options *collect)
     return length + (collect->range_domain ? strlen(collect->range_domain) : 0);
 }
 
-static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+static int nvtx_source_finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
     if (collect->range == COLLECT_RANGE_NVTX && !(collect->sources & WIRE_BIT(NVTX)))
         return error_set(err, ERR_BAD_ARGUMENT, "--capture-range=nvtx needs NVTX: add nvtx to --trace");
@@ -62,7 +62,7 @@ static int finish(struct profile_settings *settings, struct collect_options *col
 }
 
 /* clang-format off */
-static const struct option options[] = {
+static const struct option nvtx_source_options[] = {
     { .name = "nvtx-domain-include", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_include,
       .help = "Record only these NVTX domains; 'default' is the default domain. Default: all domains." },
     { .name = "nvtx-domain-exclude", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_exclude,
@@ -71,30 +71,30 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static const struct cmd_source_trace traces[] = { { .name = "nvtx", .by_default = 1 }, { 0 } };
+static const struct cmd_source_trace nvtx_source_traces[] = { { .name = "nvtx", .by_default = 1 }, { 0 } };
 
-static void look(struct finding *finding)
+static void nvtx_source_look(struct finding *finding)
 {
     if (finding_has_agent(finding))
         text_add(&finding->why,
                  "Marks and ranges arrive through NVTX_INJECTION64_PATH; the program needs no NVIDIA package.");
 }
 
-static const struct doctor_examination examinations[] = { { "NVTX", look }, { 0 } };
+static const struct doctor_examination nvtx_source_examinations[] = { { "NVTX", nvtx_source_look }, { 0 } };
 
-static const struct cmd_source_table tables[] = {
+static const struct cmd_source_table nvtx_source_tables[] = {
     { "nvtx", "NVTX_EVENTS" },
     { 0 },
 };
 
-static const struct source_summary summary = { .analysis = "nvtx_sum", .heading = "NVTX ranges" };
+static const struct source_summary nvtx_source_summary = { .analysis = "nvtx_sum", .heading = "NVTX ranges" };
 
 const struct cmd_source cmd_source_nvtx = {
     .events = WIRE_BIT(NVTX),
-    .traces = traces,
-    .options = options,
-    .finish = finish,
-    .examinations = examinations,
-    .tables = tables,
-    .summary = &summary,
+    .traces = nvtx_source_traces,
+    .options = nvtx_source_options,
+    .finish = nvtx_source_finish,
+    .examinations = nvtx_source_examinations,
+    .tables = nvtx_source_tables,
+    .summary = &nvtx_source_summary,
 };

@@ -6,7 +6,7 @@
 #include "base/saturating.h"
 
 /* Whether the calls of this name are waiting, not work: for locks, other threads and processes, time, and events. */
-static int is_waiting(const struct table_cell *name)
+static int osrt_summary_is_waiting(const struct table_cell *name)
 {
     enum os_call_kind kind = os_call_kind(name->text.bytes, name->text.length);
 
@@ -14,7 +14,7 @@ static int is_waiting(const struct table_cell *name)
 }
 
 /* The sum of all waiting, over all threads, and the three largest parts. */
-static void add_waits(struct text *out, const struct table *table)
+static void osrt_summary_add_waits(struct text *out, const struct table *table)
 {
     size_t name = table_column_count(table) - 1;
     struct text largest = { 0 };
@@ -23,7 +23,7 @@ static void add_waits(struct text *out, const struct table *table)
 
     for (size_t i = 0; i < table_row_count(table); i++) {
         const struct table_cell *row = table_row(table, i);
-        if (!is_waiting(&row[name]))
+        if (!osrt_summary_is_waiting(&row[name]))
             continue;
         sum = saturating_add(sum, row[SUMMARY_TOTAL].integer);
         if (named++ < 3) {
@@ -45,5 +45,5 @@ static void add_waits(struct text *out, const struct table *table)
 const struct source_summary osrt_summary = {
     .analysis = "osrt_sum",
     .heading = "OS calls",
-    .add_line = add_waits,
+    .add_line = osrt_summary_add_waits,
 };

@@ -32,7 +32,7 @@ static int read_child(void)
     return error;
 }
 
-static void look(struct finding *finding)
+static void python_doctor_look(struct finding *finding)
 {
     char scope[32];
     int error = read_child();
@@ -51,4 +51,4 @@ static void look(struct finding *finding)
                               "Kubernetes: securityContext.capabilities.add: [\"SYS_PTRACE\"]\n");
 }
 
-const struct doctor_examination python_examinations[] = { { "Python", look }, { 0 } };
+const struct doctor_examination python_examinations[] = { { "Python", python_doctor_look }, { 0 } };

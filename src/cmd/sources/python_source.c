@@ -11,25 +11,25 @@
 #include "cmd/summary/source_summary.h"
 #include "python_doctor.h"
 
-struct settings {
+struct python_source_settings {
     const char *sampling; /* --python-sampling; NULL: auto */
     int backtrace;        /* --python-backtrace=cuda */
     unsigned frequency;   /* 0: it was not said */
 };
 
-static struct settings *own(struct profile_settings *settings)
+static struct python_source_settings *python_source_settings(struct profile_settings *settings)
 {
     return profile_source_settings(settings, &cmd_source_python);
 }
 
 int python_has_backtrace(struct profile_settings *settings)
 {
-    return own(settings)->backtrace;
+    return python_source_settings(settings)->backtrace;
 }
 
 enum { USUAL_FREQUENCY = 1000, HIGHEST_FREQUENCY = 2000 };
 
-static int take_frequency(void *settings, const char *value, struct error *err)
+static int python_source_take_frequency(void *settings, const char *value, struct error *err)
 {
     char *end;
     unsigned long frequency = strtoul(value, &end, 10);
@@ -37,29 +37,29 @@ static int take_frequency(void *settings, const char *value, struct error *err)
     if (!isdigit((unsigned char)*value) || *end || frequency < 1 || frequency > HIGHEST_FREQUENCY)
         return error_set(err, ERR_BAD_ARGUMENT, "--python-sampling-frequency must be a number from 1 to %d, not '%s'",
                          HIGHEST_FREQUENCY, value);
-    own(settings)->frequency = (unsigned)frequency;
+    python_source_settings(settings)->frequency = (unsigned)frequency;
     return 0;
 }
 
-static const char *const *backtraces(void)
+static const char *const *python_source_backtraces(void)
 {
     static const char *const names[] = { "cuda", "none", NULL };
 
     return names;
 }
 
-static int take_backtrace(void *settings, const char *value, struct error *err)
+static int python_source_take_backtrace(void *settings, const char *value, struct error *err)
 {
     int is_none = strcmp(value, "none") == 0 || option_bool(value) == 0;
 
     if (!is_none && strcmp(value, "cuda") != 0)
         return error_set(err, ERR_BAD_ARGUMENT, "--python-backtrace must be cuda, none or false, not '%s'", value);
-    own(settings)->backtrace = !is_none;
+    python_source_settings(settings)->backtrace = !is_none;
     return 0;
 }
 
 /* The path from the root: the program may be in another folder by then. */
-static int take_functions(void *settings, const char *value, struct error *err)
+static int python_source_take_functions(void *settings, const char *value, struct error *err)
 {
     static char path[PATH_MAX];
 
@@ -78,7 +78,8 @@ static const char *const *samplings(void)
     return names;
 }
 
-static int take_sampling(struct collect_options *collect, const char *value, int is_gil_traced, struct error *err)
+static int python_source_take_sampling(struct collect_options *collect, const char *value, int is_gil_traced,
+                                       struct error *err)
 {
     int is_automatic = !value || strcmp(value, "auto") == 0;
     int is_wanted = is_automatic || !*value ? 1 : option_bool(value);
@@ -89,10 +90,11 @@ static int take_sampling(struct collect_options *collect, const char *value, int
     return is_wanted || is_gil_traced;
 }
 
-static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+static int python_source_finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
-    const struct settings *python = own(settings);
-    int is_sampled = take_sampling(collect, python->sampling, profile_is_traced(settings, "python-gil"), err);
+    const struct python_source_settings *python = python_source_settings(settings);
+    int is_sampled = python_source_take_sampling(collect, python->sampling, profile_is_traced(settings, "python-gil"),
+                                                 err);
 
     if (is_sampled < 0)
         return is_sampled;
@@ -107,48 +109,48 @@ static int finish(struct profile_settings *settings, struct collect_options *col
 }
 
 /* clang-format off */
-static const struct option options[] = {
+static const struct option python_source_options[] = {
     { .name = "python-sampling", .kind = OPTION_TEXT, .value = "[auto|true|false]",
-      .offset = offsetof(struct settings, sampling), .choices = samplings,
+      .offset = offsetof(struct python_source_settings, sampling), .choices = samplings,
       .help = "Sample the call stacks of all Python threads, without stopping the program. auto: in programs that run "
               "CPython 3.9 to 3.14. Default: auto." },
-    { .name = "python-sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = take_frequency,
+    { .name = "python-sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = python_source_take_frequency,
       .help = "Take HZ Python samples per second, 1 to 2000. Default: 1000." },
-    { .name = "python-backtrace", .kind = OPTION_CUSTOM, .value = "cuda|none", .choices = backtraces,
-      .take = take_backtrace,
+    { .name = "python-backtrace", .kind = OPTION_CUSTOM, .value = "cuda|none", .choices = python_source_backtraces,
+      .take = python_source_take_backtrace,
       .help = "Add Python frames to the backtraces of CUDA and OS calls (cuda). Sets --cudabacktrace=all unless that "
               "option is given. Default: none." },
     { 0 },
 };
 
 static const struct option late_options[] = {
-    { .name = "python-functions-trace", .kind = OPTION_CUSTOM, .value = "FILE", .take = take_functions,
+    { .name = "python-functions-trace", .kind = OPTION_CUSTOM, .value = "FILE", .take = python_source_take_functions,
       .help = "Record the calls of the Python functions that the JSON file lists as NVTX ranges: [{\"module\": …, "
               "\"functions\": [\"f\", \"Class.method\"]}]." },
     { 0 },
 };
 /* clang-format on */
 
-static const struct cmd_source_trace traces[] = { { .name = "python-gil" }, { 0 } };
+static const struct cmd_source_trace python_source_traces[] = { { .name = "python-gil" }, { 0 } };
 
-static const struct cmd_source_table tables[] = {
+static const struct cmd_source_table python_source_tables[] = {
     { "python-sampling", "TACHO_PYTHON_SAMPLE" },
     { 0 },
 };
 
-static const struct source_summary summary = {
+static const struct source_summary python_source_summary = {
     .samples = "TACHO_PYTHON_SAMPLE",
     .functions = "python_sample_sum",
     .functions_heading = "Python, by function (self time)",
 };
 
 const struct cmd_source cmd_source_python = {
-    .traces = traces,
-    .options = options,
+    .traces = python_source_traces,
+    .options = python_source_options,
     .late_options = late_options,
-    .settings_bytes = sizeof(struct settings),
-    .finish = finish,
+    .settings_bytes = sizeof(struct python_source_settings),
+    .finish = python_source_finish,
     .examinations = python_examinations,
-    .tables = tables,
-    .summary = &summary,
+    .tables = python_source_tables,
+    .summary = &python_source_summary,
 };

@@ -34,7 +34,7 @@ static const struct {
 static const char *const settings[] = { "record_shapes", "profile_memory", "with_stack", "with_modules", "with_flops" };
 
 /* The value of the first row with this name, or NULL. Each process that uses PyTorch has rows. */
-static const char *find(const struct small_table *rows, const char *name)
+static const char *torch_info_find(const struct small_table *rows, const char *name)
 {
     for (size_t i = 0; i < rows->columns.rows; i++)
         if (strcmp(small_table_text(rows, i, NAME, NULL), name) == 0)
@@ -43,14 +43,14 @@ static const char *find(const struct small_table *rows, const char *name)
 }
 
 /* "record_shapes, with_stack" */
-static void add_settings(struct text *out, const struct small_table *rows)
+static void torch_info_add_settings(struct text *out, const struct small_table *rows)
 {
     const char *before = "";
     int is_known = 0;
     struct text given = { 0 };
 
     for (size_t i = 0; i < COUNT_OF(settings); i++) {
-        const char *value = find(rows, settings[i]);
+        const char *value = torch_info_find(rows, settings[i]);
         is_known |= value != NULL;
         if (!value || strcmp(value, "0") == 0 || strcmp(value, "false") == 0)
             continue;
@@ -72,14 +72,14 @@ int pytorch_info(struct text *out, struct report *report, struct error *err)
     if (code != 0)
         return code;
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
-        const char *value = find(&rows, lines[i].name);
+        const char *value = torch_info_find(&rows, lines[i].name);
         if (!value)
             continue;
         text_addf(&found, "%-18s", lines[i].label);
         lines[i].add(&found, value);
         text_add_char(&found, '\n');
     }
-    add_settings(&found, &rows);
+    torch_info_add_settings(&found, &rows);
     if (found.length)
         text_addf(out, "\nPyTorch\n%s", text_string(&found));
     text_free(&found);

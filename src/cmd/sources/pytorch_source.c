@@ -9,22 +9,22 @@
 #include "pytorch_summary.h"
 #include "wire/wire_torch.h"
 
-enum mode { UNSET, OFF, ON };
+enum torch_source_mode { UNSET, OFF, ON };
 
-struct settings {
-    enum mode mode;
+struct torch_source_settings {
+    enum torch_source_mode mode;
     int mode_shapes, nvtx, functions, replaces;  /* of --pytorch */
     int shapes, memory, stacks, modules, events; /* options of their own */
 };
 
-static struct settings *own(struct profile_settings *settings)
+static struct torch_source_settings *torch_source_settings(struct profile_settings *settings)
 {
     return profile_source_settings(settings, &cmd_source_pytorch);
 }
 
 static const struct {
     const char *name;
-    enum mode mode;
+    enum torch_source_mode mode;
     int shapes, nvtx, functions, replaces;
 } modes[] = {
     { "off", OFF, 0, 0, 0, 0 },
@@ -37,7 +37,7 @@ static const struct {
 };
 enum { MODES = COUNT_OF(modes) };
 
-static const char *const *mode_names(void)
+static const char *const *torch_source_mode_names(void)
 {
     static const char *names[MODES + 1];
 
@@ -46,7 +46,7 @@ static const char *const *mode_names(void)
     return names;
 }
 
-static int take_one(struct settings *pytorch, const char *name, struct error *err)
+static int torch_source_take_one(struct torch_source_settings *pytorch, const char *name, struct error *err)
 {
     for (size_t i = 0; i < MODES; i++) {
         if (strcmp(modes[i].name, name) != 0)
@@ -64,23 +64,23 @@ static int take_one(struct settings *pytorch, const char *name, struct error *er
                      name);
 }
 
-static int take(void *settings, const char *value, struct error *err)
+static int torch_source_take(void *settings, const char *value, struct error *err)
 {
-    struct settings *pytorch = own(settings);
+    struct torch_source_settings *pytorch = torch_source_settings(settings);
     char **names = option_split(value, NULL);
     int code = 0;
 
     if (!names)
         return error_no_memory(err);
-    *pytorch = (struct settings){ .shapes = pytorch->shapes,
-                                  .memory = pytorch->memory,
-                                  .stacks = pytorch->stacks,
-                                  .modules = pytorch->modules,
-                                  .events = pytorch->events };
+    *pytorch = (struct torch_source_settings){ .shapes = pytorch->shapes,
+                                               .memory = pytorch->memory,
+                                               .stacks = pytorch->stacks,
+                                               .modules = pytorch->modules,
+                                               .events = pytorch->events };
     if (!names[0])
-        code = take_one(pytorch, value, err);
+        code = torch_source_take_one(pytorch, value, err);
     for (char **name = names; *name; name++) {
-        if ((code = take_one(pytorch, *name, err)) != 0)
+        if ((code = torch_source_take_one(pytorch, *name, err)) != 0)
             goto free_names;
         if (pytorch->mode == OFF && names[1]) {
             code = error_set(err, ERR_BAD_ARGUMENT,
@@ -95,25 +95,25 @@ free_names:
     return code;
 }
 
-static int has_options(const struct settings *pytorch)
+static int has_options(const struct torch_source_settings *pytorch)
 {
     return pytorch->shapes || pytorch->memory || pytorch->stacks || pytorch->modules || pytorch->events;
 }
 
 /* PyTorch is watched for unless something else was asked for by name. Advice needs it. */
-static int is_wanted(struct profile_settings *settings)
+static int torch_source_is_wanted(struct profile_settings *settings)
 {
-    const struct settings *pytorch = own(settings);
+    const struct torch_source_settings *pytorch = torch_source_settings(settings);
     int is_asked = has_options(pytorch) || settings->advise;
 
     return pytorch->mode == ON || (pytorch->mode == UNSET && (is_asked || !settings->has_sources));
 }
 
-static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+static int torch_source_finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
-    const struct settings *pytorch = own(settings);
+    const struct torch_source_settings *pytorch = torch_source_settings(settings);
 
-    if (!is_wanted(settings)) {
+    if (!torch_source_is_wanted(settings)) {
         if (has_options(pytorch))
             text_add(&settings->warnings, "the PyTorch options have no effect: --pytorch is off\n");
         return 0;
@@ -132,29 +132,29 @@ static int finish(struct profile_settings *settings, struct collect_options *col
 }
 
 /* clang-format off */
-static const struct option options[] = {
-    { .name = "pytorch", .kind = OPTION_CUSTOM, .value = "WHAT", .choices = mode_names,
-      .take = take,
+static const struct option torch_source_options[] = {
+    { .name = "pytorch", .kind = OPTION_CUSTOM, .value = "WHAT", .choices = torch_source_mode_names,
+      .take = torch_source_take,
       .help = "Record PyTorch operators: off, auto (in programs that load PyTorch), autograd-nvtx (also as NVTX "
               "ranges), autograd-shapes-nvtx (with input shapes), functions-trace (also the Python functions of "
               "torch), replace (Tacho stands in for torch.profiler). Default: auto, or off if --trace is given." },
-    { .name = "pytorch-shapes", .kind = OPTION_BOOL, .offset = offsetof(struct settings, shapes),
+    { .name = "pytorch-shapes", .kind = OPTION_BOOL, .offset = offsetof(struct torch_source_settings, shapes),
       .help = "Record shapes, types and values of operator inputs. Default: false." },
-    { .name = "pytorch-memory", .kind = OPTION_BOOL, .offset = offsetof(struct settings, memory),
+    { .name = "pytorch-memory", .kind = OPTION_BOOL, .offset = offsetof(struct torch_source_settings, memory),
       .help = "Record the allocations of PyTorch on the CPU and on GPUs. Default: false." },
-    { .name = "pytorch-stacks", .kind = OPTION_BOOL, .offset = offsetof(struct settings, stacks),
+    { .name = "pytorch-stacks", .kind = OPTION_BOOL, .offset = offsetof(struct torch_source_settings, stacks),
       .help = "Record the Python call stack of each operator. Default: false." },
-    { .name = "pytorch-modules", .kind = OPTION_BOOL, .offset = offsetof(struct settings, modules),
+    { .name = "pytorch-modules", .kind = OPTION_BOOL, .offset = offsetof(struct torch_source_settings, modules),
       .help = "Record nn.Module calls, which attribute operators and kernels to modules. Default: false, or true with "
               "autograd-nvtx and autograd-shapes-nvtx." },
-    { .name = "python-events", .kind = OPTION_BOOL, .offset = offsetof(struct settings, events),
+    { .name = "python-events", .kind = OPTION_BOOL, .offset = offsetof(struct torch_source_settings, events),
       .help = "Record Python's garbage collections, and the compilations and graph breaks of torch.compile, in "
               "programs that import PyTorch. Default: false, or true with --advise." },
     { 0 },
 };
 /* clang-format on */
 
-static void look(struct finding *finding)
+static void torch_source_look(struct finding *finding)
 {
     if (finding_has_agent(finding))
         text_add(&finding->why,
@@ -162,9 +162,9 @@ static void look(struct finding *finding)
                  "request. For older versions use torch.autograd.profiler.emit_nvtx: it makes them NVTX ranges.");
 }
 
-static const struct doctor_examination examinations[] = { { "PyTorch", look }, { 0 } };
+static const struct doctor_examination torch_source_examinations[] = { { "PyTorch", torch_source_look }, { 0 } };
 
-static const struct cmd_source_table tables[] = {
+static const struct cmd_source_table torch_source_tables[] = {
     { "pytorch operators", "TACHO_TORCH_OP" },
     { "pytorch memory", "TACHO_TORCH_MEMORY" },
     { "python functions", "TACHO_TORCH_PYTHON" },
@@ -174,11 +174,11 @@ static const struct cmd_source_table tables[] = {
 
 const struct cmd_source cmd_source_pytorch = {
     .events = WIRE_BIT(TORCH),
-    .options = options,
-    .settings_bytes = sizeof(struct settings),
-    .finish = finish,
-    .examinations = examinations,
-    .tables = tables,
+    .options = torch_source_options,
+    .settings_bytes = sizeof(struct torch_source_settings),
+    .finish = torch_source_finish,
+    .examinations = torch_source_examinations,
+    .tables = torch_source_tables,
     .info = pytorch_info,
     .summary = &pytorch_summary,
     .last = SOURCE_LAST_IN_TABLES,

@@ -8,7 +8,7 @@
 
 enum { MOST_COUNTED = 2000000 }; /* about two seconds */
 enum { SHARE, TOTAL, COUNT, NAME, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct table_column torch_summary_columns[COLUMNS] = {
     [SHARE] = { "Time", CELL_REAL, UNIT_PERCENT, 1 },
     [TOTAL] = { "Self Time", CELL_INT, UNIT_NS, 0 },
     [COUNT] = { "Calls", CELL_INT, UNIT_NONE, 0 },
@@ -16,23 +16,23 @@ static const struct table_column columns[COLUMNS] = {
 };
 
 /* NULL: the row is none. */
-static const struct table_cell *time_of(const struct table_cell *row, int by_gpu)
+static const struct table_cell *torch_summary_time_of(const struct table_cell *row, int by_gpu)
 {
     const struct table_cell *time = &row[by_gpu ? TORCH_SELF_DEVICE : TORCH_SELF_CPU];
 
     return row[TORCH_ON_DEVICE].integer || row[TORCH_IS_ANNOTATION].integer || time->real <= 0 ? NULL : time;
 }
 
-static int fill(struct table *table, const struct table *all, int by_gpu)
+static int torch_summary_fill(struct table *table, const struct table *all, int by_gpu)
 {
     double sum = 0;
 
     for (size_t i = 0; i < table_row_count(all); i++) {
-        const struct table_cell *time = time_of(table_row(all, i), by_gpu);
+        const struct table_cell *time = torch_summary_time_of(table_row(all, i), by_gpu);
         sum += time ? time->real : 0;
     }
     for (size_t i = 0; i < table_row_count(all); i++) {
-        const struct table_cell *from = table_row(all, i), *time = time_of(from, by_gpu);
+        const struct table_cell *from = table_row(all, i), *time = torch_summary_time_of(from, by_gpu);
         if (!time)
             continue;
         struct table_cell *row = table_add_row(table);
@@ -47,7 +47,7 @@ static int fill(struct table *table, const struct table *all, int by_gpu)
 
 /* By their own time, on the CPU or that of their kernels: share, total, count, name; the largest first. NULL: there are
  * none, or too many to count them while somebody waits. */
-static struct table *read_operators(struct report *report, int by_gpu)
+static struct table *torch_summary_read_operators(struct report *report, int by_gpu)
 {
     const struct torch_ops_request request = { .sort_by = by_gpu ? "self_device_time_total" : "self_cpu_time_total" };
     const struct analysis_request everything = { 0 };
@@ -58,8 +58,8 @@ static struct table *read_operators(struct report *report, int by_gpu)
     if (!recorded || !recorded->rows || recorded->rows > MOST_COUNTED ||
         torch_ops(&ops, report, &everything, &request, &err) != 0)
         return NULL;
-    struct table *table = table_new(columns, COLUMNS);
-    int is_filled = table && fill(table, ops.table, by_gpu) == 0 && table_row_count(table);
+    struct table *table = table_new(torch_summary_columns, COLUMNS);
+    int is_filled = table && torch_summary_fill(table, ops.table, by_gpu) == 0 && table_row_count(table);
     table_delete(ops.table);
     if (is_filled)
         return table;
@@ -67,9 +67,9 @@ static struct table *read_operators(struct report *report, int by_gpu)
     return NULL;
 }
 
-static void *find(struct summary *summary)
+static void *torch_summary_find(struct summary *summary)
 {
-    struct table *operators = read_operators(summary->request->report, summary->has_gpu_work);
+    struct table *operators = torch_summary_read_operators(summary->request->report, summary->has_gpu_work);
 
     const struct event_counts *counts = &summary->facts.sources.counts;
     const struct counted_source *ranges = event_counts_find(counts, wire_source_name(WIRE_SOURCE_NVTX));
@@ -91,7 +91,7 @@ static void add_brief(struct text *out, const void *operators)
 }
 
 /* Operators without work on a GPU: they come first. */
-static void lead(struct text *out, struct summary *summary, const void *operators)
+static void torch_summary_lead(struct text *out, struct summary *summary, const void *operators)
 {
     enum { LEAST_ROWS = 3, MOST_ROWS = 5 };
     size_t rows = summary_take_lines(summary, 1 + LEAST_ROWS) ? LEAST_ROWS : 0;
@@ -105,9 +105,9 @@ static void lead(struct text *out, struct summary *summary, const void *operator
 }
 
 const struct source_summary pytorch_summary = {
-    .find = find,
+    .find = torch_summary_find,
     .free = free_operators,
-    .lead = lead,
+    .lead = torch_summary_lead,
     .add_brief = add_brief,
     .next = "ops",
     .next_also = "or stats for all tables, or view for the timeline",

@@ -5,10 +5,10 @@
 #include "cmd/cmd_source.h"
 #include "cmd/profile/profile_settings.h"
 
-struct settings {
+struct stacks_settings {
     int resolve_symbols;
 };
-static const struct settings defaults = { .resolve_symbols = 1 };
+static const struct stacks_settings stacks_source_defaults = { .resolve_symbols = 1 };
 
 /* Folders with colons between them: one piece of memory for the list and its texts. */
 static int take_debug_symbols(void *settings, const char *value, struct error *err)
@@ -29,27 +29,27 @@ static int take_debug_symbols(void *settings, const char *value, struct error *e
     return 0;
 }
 
-static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+static int stacks_source_finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
-    const struct settings *stacks = profile_source_settings(settings, &cmd_source_stacks);
+    const struct stacks_settings *stacks = profile_source_settings(settings, &cmd_source_stacks);
 
     collect->no_names = !stacks->resolve_symbols;
     return 0;
 }
 
 /* clang-format off */
-static const struct option options[] = {
+static const struct option stacks_source_options[] = {
     { .name = "debug-symbols", .kind = OPTION_CUSTOM, .value = "PATHS", .take = take_debug_symbols,
       .help = "Directories with debug information, separated by colons, to search in addition to /usr/lib/debug." },
-    { .name = "resolve-symbols", .kind = OPTION_BOOL, .offset = offsetof(struct settings, resolve_symbols),
+    { .name = "resolve-symbols", .kind = OPTION_BOOL, .offset = offsetof(struct stacks_settings, resolve_symbols),
       .help = "Resolve the addresses in call stacks to function names. Default: true." },
     { 0 },
 };
 /* clang-format on */
 
 const struct cmd_source cmd_source_stacks = {
-    .options = options,
-    .settings = &defaults,
-    .settings_bytes = sizeof defaults,
-    .finish = finish,
+    .options = stacks_source_options,
+    .settings = &stacks_source_defaults,
+    .settings_bytes = sizeof stacks_source_defaults,
+    .finish = stacks_source_finish,
 };

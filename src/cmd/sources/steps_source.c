@@ -5,7 +5,7 @@
 #include "cmd/profile/profile_settings.h"
 #include "cmd/summary/source_summary.h"
 
-static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+static int steps_source_finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
     if (!settings->advise)
         return 0;
@@ -19,7 +19,7 @@ static int finish(struct profile_settings *settings, struct collect_options *col
 }
 
 /* "recording made a step 12 % longer: 18.4 ms without it, 20.6 ms with it" */
-static void add_notes(struct text *out, const struct summary *summary, const void *finding)
+static void steps_source_add_notes(struct text *out, const struct summary *summary, const void *finding)
 {
     enum { MUCH_PERCENT = 5 };
     struct bare_step bare;
@@ -37,14 +37,14 @@ static void add_notes(struct text *out, const struct summary *summary, const voi
     text_add(out, " with it; advice is on the step without it\n");
 }
 
-static const struct source_summary steps_summary = { .add_notes = add_notes };
+static const struct source_summary steps_summary = { .add_notes = steps_source_add_notes };
 
-static const struct cmd_source_table tables[] = { { "steps", "TACHO_STEP_TIME" }, { 0 } };
+static const struct cmd_source_table steps_source_tables[] = { { "steps", "TACHO_STEP_TIME" }, { 0 } };
 
 const struct cmd_source cmd_source_steps = {
     .events = WIRE_BIT(STEPS),
-    .finish = finish,
-    .tables = tables,
+    .finish = steps_source_finish,
+    .tables = steps_source_tables,
     .summary = &steps_summary,
     .last = SOURCE_LAST_IN_TABLES,
 };

@@ -7,13 +7,13 @@
 #include "cmd/run_by.h"
 #include "cmd/run_reports.h"
 
-struct settings {
+struct stats_settings {
     struct run_reports_settings show;
     const char *help_reports;
     int help_formats;
 };
 
-static const char *const *report_names(void)
+static const char *const *stats_report_names(void)
 {
     static const char *names[SHOW_MOST_NAMES];
 
@@ -27,23 +27,23 @@ static const char *const *help_names(void)
     return run_reports_names(names, analyses, "ALL");
 }
 
-#define FIELD(name) offsetof(struct settings, name)
+#define FIELD(name) offsetof(struct stats_settings, name)
 /* clang-format off */
-static const struct option options[] = {
+static const struct option stats_options[] = {
     { .name = "report", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(show.names), .value = "NAME[:OPTION…]",
-      .choices = report_names,
+      .choices = stats_report_names,
       .help = "Report to print, with its options; repeat it, or separate several with commas. Default: the default "
               "reports (--help-reports lists all)." },
     { .name = "peak", .kind = OPTION_TEXT, .offset = FIELD(show.peaks), .value = "TYPE=RATE,…",
       .help = "Peaks of the GPU for torch_flops_sum, roofline and step_flops, in TFLOP/s, and GB/s for memory: "
               "bf16=989,memory=4800. Default: those of the GPU." },
-    DELIVER_OPTIONS(struct settings, show.deliver),
-    PART_OPTIONS(struct settings, show.part),
-    FOREIGN_REP_OPTIONS(struct settings, show.input),
+    DELIVER_OPTIONS(struct stats_settings, show.deliver),
+    PART_OPTIONS(struct stats_settings, show.part),
+    FOREIGN_REP_OPTIONS(struct stats_settings, show.input),
     { .name = "by", .kind = OPTION_CHOICE, .offset = FIELD(show.input.by), .choices = run_by_names,
       .help = "Print a row for each rank (rank) or host (host), and the least, the median and the greatest of them." },
-    EACH_OPTION(struct settings, show.each),
-    SHARE_OPTIONS(struct settings, show.share),
+    EACH_OPTION(struct stats_settings, show.each),
+    SHARE_OPTIONS(struct stats_settings, show.share),
     { .name = "help-reports", .kind = OPTION_TEXT, .offset = FIELD(help_reports), .value = "[NAME|ALL]",
       .choices = help_names,
       .help = "List the reports; with NAME or ALL, explain them." },
@@ -66,9 +66,9 @@ static uint64_t hash_request(int argc, char **argv)
     return hash;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int stats_run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { .show.share.request = hash_request(argc, argv) };
+    struct stats_settings settings = { .show.share.request = hash_request(argc, argv) };
     const char *files[argc];
     size_t file_count;
     int status;
@@ -82,7 +82,7 @@ static int run(const struct command *self, int argc, char **argv)
     return run_reports_files(self, &settings.show, &stats_registry, files, file_count);
 }
 
-static const struct entry examples[] = {
+static const struct entry stats_examples[] = {
     { "tacho stats report1.tacho", "Print the default reports." },
     { "tacho stats -r cuda_gpu_kern_sum,osrt_sum report1.tacho", "Print two reports." },
     { "tacho stats -r osrt_sum -f csv -o calls report1.tacho", "Write calls_osrt_sum.csv." },
@@ -104,8 +104,8 @@ const struct command command_stats = {
     .about = "Print the tables of a report. FILE is a .tacho report, a trace of torch.profiler or an SQLite export of "
              "nsys; several FILEs, a folder or a pattern of them are read as one report. For a .nsys-rep, tacho reads "
              "the export beside it, or has nsys make one.",
-    .examples = examples,
-    .options = options,
+    .examples = stats_examples,
+    .options = stats_options,
     .files = "tacho,sqlite",
-    .run = run,
+    .run = stats_run,
 };

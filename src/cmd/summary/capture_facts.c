@@ -13,12 +13,12 @@
 #include "base/path.h"
 #include "report/reader/unite.h"
 
-static const char *text_of(struct report *report, const struct row_cursor *rows, size_t column)
+static const char *capture_facts_text_of(struct report *report, const struct row_cursor *rows, size_t column)
 {
     return row_is_null(rows, column) ? "" : report_string(report, row_int(rows, column), NULL);
 }
 
-static int read_settings(struct capture_facts *facts, struct report *report, struct error *err)
+static int capture_facts_read_settings(struct capture_facts *facts, struct report *report, struct error *err)
 {
     enum { NAME, VALUE };
     static const char *const names[] = { "name", "value", NULL };
@@ -28,11 +28,11 @@ static int read_settings(struct capture_facts *facts, struct report *report, str
     if (code != 0)
         return code;
     while (row_cursor_next(&rows)) {
-        const char *name = text_of(report, &rows, NAME);
+        const char *name = capture_facts_text_of(report, &rows, NAME);
         if (strcmp(name, "PROGRAM") == 0)
-            facts->program = text_of(report, &rows, VALUE);
+            facts->program = capture_facts_text_of(report, &rows, VALUE);
         else if (strcmp(name, "SOURCES_REQUESTED") == 0)
-            facts->requested = text_of(report, &rows, VALUE);
+            facts->requested = capture_facts_text_of(report, &rows, VALUE);
     }
     row_cursor_close(&rows);
     return 0;
@@ -50,7 +50,7 @@ static int read_capture(struct capture_facts *facts, struct report *report, stru
         return code;
     while (row_cursor_next(&rows)) {
         facts->is_over = 1;
-        facts->over = text_of(report, &rows, OVER);
+        facts->over = capture_facts_text_of(report, &rows, OVER);
         facts->kill_signal = row_int_or(&rows, KILL, facts->kill_signal);
         facts->cost_ns = saturating_add(facts->cost_ns, row_int_or(&rows, COST, 0)); /* of all reports of a set */
         facts->start_cost_ns = saturating_add(facts->start_cost_ns, row_int_or(&rows, START_COST, 0));
@@ -71,17 +71,17 @@ struct process_rows {
 };
 enum { PID, IMAGE, EXE, ENDING, STATUS, SIGNAL, RANK };
 
-static void take_ending(struct capture_facts *facts, const struct process_rows *rows)
+static void capture_facts_take_ending(struct capture_facts *facts, const struct process_rows *rows)
 {
     const struct row_cursor *row = &rows->cursor;
 
-    facts->ending = text_of(rows->report, row, ENDING);
+    facts->ending = capture_facts_text_of(rows->report, row, ENDING);
     facts->exit_status = row_int_or(row, STATUS, 0);
     facts->signal = row_int_or(row, SIGNAL, 0);
     facts->rank = report_part_count(rows->report) > 1 ? row_int_or(row, RANK, -1) : -1;
 }
 
-static int compare_ranks(const void *a, const void *b)
+static int capture_facts_compare_ranks(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -104,7 +104,7 @@ static int find_cut_ranks(struct capture_facts *facts, struct report *set)
             facts->cut_ranks[facts->cut_count++] = about->rank_count ? about->ranks[r].rank : about->rank;
     }
     if (facts->cut_count)
-        qsort(facts->cut_ranks, facts->cut_count, sizeof *facts->cut_ranks, compare_ranks);
+        qsort(facts->cut_ranks, facts->cut_count, sizeof *facts->cut_ranks, capture_facts_compare_ranks);
     size_t all = facts->cut_count; /* a rank may have several processes */
     facts->cut_count = 0;
     for (size_t i = 0; i < all; i++)
@@ -120,13 +120,14 @@ static void take_left(struct capture_facts *facts, const struct process_rows *ro
 
     int64_t rank = row_int_or(row, RANK, -1);
 
-    if (strcmp(text_of(rows->report, row, ENDING), "running") != 0 ||
-        (facts->cut_count && bsearch(&rank, facts->cut_ranks, facts->cut_count, sizeof rank, compare_ranks)))
+    if (strcmp(capture_facts_text_of(rows->report, row, ENDING), "running") != 0 ||
+        (facts->cut_count &&
+         bsearch(&rank, facts->cut_ranks, facts->cut_count, sizeof rank, capture_facts_compare_ranks)))
         return;
     if (facts->left_count < CAPTURE_LEFT_MAX)
         facts->left[facts->left_count] = (struct capture_left){
             .pid = (int)global_pid_number(row_int_or(row, PID, 0)),
-            .name = path_base_name(text_of(rows->report, row, EXE)),
+            .name = path_base_name(capture_facts_text_of(rows->report, row, EXE)),
         };
     facts->left_count++;
 }
@@ -170,7 +171,8 @@ free_last:
 }
 
 /* program_row: the last about the program. */
-static int read_processes(struct capture_facts *facts, struct report *report, size_t program_row, struct error *err)
+static int capture_facts_read_processes(struct capture_facts *facts, struct report *report, size_t program_row,
+                                        struct error *err)
 {
     static const char *const names[] = { "globalPid", "image", "exe", "ending", "exitStatus", "signal", "rank", NULL };
     struct process_rows rows = {
@@ -184,7 +186,7 @@ static int read_processes(struct capture_facts *facts, struct report *report, si
         code = error_short_memory(err, "for the processes");
     if (program_row < rows.cursor.columns.rows) {
         rows.cursor.row = program_row;
-        take_ending(facts, &rows);
+        capture_facts_take_ending(facts, &rows);
     }
     keys_free(&rows.images);
     keys_free(&rows.pids);
@@ -217,7 +219,7 @@ done:
 }
 
 /* A thread that calls exec begins anew in TACHO_THREAD, but remains one. Imports have nsys's tables alone. */
-static int count_threads(struct capture_facts *facts, struct report *report, struct error *err)
+static int capture_facts_count_threads(struct capture_facts *facts, struct report *report, struct error *err)
 {
     int code;
 
@@ -237,7 +239,7 @@ static int read_sampling(struct capture_facts *facts, struct report *report, str
     if (code != 0)
         return code;
     while (row_cursor_next(&rows))
-        facts->sampling = text_of(report, &rows, 0);
+        facts->sampling = capture_facts_text_of(report, &rows, 0);
     row_cursor_close(&rows);
     return 0;
 }
@@ -253,7 +255,7 @@ static int is_warning(const struct capture_facts *facts, size_t row)
            *small_table_text(&facts->messages, row, TEXT, NULL);
 }
 
-static int read_messages(struct capture_facts *facts, struct report *report, struct error *err)
+static int capture_facts_read_messages(struct capture_facts *facts, struct report *report, struct error *err)
 {
     static const char *const names[] = { "severity", "text", NULL };
     int code = small_table_read(&facts->messages, report, "DIAGNOSTIC_EVENT", names, err);
@@ -304,17 +306,19 @@ int capture_facts_read(struct capture_facts *facts, struct report *report, struc
                                      .wall_ns = times.wall_ns,
                                      .captured_ns = times.captured_ns,
                                      .cpu_ns = times.cpu_ns };
-    if ((code = recorder_read(&facts->recorder, report, err)) != 0 || (code = read_settings(facts, report, err)) != 0 ||
+    if ((code = recorder_read(&facts->recorder, report, err)) != 0 ||
+        (code = capture_facts_read_settings(facts, report, err)) != 0 ||
         (code = read_capture(facts, report, err)) != 0 ||
-        (code = read_processes(facts, report, times.program_row, err)) != 0 ||
-        (code = count_threads(facts, report, err)) != 0 || (code = read_sampling(facts, report, err)) != 0 ||
+        (code = capture_facts_read_processes(facts, report, times.program_row, err)) != 0 ||
+        (code = capture_facts_count_threads(facts, report, err)) != 0 ||
+        (code = read_sampling(facts, report, err)) != 0 ||
         (code = report_sources_read(&facts->sources, report, err)) != 0)
         goto free_ranks;
     /* Imports are whole; an early kill leaves no version in the file. */
     facts->is_ours = !health.complete || (facts->recorder && strcmp(facts->recorder, RECORDER_TACHO) == 0);
     facts->is_over |= facts->is_ours && health.complete && !health.recovered;
     facts->has_output = facts->is_ours && streams && streams->rows;
-    code = read_messages(facts, report, err);
+    code = capture_facts_read_messages(facts, report, err);
 free_ranks:
     if (code != 0) {
         free(facts->cut_ranks);

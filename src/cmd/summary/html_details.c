@@ -55,8 +55,12 @@ void html_add_metrics(struct text *out, struct html_page *page)
 /* ---- top ten --------------------------------------------------------------------------------------------------- */
 
 static const char *const operator_columns[] = { "Time", "Self CUDA", "Self CPU", "Calls", "FLOPs", "Name", NULL };
-static const char *const kernel_columns[] = { "Time", "Total Time", "Instances", "Avg", "Max", "Name", NULL };
-static const char *const call_columns[] = { "Time", "Total Time", "Num Calls", "Avg", "Max", "Name", NULL };
+static const char *const html_details_kernel_columns[] = {
+    "Time", "Total Time", "Instances", "Avg", "Max", "Name", NULL
+};
+static const char *const html_details_call_columns[] = {
+    "Time", "Total Time", "Num Calls", "Avg", "Max", "Name", NULL
+};
 static const char *const sample_columns[] = { "Self", "Total", "Self Samples", "Function", "Module", NULL };
 
 static const struct {
@@ -65,10 +69,12 @@ static const struct {
     const char *command;
 } tops[] = {
     { RUN_TABLE_OPERATORS, { "Operators of PyTorch", operator_columns, NULL, NULL }, "stats -r torch_op_sum" },
-    { RUN_TABLE_KERNELS, { "Kernels", kernel_columns, NULL, NULL }, "stats -r cuda_gpu_kern_sum" },
+    { RUN_TABLE_KERNELS, { "Kernels", html_details_kernel_columns, NULL, NULL }, "stats -r cuda_gpu_kern_sum" },
     { RUN_TABLE_PYTHON, { "Python functions", sample_columns, NULL, NULL }, "stats -r python_sample_sum" },
     { RUN_TABLE_FUNCTIONS, { "Functions", sample_columns, NULL, NULL }, "stats -r cpu_sample_sum" },
-    { RUN_TABLE_OS_CALLS, { "Calls of the operating system", call_columns, NULL, NULL }, "stats -r osrt_sum" },
+    { RUN_TABLE_OS_CALLS,
+      { "Calls of the operating system", html_details_call_columns, NULL, NULL },
+      "stats -r osrt_sum" },
 };
 
 void html_add_top(struct text *out, struct html_page *page)
@@ -103,7 +109,7 @@ void html_add_memory(struct text *out, struct html_page *page)
 
 /* ---- the machine ----------------------------------------------------------------------------------------------- */
 
-static void add_pair(struct text *out, const char *label, const struct text *value)
+static void html_details_add_pair(struct text *out, const char *label, const struct text *value)
 {
     if (!value->length)
         return;
@@ -115,7 +121,7 @@ static void add_pair(struct text *out, const char *label, const struct text *val
 }
 
 /* The values of a table that `tacho info` has a label for. Others may be secrets: nsys keeps the whole environment. */
-static void add_pairs(struct text *out, struct report *report, const char *table)
+static void html_details_add_pairs(struct text *out, struct report *report, const char *table)
 {
     static const char *const names[] = { "name", "value", NULL };
     struct small_table rows;
@@ -129,13 +135,13 @@ static void add_pairs(struct text *out, struct report *report, const char *table
         if (!label || !label->label)
             continue;
         info_label_add(&value, label, small_table_text(&rows, i, 1, NULL));
-        add_pair(out, label->label, &value);
+        html_details_add_pair(out, label->label, &value);
         text_free(&value);
     }
     small_table_free(&rows);
 }
 
-static void add_start(struct text *out, struct report *report)
+static void html_details_add_start(struct text *out, struct report *report)
 {
     static const char *const names[] = { "utcTime", NULL };
     struct small_table rows;
@@ -146,12 +152,12 @@ static void add_start(struct text *out, struct report *report)
         return;
     if (rows.columns.rows && *small_table_text(&rows, 0, 0, NULL))
         text_addf(&value, "%s UTC", small_table_text(&rows, 0, 0, NULL));
-    add_pair(out, "Started", &value);
+    html_details_add_pair(out, "Started", &value);
     text_free(&value);
     small_table_free(&rows);
 }
 
-static void add_warnings(struct text *out, const struct html_page *page)
+static void html_details_add_warnings(struct text *out, const struct html_page *page)
 {
     if (!page->facts.warning_count)
         return;
@@ -173,18 +179,18 @@ void html_add_system(struct text *out, struct html_page *page)
     struct text value = { 0 };
 
     text_add(out, "<dl class=\"system\">\n");
-    add_start(out, report);
+    html_details_add_start(out, report);
     machine_gpu_names(&value, report);
-    add_pair(out, "GPUs", &value);
+    html_details_add_pair(out, "GPUs", &value);
     for (size_t i = 0; i < COUNT_OF(machine); i++) {
         text_clear(&value);
         machine_fact_add(&value, report, machine[i].what);
-        add_pair(out, machine[i].label, &value);
+        html_details_add_pair(out, machine[i].label, &value);
     }
     text_free(&value);
-    add_pairs(out, report, "TARGET_INFO_SYSTEM_ENV");
-    add_pairs(out, report, "META_DATA_CAPTURE");
+    html_details_add_pairs(out, report, "TARGET_INFO_SYSTEM_ENV");
+    html_details_add_pairs(out, report, "META_DATA_CAPTURE");
     text_add(out, "</dl>\n");
-    add_warnings(out, page);
+    html_details_add_warnings(out, page);
     html_add_command(out, page, "info");
 }

@@ -44,7 +44,7 @@ void html_add_percent(struct text *out, double percent, int decimals)
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
 
 /* A name in few columns; the whole of it where a mouse points. */
-static void add_name(struct text *out, const struct table_cell *cell)
+static void html_elements_add_name(struct text *out, const struct table_cell *cell)
 {
     struct text name = { 0 };
 
@@ -61,7 +61,7 @@ static void add_name(struct text *out, const struct table_cell *cell)
     text_free(&name);
 }
 
-static int is_wanted(const struct table *table, size_t row, const struct html_table *shape)
+static int html_elements_is_wanted(const struct table *table, size_t row, const struct html_table *shape)
 {
     return !shape->only || strcmp(table_text_at(table, row, shape->only), shape->is) == 0;
 }
@@ -76,14 +76,14 @@ struct shown_column {
 };
 
 /* Whether a row that is shown fills the column; and the class of its cells. */
-static int look_at(struct shown_column *shown, const struct table *table, const struct html_table *shape)
+static int html_elements_look_at(struct shown_column *shown, const struct table *table, const struct html_table *shape)
 {
     int is_filled = 0;
 
     shown->class = shown->column->kind == CELL_TEXT ? "word" : "number";
     for (size_t row = 0, seen = 0; row < table_row_count(table) && seen < HTML_ROWS; row++) {
         const struct table_cell *cell = &table_row(table, row)[shown->at];
-        if (!is_wanted(table, row, shape))
+        if (!html_elements_is_wanted(table, row, shape))
             continue;
         seen++;
         is_filled |= cell->kind != CELL_NONE && (cell->kind != CELL_TEXT || cell->text.length);
@@ -94,8 +94,8 @@ static int look_at(struct shown_column *shown, const struct table *table, const 
 }
 
 /* The columns that the table has and a row fills; returns their number. */
-static size_t find_columns(struct shown_column out[MOST_COLUMNS], const struct table *table,
-                           const struct html_table *shape)
+static size_t html_elements_find_columns(struct shown_column out[MOST_COLUMNS], const struct table *table,
+                                         const struct html_table *shape)
 {
     size_t count = 0;
 
@@ -104,12 +104,12 @@ static size_t find_columns(struct shown_column out[MOST_COLUMNS], const struct t
         if (at == TABLE_NO_COLUMN)
             continue;
         out[count] = (struct shown_column){ .column = &table_columns(table)[at], .at = at };
-        count += look_at(&out[count], table, shape) != 0;
+        count += html_elements_look_at(&out[count], table, shape) != 0;
     }
     return count;
 }
 
-static void add_heading(struct text *out, const struct shown_column *shown)
+static void html_elements_add_heading(struct text *out, const struct shown_column *shown)
 {
     int is_share = shown->column->unit == UNIT_PERCENT && strcmp(shown->column->name, "Time") == 0;
 
@@ -118,7 +118,7 @@ static void add_heading(struct text *out, const struct shown_column *shown)
     text_add(out, "</th>");
 }
 
-static void add_cell(struct text *out, const struct shown_column *shown, const struct table_cell *cell)
+static void html_elements_add_cell(struct text *out, const struct shown_column *shown, const struct table_cell *cell)
 {
     const struct table_column *column = shown->column;
     double share = cell->kind == CELL_REAL && column->unit == UNIT_PERCENT ? fmin(fmax(cell->real, 0), 100) : 0;
@@ -128,7 +128,7 @@ static void add_cell(struct text *out, const struct shown_column *shown, const s
     else
         text_addf(out, "<td class=\"%s\">", shown->class);
     if (cell->kind == CELL_TEXT)
-        add_name(out, cell);
+        html_elements_add_name(out, cell);
     else if (cell->kind != CELL_NONE)
         html_add_number(out, column, cell);
     text_add(out, "</td>");
@@ -137,7 +137,7 @@ static void add_cell(struct text *out, const struct shown_column *shown, const s
 void html_add_table(struct text *out, const struct table *table, const struct html_table *shape)
 {
     struct shown_column columns[MOST_COLUMNS];
-    size_t count = find_columns(columns, table, shape), all = 0;
+    size_t count = html_elements_find_columns(columns, table, shape), all = 0;
 
     if (!count)
         return;
@@ -145,14 +145,14 @@ void html_add_table(struct text *out, const struct table *table, const struct ht
     html_add_string(out, shape->title);
     text_add(out, "</caption><thead><tr>");
     for (size_t i = 0; i < count; i++)
-        add_heading(out, &columns[i]);
+        html_elements_add_heading(out, &columns[i]);
     text_add(out, "</tr></thead><tbody>\n");
     for (size_t row = 0; row < table_row_count(table); row++) {
-        if (!is_wanted(table, row, shape) || ++all > HTML_ROWS)
+        if (!html_elements_is_wanted(table, row, shape) || ++all > HTML_ROWS)
             continue;
         text_add(out, "<tr>");
         for (size_t i = 0; i < count; i++)
-            add_cell(out, &columns[i], &table_row(table, row)[columns[i].at]);
+            html_elements_add_cell(out, &columns[i], &table_row(table, row)[columns[i].at]);
         text_add(out, "</tr>\n");
     }
     text_add(out, "</tbody></table>\n");

@@ -106,7 +106,7 @@ void html_add_tiles(struct text *out, struct html_page *page)
 /* ---- advice ---------------------------------------------------------------------------------------------------- */
 
 /* What a cause saves: the bound as a light bar of the step, the estimate as a dark one in it. */
-static void add_saving(struct text *out, const struct html_page *page, size_t row)
+static void html_overview_add_saving(struct text *out, const struct html_page *page, size_t row)
 {
     double bound = table_number_at(page->causes, row, "Saves per Step");
     double about = table_number_at(page->causes, row, "About"), step = (double)page->adviser.step_ns;
@@ -133,7 +133,7 @@ static void add_saving(struct text *out, const struct html_page *page, size_t ro
     text_add(out, "</p>\n");
 }
 
-static void add_cause(struct text *out, const struct html_page *page, size_t row)
+static void html_overview_add_cause(struct text *out, const struct html_page *page, size_t row)
 {
     const struct table *causes = page->causes;
     const char *where = table_text_at(causes, row, "Where"), *confidence = table_text_at(causes, row, "Confidence");
@@ -143,7 +143,7 @@ static void add_cause(struct text *out, const struct html_page *page, size_t row
     if (*confidence)
         text_addf(out, " <span class=\"confidence\">%s</span>", confidence);
     text_add(out, "</h3>\n");
-    add_saving(out, page, row);
+    html_overview_add_saving(out, page, row);
     text_add(out, "<p>");
     if (*where) {
         text_add(out, "<code>");
@@ -169,7 +169,7 @@ static void add_recording(struct text *out, const struct html_page *page)
 }
 
 /* What the first causes save together: a replay without all of them. */
-static void add_together(struct text *out, struct html_page *page, size_t shown)
+static void html_overview_add_together(struct text *out, struct html_page *page, size_t shown)
 {
     size_t count = page->adviser.count < shown ? page->adviser.count : shown;
     int64_t bound_ns, estimate_ns;
@@ -185,7 +185,7 @@ static void add_together(struct text *out, struct html_page *page, size_t shown)
 }
 
 /* Rules that could not check, and the options that record what they need. */
-static void add_unchecked(struct text *out, const struct html_page *page)
+static void html_overview_add_unchecked(struct text *out, const struct html_page *page)
 {
     struct text options = { 0 };
 
@@ -214,12 +214,12 @@ void html_add_advice(struct text *out, struct html_page *page)
     else
         text_add(out, "<ol class=\"advice\">\n");
     for (size_t row = 0; row < shown; row++)
-        add_cause(out, page, row);
+        html_overview_add_cause(out, page, row);
     if (rows)
         text_add(out, "</ol>\n");
-    add_together(out, page, shown);
+    html_overview_add_together(out, page, shown);
     add_recording(out, page);
-    add_unchecked(out, page);
+    html_overview_add_unchecked(out, page);
     html_add_command(out, page, "analyze");
 }
 

@@ -11,11 +11,11 @@ enum { WIDTH = 1000, HEIGHT = 420, LEFT = 90, RIGHT = 20, TOP = 16, BOTTOM = 44 
 enum { MOST_POINTS = 32, MOST_ROOFS = 8, LINE = 15, LETTER = 7, ROOF_LETTERS = 20 };
 
 /* Axes from 10^low to 10^high. */
-struct axis {
+struct html_roofline_axis {
     double low, high;
 };
 
-struct point {
+struct html_roofline_point {
     double intensity, flop_s, share;
     const char *name, *type;
 };
@@ -26,12 +26,12 @@ struct label {
 };
 
 struct roofline {
-    struct point points[MOST_POINTS];
+    struct html_roofline_point points[MOST_POINTS];
     size_t point_count;
     enum gpu_rate roofs[MOST_ROOFS]; /* types of the points */
     size_t roof_count;
     struct gpu_peaks peaks;
-    struct axis x, y;
+    struct html_roofline_axis x, y;
     struct label labels[MOST_POINTS + MOST_ROOFS];
     size_t label_count;
 };
@@ -51,7 +51,7 @@ static void add_roof(struct roofline *roofline, const char *type)
     }
 }
 
-static void extend(struct axis *axis, double value)
+static void html_roofline_extend(struct html_roofline_axis *axis, double value)
 {
     axis->low = fmin(axis->low, floor(log10(value)));
     axis->high = fmax(axis->high, ceil(log10(value)));
@@ -60,23 +60,23 @@ static void extend(struct axis *axis, double value)
 static void read_points(struct roofline *roofline, const struct table *table)
 {
     for (size_t row = 0; row < table_row_count(table) && roofline->point_count < MOST_POINTS; row++) {
-        struct point point = { .intensity = table_number_at(table, row, "FLOP/Byte"),
-                               .flop_s = table_number_at(table, row, "TFLOP/s") * 1e12,
-                               .share = table_number_at(table, row, "Time"),
-                               .name = table_text_at(table, row, "Class"),
-                               .type = table_text_at(table, row, "Peak Type") };
+        struct html_roofline_point point = { .intensity = table_number_at(table, row, "FLOP/Byte"),
+                                             .flop_s = table_number_at(table, row, "TFLOP/s") * 1e12,
+                                             .share = table_number_at(table, row, "Time"),
+                                             .name = table_text_at(table, row, "Class"),
+                                             .type = table_text_at(table, row, "Peak Type") };
         if (point.intensity <= 0 || point.flop_s <= 0)
             continue;
         roofline->points[roofline->point_count++] = point;
-        extend(&roofline->x, point.intensity);
-        extend(&roofline->y, point.flop_s);
+        html_roofline_extend(&roofline->x, point.intensity);
+        html_roofline_extend(&roofline->y, point.flop_s);
         add_roof(roofline, point.type);
     }
     for (size_t i = 0; i < roofline->roof_count; i++) {
         double peak = roofline->peaks.rate[roofline->roofs[i]], memory = roofline->peaks.rate[RATE_MEMORY];
-        extend(&roofline->y, peak);
+        html_roofline_extend(&roofline->y, peak);
         if (memory > 0)
-            extend(&roofline->x, peak / memory);
+            html_roofline_extend(&roofline->x, peak / memory);
     }
 }
 
@@ -96,7 +96,7 @@ static double y_of(const struct roofline *roofline, double flop_s)
     return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * share;
 }
 
-static void add_rate(struct text *out, double per_second, const char *unit)
+static void html_roofline_add_rate(struct text *out, double per_second, const char *unit)
 {
     static const char *const prefixes[] = { "", "k", "M", "G", "T", "P" };
     size_t i = 0;
@@ -121,14 +121,15 @@ static void add_axes(struct text *out, const struct roofline *roofline)
                   "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/><text x=\"%d\" y=\"%.1f\" "
                   "text-anchor=\"end\">",
                   LEFT, WIDTH - RIGHT, y, y, LEFT - 6, y + 4);
-        add_rate(out, pow(10, power), "FLOP/s");
+        html_roofline_add_rate(out, pow(10, power), "FLOP/s");
         text_add(out, "</text>\n");
     }
     text_addf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">FLOPs per byte</text>\n", (LEFT + WIDTH - RIGHT) / 2,
               HEIGHT - 8);
 }
 
-static void add_line(struct text *out, const struct roofline *roofline, const double from[2], const double to[2])
+static void html_roofline_add_line(struct text *out, const struct roofline *roofline, const double from[2],
+                                   const double to[2])
 {
     text_addf(out, "<line class=\"roof\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", x_of(roofline, from[0]),
               y_of(roofline, from[1]), x_of(roofline, to[0]), y_of(roofline, to[1]));
@@ -143,25 +144,25 @@ static void add_roofs(struct text *out, struct roofline *roofline)
     for (size_t i = 0; i < roofline->roof_count; i++) {
         double peak = roofline->peaks.rate[roofline->roofs[i]];
         double ridge = memory > 0 ? peak / memory : pow(10, roofline->x.low);
-        add_line(out, roofline, (double[]){ ridge, peak }, (double[]){ right, peak });
+        html_roofline_add_line(out, roofline, (double[]){ ridge, peak }, (double[]){ right, peak });
         text_addf(out, "<text class=\"of-roof\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s ", WIDTH - RIGHT,
                   y_of(roofline, peak) - 5, gpu_rate_name(roofline->roofs[i]));
-        add_rate(out, peak, "FLOP/s</text>\n");
+        html_roofline_add_rate(out, peak, "FLOP/s</text>\n");
         roofline->labels[roofline->label_count++] = (struct label){ WIDTH - RIGHT - ROOF_LETTERS * LETTER,
                                                                     y_of(roofline, peak) - 5, ROOF_LETTERS };
         highest = fmax(highest, peak);
     }
     if (memory <= 0 || highest <= 0)
         return;
-    add_line(out, roofline, (double[]){ left, left * memory }, (double[]){ highest / memory, highest });
+    html_roofline_add_line(out, roofline, (double[]){ left, left * memory }, (double[]){ highest / memory, highest });
     double middle = sqrt(left * highest / memory);
     text_addf(out, "<text class=\"of-roof\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">memory ",
               x_of(roofline, middle) - 10, y_of(roofline, middle * memory) - 6);
-    add_rate(out, memory, "B/s</text>\n");
+    html_roofline_add_rate(out, memory, "B/s</text>\n");
 }
 
 /* The label of a point stands beside it, or below those that are there already. */
-static struct label place(struct roofline *roofline, double x, double y, size_t length)
+static struct label html_roofline_place(struct roofline *roofline, double x, double y, size_t length)
 {
     struct label label = { x, y, length };
 
@@ -179,16 +180,17 @@ static struct label place(struct roofline *roofline, double x, double y, size_t 
     return label;
 }
 
-static void add_points(struct text *out, struct roofline *roofline)
+static void html_roofline_add_points(struct text *out, struct roofline *roofline)
 {
     for (size_t i = 0; i < roofline->point_count; i++) {
-        const struct point *point = &roofline->points[i];
+        const struct html_roofline_point *point = &roofline->points[i];
         double x = x_of(roofline, point->intensity), y = y_of(roofline, point->flop_s);
         double radius = 4 + 1.8 * sqrt(fmax(point->share, 0));
-        struct label label = place(roofline, x + radius + 5, y + 4, strlen(point->name) + strlen(point->type) + 1);
+        struct label label = html_roofline_place(roofline, x + radius + 5, y + 4,
+                                                 strlen(point->name) + strlen(point->type) + 1);
         text_addf(out, "<circle class=\"point\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"><title>%s %s: %.3g FLOP/byte, ", x,
                   y, radius, point->name, point->type, point->intensity);
-        add_rate(out, point->flop_s, "FLOP/s");
+        html_roofline_add_rate(out, point->flop_s, "FLOP/s");
         text_addf(out, ", %.1f %% of GPU time</title></circle><text x=\"%.1f\" y=\"%.1f\">%s %s</text>\n", point->share,
                   label.x, label.y, point->name, point->type);
     }
@@ -206,8 +208,8 @@ void html_add_roofline(struct text *out, struct html_page *page)
 
     if (!roofline)
         return;
-    roofline->x = (struct axis){ 0, 2 };
-    roofline->y = (struct axis){ 12, 13 };
+    roofline->x = (struct html_roofline_axis){ 0, 2 };
+    roofline->y = (struct html_roofline_axis){ 12, 13 };
     if (gpu_peaks_read(&roofline->peaks, page->report, page->peaks, &err) == 0)
         read_points(roofline, table);
     if (roofline->point_count) {
@@ -218,7 +220,7 @@ void html_add_roofline(struct text *out, struct html_page *page)
                   WIDTH, HEIGHT);
         add_axes(out, roofline);
         add_roofs(out, roofline);
-        add_points(out, roofline);
+        html_roofline_add_points(out, roofline);
         text_add(out,
                  "</svg>\n<figcaption>The area of a point grows with its time. Above it is the peak of its type, or "
                  "that of the memory.</figcaption>\n</figure>\n");

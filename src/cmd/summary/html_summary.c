@@ -26,7 +26,7 @@ static int read_advice(struct html_page *page, struct error *err)
     return 0;
 }
 
-static int read_page(struct html_page *page, struct error *err)
+static int html_summary_read_page(struct html_page *page, struct error *err)
 {
     int code = capture_facts_read(&page->facts, page->report, err);
 
@@ -50,7 +50,7 @@ static void free_page(struct html_page *page)
 
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 
-static const struct section {
+static const struct html_summary_section {
     const char *id, *heading;
     void (*add)(struct text *out, struct html_page *page);
 } sections[] = {
@@ -66,7 +66,8 @@ static const struct section {
     { "system", "System", html_add_system },
 };
 
-static void add_section(struct text *out, struct html_page *page, const struct section *section)
+static void html_summary_add_section(struct text *out, struct html_page *page,
+                                     const struct html_summary_section *section)
 {
     struct text body = { 0 };
 
@@ -84,7 +85,7 @@ static void add_section(struct text *out, struct html_page *page, const struct s
     text_free(&body);
 }
 
-static const char *title_of(const struct html_page *page)
+static const char *html_summary_title_of(const struct html_page *page)
 {
     const char *slash = strrchr(page->path, '/');
 
@@ -93,12 +94,12 @@ static const char *title_of(const struct html_page *page)
     return slash ? slash + 1 : page->path;
 }
 
-static void add_header(struct text *out, const struct html_page *page)
+static void html_summary_add_header(struct text *out, const struct html_page *page)
 {
     const struct capture_facts *facts = &page->facts;
 
     text_add(out, "<header>\n<p class=\"maker\">Tacho summary</p>\n<h1><code>");
-    html_add_string(out, title_of(page));
+    html_add_string(out, html_summary_title_of(page));
     text_add(out, "</code></h1>\n<p>");
     html_add_string(out, page->path);
     if (!facts->is_ours)
@@ -120,17 +121,17 @@ static void add_header(struct text *out, const struct html_page *page)
     text_add(out, "</p>\n</header>\n");
 }
 
-static void add_page(struct text *out, struct html_page *page)
+static void html_summary_add_page(struct text *out, struct html_page *page)
 {
     text_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                   "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                   "<meta name=\"generator\" content=\"Tacho " TACHO_VERSION "\">\n<title>");
-    html_add_string(out, title_of(page));
+    html_add_string(out, html_summary_title_of(page));
     text_addf(out, " – Tacho summary</title>\n<style>\n%s</style>\n</head>\n<body>\n", html_style);
-    add_header(out, page);
+    html_summary_add_header(out, page);
     text_add(out, "<main>\n");
     for (size_t i = 0; i < COUNT_OF(sections); i++)
-        add_section(out, page, &sections[i]);
+        html_summary_add_section(out, page, &sections[i]);
     text_add(out,
              "</main>\n<footer>Made by Tacho " TACHO_VERSION ". Times that overlap count once; the commands below the "
              "tables print all rows.</footer>\n</body>\n</html>\n");
@@ -147,8 +148,8 @@ int html_summary_add(struct text *out, const struct html_request *request, struc
     page->path = request->path;
     page->peaks = request->peaks;
     page->figures = (struct step_figures){ .busy = -1, .mfu = -1, .hfu = -1, .tensor = -1 };
-    if ((code = read_page(page, err)) == 0)
-        add_page(out, page);
+    if ((code = html_summary_read_page(page, err)) == 0)
+        html_summary_add_page(out, page);
     free_page(page);
     return code;
 }

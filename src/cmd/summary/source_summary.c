@@ -43,7 +43,7 @@ void summary_add_place(struct text *out, const struct table_cell *place, size_t 
 }
 
 /* The cell's text at the right end of so many columns; the cell is empty afterwards. */
-static void add_right(struct text *out, struct text *cell, size_t columns)
+static void source_summary_add_right(struct text *out, struct text *cell, size_t columns)
 {
     struct text clean = { 0 };
     size_t taken = display_add(&clean, text_string(cell), cell->length, 0);
@@ -91,11 +91,11 @@ void summary_add_top(struct text *out, const struct summary *summary, const stru
         const struct table_cell *row = table_row(table, i);
         struct text cell = { 0 };
         summary_add_share(&cell, row[SUMMARY_SHARE].kind == CELL_REAL ? row[SUMMARY_SHARE].real : 0, 100);
-        add_right(out, &cell, 11);
+        source_summary_add_right(out, &cell, 11);
         human_time(&cell, row[SUMMARY_TOTAL].integer);
-        add_right(out, &cell, 12);
+        source_summary_add_right(out, &cell, 12);
         human_count(&cell, (uint64_t)row[SUMMARY_COUNT].integer);
-        add_right(out, &cell, 14);
+        source_summary_add_right(out, &cell, 14);
         text_add(out, " ×  ");
         display_add(out, row[name].text.bytes, row[name].text.length, name_columns(request));
         text_add_char(out, '\n');

@@ -15,29 +15,30 @@
 #include "html_summary.h"
 #include "summary_lines.h"
 
-struct settings {
+struct summary_cmd_settings {
     const char *output, *peaks;
     int overwrite, each;
 };
 
 /* clang-format off */
-static const struct option options[] = {
-    { .name = "output", .letter = 'o', .kind = OPTION_TEXT, .offset = offsetof(struct settings, output),
+static const struct option summary_cmd_options[] = {
+    { .name = "output", .letter = 'o', .kind = OPTION_TEXT, .offset = offsetof(struct summary_cmd_settings, output),
       .value = "FILE",
       .help = "Write the summary to FILE as one page of HTML, to read, print and send: utilization, advice, the parts "
               "of a step, tensor cores, roofline, top ten, memory, system. '-' is stdout." },
-    { .name = "force-overwrite", .letter = 'f', .kind = OPTION_BOOL, .offset = offsetof(struct settings, overwrite),
-      .help = "Overwrite an existing file. Default: false." },
-    { .name = "peak", .kind = OPTION_TEXT, .offset = offsetof(struct settings, peaks), .value = "TYPE=RATE,…",
+    { .name = "force-overwrite", .letter = 'f', .kind = OPTION_BOOL, .offset = offsetof(struct summary_cmd_settings,
+      overwrite), .help = "Overwrite an existing file. Default: false." },
+    { .name = "peak", .kind = OPTION_TEXT, .offset = offsetof(struct summary_cmd_settings, peaks),
+      .value = "TYPE=RATE,…",
       .help = "Peaks of the GPU for MFU and roofline, in TFLOP/s, and GB/s for memory: bf16=989,memory=4800. Default: "
               "those of the GPU." },
-    EACH_OPTION(struct settings, each),
+    EACH_OPTION(struct summary_cmd_settings, each),
     { 0 },
 };
 /* clang-format on */
 
 /* The size of the file that the user names: an import is a report of another size. */
-static uint64_t size_of(const char *path, const struct report *report)
+static uint64_t summary_cmd_size_of(const char *path, const struct report *report)
 {
     struct stat status;
 
@@ -45,7 +46,7 @@ static uint64_t size_of(const char *path, const struct report *report)
                                                                : report_health(report).file_bytes;
 }
 
-static int print_summary(const struct command *self, struct input input, const struct settings *settings,
+static int print_summary(const struct command *self, struct input input, const struct summary_cmd_settings *settings,
                          struct error *err)
 {
     struct summary_request request = { .finish_ns = -1,
@@ -60,7 +61,7 @@ static int print_summary(const struct command *self, struct input input, const s
         goto free_texts;
     }
     request.report_path = text_string(&found);
-    request.report_bytes = size_of(text_string(&found), request.report);
+    request.report_bytes = summary_cmd_size_of(text_string(&found), request.report);
     status = summary_add(&out, &request, err) != 0 ? command_fail(self, err) : command_write(self, &out);
     tell_damage(request.report, text_string(&found));
     report_close(request.report);
@@ -72,7 +73,7 @@ free_texts:
 
 /* ---- HTML ------------------------------------------------------------------------------------------------------ */
 
-static int write_file(const char *path, const struct text *text, int overwrite, struct error *err)
+static int summary_cmd_write_file(const char *path, const struct text *text, int overwrite, struct error *err)
 {
     int fd = newfile_open(path, O_WRONLY, 0666, overwrite);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
@@ -88,8 +89,8 @@ static int write_file(const char *path, const struct text *text, int overwrite, 
 }
 
 /* The page of an open report, to a file or to stdout. */
-static int write_page(const struct command *self, const struct html_request *request, const struct settings *settings,
-                      struct error *err)
+static int write_page(const struct command *self, const struct html_request *request,
+                      const struct summary_cmd_settings *settings, struct error *err)
 {
     struct text out = { 0 };
     int status = EXIT_OK, code = html_summary_add(&out, request, err);
@@ -101,13 +102,13 @@ static int write_page(const struct command *self, const struct html_request *req
     else if (strcmp(settings->output, "-") == 0)
         status = command_write(self, &out);
     else
-        code = write_file(settings->output, &out, settings->overwrite, err);
+        code = summary_cmd_write_file(settings->output, &out, settings->overwrite, err);
 free_text:
     text_free(&out);
     return code != 0 ? command_fail(self, err) : status;
 }
 
-static int write_summary(const struct command *self, struct input input, const struct settings *settings,
+static int write_summary(const struct command *self, struct input input, const struct summary_cmd_settings *settings,
                          struct error *err)
 {
     struct html_request request = { .peaks = settings->peaks };
@@ -127,9 +128,9 @@ free_found:
     return status;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int summary_cmd_run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { 0 };
+    struct summary_cmd_settings settings = { 0 };
     struct error err = { 0 };
     const char *files[argc];
     size_t count;
@@ -153,7 +154,7 @@ static int run(const struct command *self, int argc, char **argv)
     return status;
 }
 
-static const struct entry examples[] = {
+static const struct entry summary_cmd_examples[] = {
     { "tacho summary report1.tacho", "Print the last lines of the capture again." },
     { "tacho summary -o report1.html report1.tacho", "Write a page of HTML, to print or send." },
     { "tacho summary --each mix.sqlite trace.json.gz", "Summarize an export of nsys and a trace of torch.profiler." },
@@ -168,8 +169,8 @@ const struct command command_summary = {
              "run next; or, with --output, all that matters as a page of HTML. FILE is a .tacho report, a trace of "
              "torch.profiler or an SQLite export of nsys. `tacho FILE` "
              "does the same.",
-    .examples = examples,
-    .options = options,
+    .examples = summary_cmd_examples,
+    .options = summary_cmd_options,
     .files = "tacho,sqlite,json,gz,zst",
-    .run = run,
+    .run = summary_cmd_run,
 };

@@ -19,7 +19,7 @@ enum { MOST_SHOWN = 3, WHAT_COLUMNS = 64, SAVES_COLUMNS = 27 };
 
 /* ---- rules ----------------------------------------------------------------------------------------------------- */
 
-static uint64_t count_events(struct report *report)
+static uint64_t summary_advice_count_events(struct report *report)
 {
     const char *const *const lists[] = { advice_call_tables, advice_work_tables };
     uint64_t events = 0;
@@ -42,7 +42,7 @@ void summary_read_advice(struct summary *summary)
         summary->slowed_by = subject->slows;
         return;
     }
-    if (count_events(report) > MOST_EVENTS) {
+    if (summary_advice_count_events(report) > MOST_EVENTS) {
         summary->is_too_large = 1;
         return;
     }
@@ -53,7 +53,7 @@ void summary_read_advice(struct summary *summary)
 /* ---- the step -------------------------------------------------------------------------------------------------- */
 
 /* "step 18.4 ms over 40 steps by calls of Optimizer.step; GPU busy 25 %; …" */
-static void add_step(struct text *out, const struct adviser *adviser, const char *peaks)
+static void summary_advice_add_step(struct text *out, const struct adviser *adviser, const char *peaks)
 {
     struct step_figures figures = step_figures_of(adviser, peaks);
 
@@ -79,7 +79,7 @@ static void add_step(struct text *out, const struct adviser *adviser, const char
 /* ---- causes ---------------------------------------------------------------------------------------------------- */
 
 /* Pads a part of a line to a width; a wider one is followed by two spaces. */
-static void add_padded(struct text *line, const char *part, size_t length, size_t columns)
+static void summary_advice_add_padded(struct text *line, const char *part, size_t length, size_t columns)
 {
     size_t taken = display_columns(part, length);
 
@@ -88,7 +88,7 @@ static void add_padded(struct text *line, const char *part, size_t length, size_
 }
 
 /* "≤ 13.4 ms, about 12.1 ms" */
-static void add_saving(struct text *out, int64_t bound_ns, int64_t estimate_ns)
+static void summary_advice_add_saving(struct text *out, int64_t bound_ns, int64_t estimate_ns)
 {
     text_add(out, "≤ ");
     human_time(out, bound_ns);
@@ -96,16 +96,16 @@ static void add_saving(struct text *out, int64_t bound_ns, int64_t estimate_ns)
     human_time(out, estimate_ns);
 }
 
-static void add_row(struct text *out, const struct advice_cause *cause, size_t number)
+static void summary_advice_add_row(struct text *out, const struct advice_cause *cause, size_t number)
 {
     struct text what = { 0 }, saves = { 0 };
 
     display_add_middle(&what, text_string(&cause->what), cause->what.length, WHAT_COLUMNS - 1);
     if (cause->confidence != ADVICE_TRY)
-        add_saving(&saves, cause->bound_ns, cause->estimate_ns);
+        summary_advice_add_saving(&saves, cause->bound_ns, cause->estimate_ns);
     text_addf(out, "   %zu ", number);
-    add_padded(out, text_string(&what), what.length, WHAT_COLUMNS);
-    add_padded(out, text_string(&saves), saves.length, SAVES_COLUMNS);
+    summary_advice_add_padded(out, text_string(&what), what.length, WHAT_COLUMNS);
+    summary_advice_add_padded(out, text_string(&saves), saves.length, SAVES_COLUMNS);
     text_addf(out, "%s\n     ", advice_confidence_names[cause->confidence]);
     if (cause->where.length) {
         display_add(out, text_string(&cause->where), cause->where.length, 0);
@@ -133,7 +133,7 @@ static int lacks_shapes(struct report *report)
 }
 
 /* The options that record what rules did not have, each once. */
-static void add_unchecked(struct text *out, struct report *report)
+static void summary_advice_add_unchecked(struct text *out, struct report *report)
 {
     static const char shapes[] = "--pytorch-shapes=true";
     struct text options = { 0 };
@@ -153,7 +153,7 @@ static void add_unchecked(struct text *out, struct report *report)
 }
 
 /* "all three: ≤ 14.0 ms, about 12.9 ms" */
-static void add_together(struct text *out, struct adviser *adviser, size_t shown)
+static void summary_advice_add_together(struct text *out, struct adviser *adviser, size_t shown)
 {
     int64_t bound_ns, estimate_ns;
     struct error err;
@@ -161,7 +161,7 @@ static void add_together(struct text *out, struct adviser *adviser, size_t shown
     if (shown < 2 || adviser_combine_first(adviser, shown, &bound_ns, &estimate_ns, &err) != 0)
         return;
     text_add(out, shown == 2 ? "  both: " : "  all three: ");
-    add_saving(out, bound_ns, estimate_ns);
+    summary_advice_add_saving(out, bound_ns, estimate_ns);
     if (adviser->count > shown)
         text_addf(out, " (%zu of %zu findings)", shown, adviser->count);
 }
@@ -184,21 +184,22 @@ void summary_add_answer(struct text *out, struct summary *summary)
     }
     if (!adviser->report || !adviser->replay.graph.points)
         return;
-    add_step(out, adviser, summary->request->peaks);
+    summary_advice_add_step(out, adviser, summary->request->peaks);
     if (!shown) {
         text_add(out, "  what to change first: no rule found anything that would save 1 % of it\n");
         return;
     }
     text_add(out, "  ");
     text_add(out, summary_bold(summary->request));
-    add_padded(out, "what to change first", strlen("what to change first"), WHAT_COLUMNS + 3);
-    add_padded(out, adviser->steps->count ? "saves per step" : "saves", adviser->steps->count ? 14 : 5, SAVES_COLUMNS);
+    summary_advice_add_padded(out, "what to change first", strlen("what to change first"), WHAT_COLUMNS + 3);
+    summary_advice_add_padded(out, adviser->steps->count ? "saves per step" : "saves", adviser->steps->count ? 14 : 5,
+                              SAVES_COLUMNS);
     text_addf(out, "confidence%s\n", summary_plain(summary->request));
     for (size_t i = 0; i < shown; i++)
-        add_row(out, &adviser->causes[i], i + 1);
+        summary_advice_add_row(out, &adviser->causes[i], i + 1);
     before = out->length;
-    add_together(out, adviser, shown);
-    add_unchecked(out, summary->request->report);
+    summary_advice_add_together(out, adviser, shown);
+    summary_advice_add_unchecked(out, summary->request->report);
     if (out->length > before)
         text_add_char(out, '\n');
 }

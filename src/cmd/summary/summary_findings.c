@@ -26,7 +26,7 @@ int summary_cause(struct text *out, const struct table *causes, size_t row, cons
 }
 
 /* "     1.96 s  lock 0x…: 3 threads waited for work (mx.c:5), held by worker (2100)" */
-static void add_cause(struct text *out, const struct table *causes, size_t row, size_t impact)
+static void finding_lines_add_cause(struct text *out, const struct table *causes, size_t row, size_t impact)
 {
     enum { IMPACT_COLUMNS = 12, WIDEST = 500 }; /* names in a finding may have any length */
     struct text gain = { 0 }, finding = { 0 }, words = { 0 }, clean = { 0 };
@@ -64,7 +64,7 @@ void summary_add_causes(struct text *out, const struct summary *summary)
         text_addf(out, " (%zu of %zu)", shown, count);
     text_add_char(out, '\n');
     for (size_t i = 0; i < shown; i++)
-        add_cause(out, summary->causes, first + i, impact);
+        finding_lines_add_cause(out, summary->causes, first + i, impact);
 }
 
 /* ---- Functions ------------------------------------------------------------------------------------------------- */
@@ -100,7 +100,7 @@ static double sum_shares(const struct table *table, int (*is_one)(const struct t
 }
 
 /* Names the function if it is one of the first; counts it in any case, if it is worth a word. */
-static void add_function(struct text *out, const char *name, size_t length, double share, size_t *count)
+static void finding_lines_add_function(struct text *out, const char *name, size_t length, double share, size_t *count)
 {
     enum { MOST_NAMED = 3, WIDEST = 40 };
 
@@ -117,7 +117,7 @@ static void add_function(struct text *out, const char *name, size_t length, doub
 }
 
 /* "work 61.0 %, Python imports 20.1 %, read 3.0 %, …; [tacho] 0.4 %": by share, the rows are in that order. */
-static void add_functions(struct text *out, const struct table *table)
+static void finding_lines_add_functions(struct text *out, const struct table *table)
 {
     double own = sum_shares(table, is_of_tacho), imports = sum_shares(table, is_import);
     size_t count = 0;
@@ -127,11 +127,12 @@ static void add_functions(struct text *out, const struct table *table)
         if (is_of_tacho(row))
             continue;
         if (imports > 0 && (imports >= row[SELF].real || is_import(row))) {
-            add_function(out, SUMMARY_IMPORTS, strlen(SUMMARY_IMPORTS), imports, &count);
+            finding_lines_add_function(out, SUMMARY_IMPORTS, strlen(SUMMARY_IMPORTS), imports, &count);
             imports = 0;
         }
         if (!is_import(row))
-            add_function(out, row[FUNCTION].text.bytes, row[FUNCTION].text.length, row[SELF].real, &count);
+            finding_lines_add_function(out, row[FUNCTION].text.bytes, row[FUNCTION].text.length, row[SELF].real,
+                                       &count);
     }
     if (own >= SUMMARY_LEAST_SHARE) {
         text_add(out, count ? "; [tacho] " : " [tacho] ");
@@ -140,7 +141,8 @@ static void add_functions(struct text *out, const struct table *table)
     text_add_char(out, '\n');
 }
 
-static void add_samples(struct text *out, struct report *report, const struct source_summary *source, uint64_t samples)
+static void finding_lines_add_samples(struct text *out, struct report *report, const struct source_summary *source,
+                                      uint64_t samples)
 {
     enum { FEWEST = 20, MOST_COUNTED = 1000000 }; /* nobody waits for more */
     struct analysis_request request = { 0 };
@@ -155,7 +157,7 @@ static void add_samples(struct text *out, struct report *report, const struct so
         analysis_run(analysis_find(source->functions), report, &request, &functions, &err) != 0)
         return;
     text_addf(out, "  %s:", source->functions_heading);
-    add_functions(out, functions);
+    finding_lines_add_functions(out, functions);
     table_delete(functions);
 }
 
@@ -167,7 +169,7 @@ void summary_add_functions(struct text *out, const struct summary *summary)
         const struct source_summary *source = cmd_sources[i]->summary;
         const struct report_table *samples = source && source->samples ? report_table(report, source->samples) : NULL;
         if (samples && samples->rows) {
-            add_samples(out, report, source, samples->rows);
+            finding_lines_add_samples(out, report, source, samples->rows);
             return;
         }
     }

@@ -19,7 +19,7 @@
 #include "summary_wrap.h"
 #include "wire/wire.h"
 
-static void add_clean(struct text *out, const char *words, size_t columns)
+static void summary_lines_add_clean(struct text *out, const char *words, size_t columns)
 {
     display_add(out, words, strlen(words), columns);
 }
@@ -50,7 +50,7 @@ static void add_why_over(struct text *out, const struct capture_facts *facts)
     }
 }
 
-static void add_ending(struct text *out, const struct capture_facts *facts)
+static void summary_lines_add_ending(struct text *out, const struct capture_facts *facts)
 {
     int signal = (int)facts->kill_signal;
 
@@ -76,7 +76,7 @@ static void add_ending(struct text *out, const struct capture_facts *facts)
 }
 
 /* "57 processes (3 programs), 80 threads"; nothing if the report does not know */
-static void add_tree(struct text *out, const struct capture_facts *facts)
+static void summary_lines_add_tree(struct text *out, const struct capture_facts *facts)
 {
     if (!facts->processes)
         return;
@@ -106,7 +106,7 @@ static size_t first_word(const char *command)
 }
 
 /* The first line: what was recorded, and how it ended. */
-static void add_head(struct text *out, const struct summary *summary)
+static void summary_lines_add_head(struct text *out, const struct summary *summary)
 {
     enum { WIDEST = 60 };
     const struct capture_facts *facts = &summary->facts;
@@ -119,7 +119,7 @@ static void add_head(struct text *out, const struct summary *summary)
     if (facts->is_over && facts->rank >= 0 && (facts->signal || facts->exit_status))
         text_addf(out, " of rank %lld", (long long)facts->rank);
     if (facts->is_over) {
-        add_ending(out, facts);
+        summary_lines_add_ending(out, facts);
     } else {
         if (!facts->is_ours)
             text_addf(out, ": recorded by %s", facts->recorder ? facts->recorder : "another profiler");
@@ -132,12 +132,12 @@ static void add_head(struct text *out, const struct summary *summary)
             human_time(out, facts->captured_ns);
         }
     }
-    add_tree(out, facts);
+    summary_lines_add_tree(out, facts);
     text_add_char(out, '\n');
 }
 
 /* "the reports of ranks 0,2 end before their programs" */
-static void add_cut(struct text *out, const struct capture_facts *facts)
+static void summary_lines_add_cut(struct text *out, const struct capture_facts *facts)
 {
     enum { MOST_NAMED = 4 };
 
@@ -149,14 +149,14 @@ static void add_cut(struct text *out, const struct capture_facts *facts)
 }
 
 /* "1 process runs on: sleep (pid 7)" */
-static void add_left(struct text *out, const struct capture_facts *facts)
+static void summary_lines_add_left(struct text *out, const struct capture_facts *facts)
 {
     if (!facts->left_count || !facts->is_over)
         return;
     text_addf(out, "  %zu process%s:", facts->left_count, facts->left_count == 1 ? " still runs" : "es still run");
     for (size_t i = 0; i < facts->left_count && i < CAPTURE_LEFT_MAX; i++) {
         text_add(out, i ? ", " : " ");
-        add_clean(out, facts->left[i].name, 0);
+        summary_lines_add_clean(out, facts->left[i].name, 0);
         text_addf(out, " (pid %d)", facts->left[i].pid);
     }
     text_add(out, facts->left_count > CAPTURE_LEFT_MAX ? ", …\n" : "\n");
@@ -173,7 +173,7 @@ static int is_in_report(const struct capture_facts *facts, const char *warning)
 }
 
 /* Those that the report lacks come first: they say why. */
-static void add_warnings(struct text *out, const struct summary *summary)
+static void summary_lines_add_warnings(struct text *out, const struct summary *summary)
 {
     enum { MOST_SHOWN = 2 };
     const struct summary_request *request = summary->request;
@@ -187,7 +187,7 @@ static void add_warnings(struct text *out, const struct summary *summary)
             continue;
         if (count++ < MOST_SHOWN) {
             text_add(out, "  note: ");
-            add_clean(out, warning, 0);
+            summary_lines_add_clean(out, warning, 0);
             text_add_char(out, '\n');
             shown++;
         }
@@ -197,7 +197,7 @@ static void add_warnings(struct text *out, const struct summary *summary)
                   count - shown == 1 ? "is" : "are");
 }
 
-static void add_notes(struct text *out, const struct summary *summary)
+static void summary_lines_add_notes(struct text *out, const struct summary *summary)
 {
     struct missing_stacks missing[MISSING_STACKS_MAX];
     struct error err;
@@ -217,7 +217,7 @@ static void add_notes(struct text *out, const struct summary *summary)
 
 /* A line for each loss, in proportion. Other lines have the rest: a note of the capture tells of processes without an
  * agent, and the line of events counts truncated stacks. */
-static void add_losses(struct text *out, const struct capture_facts *facts)
+static void summary_lines_add_losses(struct text *out, const struct capture_facts *facts)
 {
     for (size_t i = 0; i < facts->sources.counts.loss_count; i++) {
         const struct loss *loss = &facts->sources.counts.losses[i];
@@ -226,7 +226,7 @@ static void add_losses(struct text *out, const struct capture_facts *facts)
             continue;
         loss_add(&clause, loss);
         text_add(out, loss_is_small(loss) ? "  incomplete: " : "  INCOMPLETE: ");
-        add_clean(out, text_string(&clause), 0);
+        summary_lines_add_clean(out, text_string(&clause), 0);
         text_add_char(out, '\n');
         text_free(&clause);
     }
@@ -235,7 +235,7 @@ static void add_losses(struct text *out, const struct capture_facts *facts)
 /* ---- Events and cost ------------------------------------------------------------------------------------------- */
 
 /* The row of the source whose events are counted under this name, or NULL. */
-static const struct cmd_source *source_of(const char *name)
+static const struct cmd_source *summary_lines_source_of(const char *name)
 {
     for (const struct cmd_source *const *source = cmd_sources; *source; source++) {
         for (int i = 0; i < WIRE_SOURCE_COUNT; i++)
@@ -249,7 +249,7 @@ static const struct cmd_source *source_of(const char *name)
 }
 
 /* "cuda api" and "cuda kernels" are of "cuda", where that is not counted as a whole. */
-static int has_recorded(const struct report_sources *sources, const char *name)
+static int summary_lines_has_recorded(const struct report_sources *sources, const char *name)
 {
     for (size_t i = 0; i < sources->count; i++)
         if (sources->list[i].recorded && text_begins_with(sources->list[i].name, name))
@@ -269,17 +269,18 @@ static int is_counted_twice(const struct report_sources *sources, const struct r
 {
     for (size_t i = 0; i < sources->count; i++)
         if (!source->is_counted && sources->list[i].is_counted && sources->list[i].recorded &&
-            source_of(sources->list[i].name) == source_of(source->name))
+            summary_lines_source_of(sources->list[i].name) == summary_lines_source_of(source->name))
             return 1;
     return 0;
 }
 
-static void add_source(struct text *out, const struct capture_facts *facts, const struct report_source *source)
+static void summary_lines_add_source(struct text *out, const struct capture_facts *facts,
+                                     const struct report_source *source)
 {
-    const struct cmd_source *owner = source_of(source->name);
+    const struct cmd_source *owner = summary_lines_source_of(source->name);
     const struct source_summary *row = owner->summary;
 
-    add_clean(out, source->name, 40);
+    summary_lines_add_clean(out, source->name, 40);
     text_add_char(out, ' ');
     human_count(out, source->recorded);
     if (row && row->add_event_note && strcmp(owner->tables->events, source->name) == 0)
@@ -300,14 +301,14 @@ static void add_expected(struct text *out, const struct capture_facts *facts, co
 {
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
         const char *name = wire_source_name(i);
-        if (!is_expected(facts, name) || has_recorded(&facts->sources, name))
+        if (!is_expected(facts, name) || summary_lines_has_recorded(&facts->sources, name))
             continue;
         text_addf(out, "%s %s 0", *before, name);
         *before = ";";
     }
 }
 
-static void add_events(struct text *out, const struct capture_facts *facts)
+static void summary_lines_add_events(struct text *out, const struct capture_facts *facts)
 {
     const struct report_sources *sources = &facts->sources;
     const char *before = "";
@@ -316,10 +317,10 @@ static void add_events(struct text *out, const struct capture_facts *facts)
     text_add(out, "  events:");
     for (size_t i = 0; i < sources->count; i++) {
         const struct report_source *source = &sources->list[i];
-        if (!source->recorded || !source_of(source->name) || is_counted_twice(sources, source))
+        if (!source->recorded || !summary_lines_source_of(source->name) || is_counted_twice(sources, source))
             continue;
         text_addf(out, "%s ", before);
-        add_source(out, facts, source);
+        summary_lines_add_source(out, facts, source);
         before = ";";
     }
     add_expected(out, facts, &before);
@@ -372,7 +373,7 @@ static void add_report(struct text *out, const struct summary *summary)
     const struct summary_request *request = summary->request;
 
     text_add(out, "  report: ");
-    add_clean(out, request->report_path, 0);
+    summary_lines_add_clean(out, request->report_path, 0);
     text_add(out, " (");
     human_bytes(out, request->report_bytes);
     text_add(out, request->report_error ? "; NOT COMPLETE: " : "");
@@ -380,7 +381,7 @@ static void add_report(struct text *out, const struct summary *summary)
     text_add(out, ")");
     for (size_t i = 0; i < request->export_count; i++) {
         text_add(out, ", ");
-        add_clean(out, request->exports[i], 0);
+        summary_lines_add_clean(out, request->exports[i], 0);
     }
     if (summary->facts.has_output)
         text_add(out, "; the program's output is in it: tacho info --output");
@@ -389,7 +390,8 @@ static void add_report(struct text *out, const struct summary *summary)
 
 /* A command line that works when it is pasted: the words before the file may come from a table of rules. What else
  * there is stands on the next line where this one is too narrow for both. */
-static void add_command(struct text *out, const struct summary *summary, const char *words, const char *also)
+static void summary_lines_add_command(struct text *out, const struct summary *summary, const char *words,
+                                      const char *also)
 {
     static const char label[] = "  next:   ";
     size_t columns = summary->request->columns;
@@ -411,27 +413,27 @@ static void add_command(struct text *out, const struct summary *summary, const c
 static int has_events(const struct capture_facts *facts)
 {
     for (size_t i = 0; i < facts->sources.count; i++)
-        if (facts->sources.list[i].recorded && source_of(facts->sources.list[i].name))
+        if (facts->sources.list[i].recorded && summary_lines_source_of(facts->sources.list[i].name))
             return 1;
     return 0;
 }
 
 /* The command that fits what was asked for, else what was found: the largest cause, else the source that leads. */
-static void add_next(struct text *out, const struct summary *summary)
+static void summary_lines_add_next(struct text *out, const struct summary *summary)
 {
     static const char also[] = "or stats for all tables, or view for the timeline";
     const struct cmd_source_subject *asked = report_sources_subject(summary->request->report);
     struct text rule = { 0 };
 
     if (asked) {
-        add_command(out, summary, asked->next, also);
+        summary_lines_add_command(out, summary, asked->next, also);
         return;
     }
     if (summary->causes && summary_cause(&rule, summary->causes, 0, "Rule")) {
         struct text words = { 0 };
         text_add(&words, "analyze -r ");
         display_add_quoted(&words, text_string(&rule));
-        add_command(out, summary, text_string(&words), also);
+        summary_lines_add_command(out, summary, text_string(&words), also);
         text_free(&words);
         text_free(&rule);
         return;
@@ -439,13 +441,13 @@ static void add_next(struct text *out, const struct summary *summary)
     text_free(&rule);
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
         if (summary->findings[i] && cmd_sources[i]->summary->next) {
-            add_command(out, summary, cmd_sources[i]->summary->next, cmd_sources[i]->summary->next_also);
+            summary_lines_add_command(out, summary, cmd_sources[i]->summary->next, cmd_sources[i]->summary->next_also);
             return;
         }
     if (has_events(&summary->facts))
-        add_command(out, summary, "stats", "or view for the timeline");
+        summary_lines_add_command(out, summary, "stats", "or view for the timeline");
     else
-        add_command(out, summary, "info", "");
+        summary_lines_add_command(out, summary, "info", "");
 }
 
 /* ---- All of it ------------------------------------------------------------------------------------------------- */
@@ -482,7 +484,7 @@ static void read_report(struct summary *summary)
     }
 }
 
-static void free_summary(struct summary *summary)
+static void summary_lines_free_summary(struct summary *summary)
 {
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++) {
         table_delete(summary->tables[i]);
@@ -516,7 +518,7 @@ static void add_shared(struct text *out, const struct summary *summary)
 }
 
 /* The part that a source arranges, if one has a finding and there is no answer. */
-static void add_body(struct text *out, struct summary *summary)
+static void summary_lines_add_body(struct text *out, struct summary *summary)
 {
     if (summary->adviser.count)
         return;
@@ -528,7 +530,7 @@ static void add_body(struct text *out, struct summary *summary)
     add_shared(out, summary);
 }
 
-static size_t count_lines(const struct text *text)
+static size_t summary_lines_count_lines(const struct text *text)
 {
     size_t lines = 0;
 
@@ -550,26 +552,26 @@ int summary_add(struct text *out, const struct summary_request *request, struct 
     if ((code = capture_facts_read(&summary->facts, request->report, err)) != 0)
         goto free_memory;
     read_report(summary);
-    add_head(&first, summary);
-    add_left(&first, &summary->facts);
-    add_cut(&first, &summary->facts);
-    add_warnings(&first, summary);
-    add_notes(&first, summary);
-    add_losses(&first, &summary->facts);
+    summary_lines_add_head(&first, summary);
+    summary_lines_add_left(&first, &summary->facts);
+    summary_lines_add_cut(&first, &summary->facts);
+    summary_lines_add_warnings(&first, summary);
+    summary_lines_add_notes(&first, summary);
+    summary_lines_add_losses(&first, &summary->facts);
     summary_add_answer(&first, summary);
     summary_add_causes(&first, summary);
     text_add(&lines, text_string(&first));
-    size_t taken = count_lines(&first);
+    size_t taken = summary_lines_count_lines(&first);
     summary->lines_left = taken < ROOM ? ROOM - taken : 0;
     text_free(&first);
-    add_body(&lines, summary);
-    add_events(&lines, &summary->facts);
+    summary_lines_add_body(&lines, summary);
+    summary_lines_add_events(&lines, &summary->facts);
     add_cost(&lines, summary);
     add_report(&lines, summary);
-    add_next(&lines, summary);
+    summary_lines_add_next(&lines, summary);
     summary_wrap(out, text_string(&lines), request->columns);
     text_free(&lines);
-    free_summary(summary);
+    summary_lines_free_summary(summary);
 free_memory:
     free(summary);
     return code;

@@ -24,7 +24,7 @@ static size_t columns_without_codes(const char *word, size_t length)
     return columns;
 }
 
-static int is_whole(const char *line)
+static int summary_wrap_is_whole(const char *line)
 {
     static const char *const starts[] = { "  report:", "  next:", NULL };
 
@@ -32,7 +32,7 @@ static int is_whole(const char *line)
 }
 
 /* The end of the word that begins here. A number and its unit ("797 MB;") are one word. */
-static const char *word_end(const char *word)
+static const char *summary_wrap_word_end(const char *word)
 {
     const char *end = word + strcspn(word, " \n");
 
@@ -59,7 +59,7 @@ static void wrap_line(struct text *out, const char *line, size_t length, size_t 
     size_t spaces = strspn(line, " "), indent = indent_of(line, spaces), column = 0;
 
     for (size_t at = 0; at < length;) {
-        size_t start = at ? at : spaces, end = (size_t)(word_end(line + start) - line);
+        size_t start = at ? at : spaces, end = (size_t)(summary_wrap_word_end(line + start) - line);
         size_t taken = columns_without_codes(line + at, end - at);
         if (column > indent && column + 1 + taken > columns) {
             text_add_char(out, '\n');
@@ -80,7 +80,8 @@ void summary_wrap(struct text *out, const char *lines, size_t columns)
 {
     while (*lines) {
         size_t length = strcspn(lines, "\n");
-        if (columns < LEAST_COLUMNS || is_whole(lines) || columns_without_codes(lines, length) <= columns) {
+        if (columns < LEAST_COLUMNS || summary_wrap_is_whole(lines) ||
+            columns_without_codes(lines, length) <= columns) {
             text_add_bytes(out, lines, length);
             text_add_char(out, '\n');
         } else

@@ -12,21 +12,21 @@
 
 enum { MOST_CHANGES = WHAT_IF_KINDS * OPTION_LIST_MAX };
 
-struct settings {
+struct what_if_settings {
     struct option_list changes[WHAT_IF_KINDS];
     const char *step_range, *step_operator, *format;
 };
 
-static const char *const *format_names(void)
+static const char *const *what_if_format_names(void)
 {
     static const char *const names[] = { "human", "csv", "json", NULL };
 
     return names;
 }
 
-#define FIELD(name) offsetof(struct settings, name)
+#define FIELD(name) offsetof(struct what_if_settings, name)
 /* clang-format off */
-static const struct option options[] = {
+static const struct option what_if_options[] = {
     { .name = "kernel", .letter = 'k', .kind = OPTION_LIST, .offset = FIELD(changes[WHAT_IF_KERNEL]),
       .value = "REGEX=FACTORx",
       .help = "Kernels whose names match the extended regular expression take FACTOR times as long: 'gemm=0.5x'. "
@@ -44,7 +44,7 @@ static const struct option options[] = {
     { .name = "step-op", .kind = OPTION_TEXT, .offset = FIELD(step_operator), .value = "NAME",
       .help = "Start a step at each call of this operator." },
     { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = FIELD(format), .value = "FORMAT",
-      .choices = format_names,
+      .choices = what_if_format_names,
       .help = "human, csv or json; csv and json have times in ns. Default: human." },
     { 0 },
 };
@@ -52,21 +52,21 @@ static const struct option options[] = {
 
 /* ---- replays --------------------------------------------------------------------------------------------------- */
 
-struct times {
+struct what_if_times {
     int64_t run_ns, step_ns;
     size_t steps; /* 0: the report has no steps */
 };
 
-struct job {
+struct what_if_job {
     struct report *report;
-    struct adviser adviser; /* has the replay, its steps, and what the profiler took */
-    struct steps asked;     /* owned; by the options; none: the adviser finds steps */
+    struct adviser adviser;      /* has the replay, its steps, and what the profiler took */
+    struct steps asked;          /* owned; by the options; none: the adviser finds steps */
     struct what_if_change changes[MOST_CHANGES];
     size_t count;
-    struct times before;    /* what changes are compared with */
+    struct what_if_times before; /* what changes are compared with */
 };
 
-static int take_changes(struct job *job, const struct settings *settings, struct error *err)
+static int take_changes(struct what_if_job *job, const struct what_if_settings *settings, struct error *err)
 {
     for (int kind = 0; kind < WHAT_IF_KINDS; kind++)
         for (size_t i = 0; i < settings->changes[kind].count; i++) {
@@ -78,7 +78,7 @@ static int take_changes(struct job *job, const struct settings *settings, struct
     return 0;
 }
 
-static int open_adviser(struct job *job, const struct settings *settings, struct error *err)
+static int open_adviser(struct what_if_job *job, const struct what_if_settings *settings, struct error *err)
 {
     const struct steps_request asked = { settings->step_range, settings->step_operator, .may_guess = 1 };
     struct analysis_filter filter = { 0 };
@@ -99,7 +99,8 @@ static const struct table_column change_columns[CHANGE_COLUMNS] = {
     [STEP_TIME] = { "Step", CELL_INT, UNIT_NS, 0 }, [CHANGE] = { "What If", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int replay(struct job *job, const struct replay_edits *const *lists, struct times *out, struct error *err)
+static int replay(struct what_if_job *job, const struct replay_edits *const *lists, struct what_if_times *out,
+                  struct error *err)
 {
     struct replay_result result;
     struct replay_step_times step;
@@ -108,12 +109,12 @@ static int replay(struct job *job, const struct replay_edits *const *lists, stru
     if ((code = replay_run(&job->adviser.replay, lists, &result, err)) != 0 ||
         (code = replay_steps(&job->adviser.replay, job->adviser.steps, &step, err)) != 0)
         return code;
-    *out = (struct times){ result.replayed_ns, step.replayed_ns, step.steps };
+    *out = (struct what_if_times){ result.replayed_ns, step.replayed_ns, step.steps };
     return 0;
 }
 
-static int add_row(struct table *table, const struct times *before, const struct times *after, const char *label,
-                   struct error *err)
+static int what_if_add_row(struct table *table, const struct what_if_times *before, const struct what_if_times *after,
+                           const char *label, struct error *err)
 {
     struct table_cell *cells = table_add_row(table);
 
@@ -131,30 +132,31 @@ static int add_row(struct table *table, const struct times *before, const struct
     return 0;
 }
 
-static int add_result(struct table *table, struct job *job, const struct replay_edits *const *lists, const char *label,
-                      struct error *err)
+static int what_if_add_result(struct table *table, struct what_if_job *job, const struct replay_edits *const *lists,
+                              const char *label, struct error *err)
 {
-    struct times after;
+    struct what_if_times after;
     int code = replay(job, lists, &after, err);
 
-    return code != 0 ? code : add_row(table, &job->before, &after, label, err);
+    return code != 0 ? code : what_if_add_row(table, &job->before, &after, label, err);
 }
 
 /* The run as it was recorded; and if the capture tells what the profiler took, without that. Changes are compared with
  * the last of these, as those of advice are. */
-static int add_unchanged(struct table *table, struct job *job, struct error *err)
+static int add_unchanged(struct table *table, struct what_if_job *job, struct error *err)
 {
-    struct times recorded;
+    struct what_if_times recorded;
     int code;
 
     if ((code = replay(job, NULL, &recorded, err)) != 0 ||
         (code = replay(job, REPLAY_EDITS(&job->adviser.base), &job->before, err)) != 0 ||
-        (code = add_row(table, &recorded, &recorded, "unchanged", err)) != 0)
+        (code = what_if_add_row(table, &recorded, &recorded, "unchanged", err)) != 0)
         return code;
-    return job->adviser.base.count ? add_row(table, &recorded, &job->before, "without the profiler", err) : 0;
+    return job->adviser.base.count ? what_if_add_row(table, &recorded, &job->before, "without the profiler", err) : 0;
 }
 
-static int add_change(struct table *table, struct job *job, struct what_if_change *change, struct error *err)
+static int what_if_add_change(struct table *table, struct what_if_job *job, struct what_if_change *change,
+                              struct error *err)
 {
     struct text label = { 0 };
     int code = what_if_find(change, &job->adviser.replay, job->report, err);
@@ -162,13 +164,13 @@ static int add_change(struct table *table, struct job *job, struct what_if_chang
     if (code != 0)
         return code;
     text_addf(&label, "--%s %s", what_if_option(change->kind), change->text);
-    code = add_result(table, job, REPLAY_EDITS(&job->adviser.base, &change->edits), text_string(&label), err);
+    code = what_if_add_result(table, job, REPLAY_EDITS(&job->adviser.base, &change->edits), text_string(&label), err);
     text_free(&label);
     return code;
 }
 
 /* A row for each change alone, and one for all of them. */
-static int add_changes(struct table *table, struct job *job, struct error *err)
+static int what_if_add_changes(struct table *table, struct what_if_job *job, struct error *err)
 {
     const struct replay_edits *all[1 + MOST_CHANGES + 1] = { &job->adviser.base };
     int code;
@@ -176,11 +178,11 @@ static int add_changes(struct table *table, struct job *job, struct error *err)
     if ((code = add_unchanged(table, job, err)) != 0)
         return code;
     for (size_t i = 0; i < job->count; i++) {
-        if ((code = add_change(table, job, &job->changes[i], err)) != 0)
+        if ((code = what_if_add_change(table, job, &job->changes[i], err)) != 0)
             return code;
         all[1 + i] = &job->changes[i].edits;
     }
-    return job->count == 1 ? 0 : add_result(table, job, all, "all of these", err);
+    return job->count == 1 ? 0 : what_if_add_result(table, job, all, "all of these", err);
 }
 
 /* ---- the critical path ----------------------------------------------------------------------------------------- */
@@ -192,12 +194,12 @@ static const struct table_column path_columns[PATH_COLUMNS] = {
     [SPENT] = { "Critical Path", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int by_time(const struct table_cell *a, const struct table_cell *b, void *context)
+static int what_if_by_time(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     return (a[PATH_TIME].integer < b[PATH_TIME].integer) - (a[PATH_TIME].integer > b[PATH_TIME].integer);
 }
 
-static int add_part(struct table *table, const char *name, int64_t part_ns, int64_t whole_ns, struct error *err)
+static int what_if_add_part(struct table *table, const char *name, int64_t part_ns, int64_t whole_ns, struct error *err)
 {
     if (!part_ns)
         return 0;
@@ -210,7 +212,7 @@ static int add_part(struct table *table, const char *name, int64_t part_ns, int6
 }
 
 /* The path may begin later than the run: with a thread or a process that no other one is known to have started. */
-static int add_path(struct table *table, struct job *job, struct error *err)
+static int what_if_add_path(struct table *table, struct what_if_job *job, struct error *err)
 {
     struct replay_result result;
     int code = replay_run(&job->adviser.replay, NULL, &result, err);
@@ -218,17 +220,18 @@ static int add_path(struct table *table, struct job *job, struct error *err)
     if (code != 0)
         return code;
     for (int kind = 0; kind < REPLAY_KINDS; kind++)
-        if ((code = add_part(table, replay_kind_names[kind], result.path_ns[kind], result.replayed_ns, err)) != 0)
+        if ((code = what_if_add_part(table, replay_kind_names[kind], result.path_ns[kind], result.replayed_ns, err)) !=
+            0)
             return code;
-    if ((code = add_part(table, "before its first event", result.before_path_ns, result.replayed_ns, err)) != 0)
+    if ((code = what_if_add_part(table, "before its first event", result.before_path_ns, result.replayed_ns, err)) != 0)
         return code;
-    table_sort(table, by_time, NULL);
+    table_sort(table, what_if_by_time, NULL);
     return 0;
 }
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
-static void print(struct text *out, const struct table *table, const struct settings *settings)
+static void print(struct text *out, const struct table *table, const struct what_if_settings *settings)
 {
     const struct print_format *format = print_format_find(settings->format);
     struct print_request request = output_human_request();
@@ -240,7 +243,8 @@ static void print(struct text *out, const struct table *table, const struct sett
     format->table(out, table, &request);
 }
 
-static int replay_report(struct text *out, struct job *job, const struct settings *settings, struct error *err)
+static int replay_report(struct text *out, struct what_if_job *job, const struct what_if_settings *settings,
+                         struct error *err)
 {
     struct table *table = job->count ? table_new(change_columns, CHANGE_COLUMNS)
                                      : table_new(path_columns, PATH_COLUMNS);
@@ -256,7 +260,7 @@ static int replay_report(struct text *out, struct job *job, const struct setting
                          "'tacho profile --trace=cuda'");
         goto free_adviser;
     }
-    if ((code = job->count ? add_changes(table, job, err) : add_path(table, job, err)) != 0)
+    if ((code = job->count ? what_if_add_changes(table, job, err) : what_if_add_path(table, job, err)) != 0)
         goto free_adviser;
     print(out, table, settings);
 free_adviser:
@@ -267,10 +271,10 @@ free_steps:
     return code;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int what_if_run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { .format = "human" };
-    struct job job = { 0 };
+    struct what_if_settings settings = { .format = "human" };
+    struct what_if_job job = { 0 };
     struct text out = { 0 }, found = { 0 };
     struct error err = { 0 };
     const char *files[argc];
@@ -298,7 +302,7 @@ static int run(const struct command *self, int argc, char **argv)
     return status;
 }
 
-static const struct entry examples[] = {
+static const struct entry what_if_examples[] = {
     { "tacho what-if report1.tacho", "Print what the critical path consists of." },
     { "tacho what-if --kernel 'gemm=0.5x' report1.tacho", "Print what kernels of half the length would save." },
     { "tacho what-if --no-wait train.py:57 --no-host forward report1.tacho",
@@ -313,8 +317,8 @@ const struct command command_what_if = {
     .about = "Replay the CUDA calls and the GPU work of a report with changes, and print what each change would save, "
              "alone and all together. Without a change, print the critical path of the run. FILE is a .tacho report, a "
              "trace of torch.profiler or an SQLite export of nsys.",
-    .examples = examples,
-    .options = options,
+    .examples = what_if_examples,
+    .options = what_if_options,
     .files = "tacho,sqlite,json,gz,zst",
-    .run = run,
+    .run = what_if_run,
 };

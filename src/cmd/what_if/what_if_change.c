@@ -32,7 +32,7 @@ static struct regex *parse_kernel(const char *text, double *factor, struct error
     return regex;
 }
 
-struct kernels {
+struct what_if_change_kernels {
     const struct replay *replay;
     struct report *report;
     struct report_columns rows; /* owned */
@@ -44,7 +44,7 @@ struct kernels {
 
 static int is_chosen_kernel(void *context, const struct replay_work *work)
 {
-    struct kernels *kernels = context;
+    struct what_if_change_kernels *kernels = context;
 
     if (replay_table_of(&kernels->replay->events, work->at) != REPLAY_KERNEL)
         return 0;
@@ -53,7 +53,7 @@ static int is_chosen_kernel(void *context, const struct replay_work *work)
     return kernels->matches[name];
 }
 
-static int match_names(struct kernels *kernels, struct error *err)
+static int match_names(struct what_if_change_kernels *kernels, struct error *err)
 {
     for (size_t row = 0; row < kernels->rows.rows; row++)
         if (keys_add(&kernels->names, &kernels->rows.values[0][row]) == NO_KEY)
@@ -75,7 +75,7 @@ static int scale_kernels(const char *text, const struct replay *replay, struct r
                          struct replay_edits *edits, struct error *err)
 {
     static const char *const names[] = { "demangledName" };
-    struct kernels kernels = { .replay = replay, .report = report, .names.width = 1 };
+    struct what_if_change_kernels kernels = { .replay = replay, .report = report, .names.width = 1 };
     double factor;
     int code = ERR_BAD_ARGUMENT;
 
@@ -108,8 +108,8 @@ static int check_kernels(const char *text, struct error *err)
 /* ---- waits and threads ----------------------------------------------------------------------------------------- */
 
 /* Everywhere is a place without a replay. */
-static int find_place(struct what_if_place *place, const struct replay *replay, struct report *report, const char *text,
-                      struct error *err)
+static int what_if_change_find_place(struct what_if_place *place, const struct replay *replay, struct report *report,
+                                     const char *text, struct error *err)
 {
     return strcmp(text, "all") == 0 ? 0 : what_if_place_find(place, replay, report, text, err);
 }
@@ -125,7 +125,7 @@ static int drop_waits(const char *text, const struct replay *replay, struct repo
                       struct error *err)
 {
     struct what_if_place place = { 0 };
-    int code = find_place(&place, replay, report, text, err);
+    int code = what_if_change_find_place(&place, replay, report, text, err);
 
     if (code != 0)
         goto free_place;
@@ -146,7 +146,7 @@ static int cut_host(const char *text, const struct replay *replay, struct report
                     struct error *err)
 {
     struct what_if_place place = { 0 };
-    int code = find_place(&place, replay, report, text, err);
+    int code = what_if_change_find_place(&place, replay, report, text, err);
 
     if (code != 0)
         goto free_place;
@@ -168,7 +168,7 @@ static const struct {
     int (*check)(const char *text, struct error *err);
     int (*find)(const char *text, const struct replay *replay, struct report *report, struct replay_edits *edits,
                 struct error *err);
-} kinds[WHAT_IF_KINDS] = {
+} what_if_change_kinds[WHAT_IF_KINDS] = {
     [WHAT_IF_KERNEL] = { "kernel", check_kernels, scale_kernels },
     [WHAT_IF_NO_WAIT] = { "no-wait", check_place, drop_waits },
     [WHAT_IF_NO_HOST] = { "no-host", check_place, cut_host },
@@ -176,15 +176,15 @@ static const struct {
 
 const char *what_if_option(enum what_if_kind kind)
 {
-    return kinds[kind].option;
+    return what_if_change_kinds[kind].option;
 }
 
 int what_if_check(const struct what_if_change *change, struct error *err)
 {
-    return kinds[change->kind].check(change->text, err);
+    return what_if_change_kinds[change->kind].check(change->text, err);
 }
 
 int what_if_find(struct what_if_change *change, const struct replay *replay, struct report *report, struct error *err)
 {
-    return kinds[change->kind].find(change->text, replay, report, &change->edits, err);
+    return what_if_change_kinds[change->kind].find(change->text, replay, report, &change->edits, err);
 }

@@ -11,7 +11,7 @@
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
 /* torch.profiler writes FILE(LINE) for FILE:LINE, so that is searched for too. */
-struct wanted {
+struct what_if_place_wanted {
     struct report *report;
     const char *text;
     struct text torch; /* owned, as all below */
@@ -21,7 +21,7 @@ struct wanted {
     int has_failed;    /* for want of memory */
 };
 
-static void spell(struct wanted *wanted)
+static void spell(struct what_if_place_wanted *wanted)
 {
     const char *colon = strrchr(wanted->text, ':');
 
@@ -32,35 +32,36 @@ static void spell(struct wanted *wanted)
 }
 
 /* A file and line are whole: train.py:5 is not in train.py:57, nor in my_train.py:5. */
-static int is_whole(const char *bytes, size_t length, const char *found, size_t found_length)
+static int what_if_place_is_whole(const char *bytes, size_t length, const char *found, size_t found_length)
 {
     const char *behind = found + found_length;
 
     return (found == bytes || strchr("/ (", found[-1])) && (behind == bytes + length || *behind < '0' || *behind > '9');
 }
 
-static int has(const char *bytes, size_t length, const char *text, size_t text_length, int is_place)
+static int what_if_place_contains(const char *bytes, size_t length, const char *text, size_t text_length, int is_place)
 {
     const char *at = bytes, *found;
 
     while ((found = memmem(at, (size_t)(bytes + length - at), text, text_length)) != NULL) {
-        if (!is_place || is_whole(bytes, length, found, text_length))
+        if (!is_place || what_if_place_is_whole(bytes, length, found, text_length))
             return 1;
         at = found + 1;
     }
     return 0;
 }
 
-static int is_in(const struct wanted *wanted, const char *bytes, size_t length)
+static int what_if_place_is_in(const struct what_if_place_wanted *wanted, const char *bytes, size_t length)
 {
     int is_place = wanted->torch.length != 0;
 
-    return has(bytes, length, wanted->text, strlen(wanted->text), is_place) ||
-           (is_place && has(bytes, length, text_string(&wanted->torch), wanted->torch.length, is_place));
+    return what_if_place_contains(bytes, length, wanted->text, strlen(wanted->text), is_place) ||
+           (is_place &&
+            what_if_place_contains(bytes, length, text_string(&wanted->torch), wanted->torch.length, is_place));
 }
 
 /* Each name is searched once, however many events have it. */
-static int is_named(struct wanted *wanted, int64_t name)
+static int what_if_place_is_named(struct what_if_place_wanted *wanted, int64_t name)
 {
     size_t known = wanted->names.count, length;
     uint32_t number = keys_add(&wanted->names, &name);
@@ -72,17 +73,18 @@ static int is_named(struct wanted *wanted, int64_t name)
         return 0;
     }
     const char *bytes = report_string(wanted->report, name, &length);
-    return wanted->found[number] = (uint8_t)is_in(wanted, bytes, length);
+    return wanted->found[number] = (uint8_t)what_if_place_is_in(wanted, bytes, length);
 }
 
 /* ---- stretches of time ----------------------------------------------------------------------------------------- */
 
 static int is_wanted_range(void *context, int64_t name)
 {
-    return name != NVTX_NO_NAME && is_named(context, name);
+    return name != NVTX_NO_NAME && what_if_place_is_named(context, name);
 }
 
-static int find_ranges(struct what_if_place *place, struct wanted *wanted, struct error *err)
+static int what_if_place_find_ranges(struct what_if_place *place, struct what_if_place_wanted *wanted,
+                                     struct error *err)
 {
     static const struct filter all;
     const struct range_names names = { is_wanted_range, wanted };
@@ -103,7 +105,8 @@ free_ranges:
 }
 
 /* Operators, annotations and functions that PyTorch recorded. */
-static int find_torch(struct what_if_place *place, struct wanted *wanted, const char *table, struct error *err)
+static int find_torch(struct what_if_place *place, struct what_if_place_wanted *wanted, const char *table,
+                      struct error *err)
 {
     static const struct filter all;
     const struct thread_span_source source = { table, "nameId", NULL, NULL, NULL, NULL, 0 };
@@ -113,7 +116,7 @@ static int find_torch(struct what_if_place *place, struct wanted *wanted, const 
     if (code != 0)
         return code;
     for (size_t i = kept; i < place->spans.count; i++)
-        if (is_named(wanted, place->spans.list[i].name))
+        if (what_if_place_is_named(wanted, place->spans.list[i].name))
             place->spans.list[kept++] = place->spans.list[i];
     place->spans.count = kept;
     return 0;
@@ -122,7 +125,7 @@ static int find_torch(struct what_if_place *place, struct wanted *wanted, const 
 /* ---- call stacks ----------------------------------------------------------------------------------------------- */
 
 /* By stack: whether it or a stack around it has a frame with the name. Callers come before those that they call. */
-static uint8_t *find_frames(const struct stacks *stacks, const struct wanted *wanted)
+static uint8_t *what_if_place_find_frames(const struct stacks *stacks, const struct what_if_place_wanted *wanted)
 {
     uint8_t *frames = malloc(stacks->frames.count + 1), *nodes = malloc(stacks->nodes.count + 1), *found = NULL;
     struct text label = { 0 };
@@ -132,7 +135,7 @@ static uint8_t *find_frames(const struct stacks *stacks, const struct wanted *wa
     for (uint32_t i = 0; i < stacks->frames.count; i++) {
         text_clear(&label);
         stack_frame_label(&label, stacks, i);
-        frames[i] = (uint8_t)is_in(wanted, text_string(&label), label.length);
+        frames[i] = (uint8_t)what_if_place_is_in(wanted, text_string(&label), label.length);
     }
     if (text_failed(&label))
         goto free_frames;
@@ -149,8 +152,8 @@ free_frames:
 }
 
 /* Marks the calls whose chain of this column has the name. */
-static int find_callers(struct what_if_place *place, const struct wanted *wanted, const char *column, const char *table,
-                        struct error *err)
+static int find_callers(struct what_if_place *place, const struct what_if_place_wanted *wanted, const char *column,
+                        const char *table, struct error *err)
 {
     const struct replay_events *events = &place->replay->events;
     struct report_columns rows = { 0 };
@@ -164,7 +167,7 @@ static int find_callers(struct what_if_place *place, const struct wanted *wanted
         (code = stacks_open(&stacks, wanted->report, err)) != 0 ||
         (code = stack_chains_read(&chains, &stacks, table, STACKS_WITH_LINES, err)) != 0)
         goto done;
-    found = find_frames(&stacks, wanted);
+    found = what_if_place_find_frames(&stacks, wanted);
     if (!found && (code = error_short_memory(err, "for the call stacks")) != 0)
         goto done;
     for (uint32_t i = 0; i < events->call_count; i++) {
@@ -182,7 +185,8 @@ done:
 
 /* Marks the calls that come from a line, as advice places them: where only some steps have stacks (--advise), samples
  * and the steps with stacks tell it of the others. */
-static int find_lines(struct what_if_place *place, const struct wanted *wanted, struct error *err)
+static int what_if_place_find_lines(struct what_if_place *place, const struct what_if_place_wanted *wanted,
+                                    struct error *err)
 {
     const struct replay_events *events = &place->replay->events;
     struct places places = { 0 };
@@ -195,7 +199,7 @@ static int find_lines(struct what_if_place *place, const struct wanted *wanted, 
         const struct replay_call *call = &events->calls[i];
         text_clear(&words);
         place_text(&words, &places, places_at(&places, events->threads[call->thread].id, call->start_ns, call->end_ns));
-        place->is_caller[i] |= (uint8_t)is_in(wanted, text_string(&words), words.length);
+        place->is_caller[i] |= (uint8_t)what_if_place_is_in(wanted, text_string(&words), words.length);
     }
     if (text_failed(&words))
         code = error_short_memory(err, "for the lines");
@@ -207,8 +211,8 @@ close_places:
 
 /* Adds the stretches around samples whose stacks have the name. Samples place a call only roughly, so they are asked
  * last. */
-static int find_samples(struct what_if_place *place, const struct wanted *wanted, enum stack_source source,
-                        struct error *err)
+static int find_samples(struct what_if_place *place, const struct what_if_place_wanted *wanted,
+                        enum stack_source source, struct error *err)
 {
     static const struct filter all;
     struct stacks stacks = { 0 };
@@ -219,7 +223,7 @@ static int find_samples(struct what_if_place *place, const struct wanted *wanted
     if ((code = stacks_open(&stacks, wanted->report, err)) != 0 ||
         (code = stacks_read_samples(&stacks, source, STACKS_WITH_LINES, &all, err)) != 0)
         goto done;
-    found = find_frames(&stacks, wanted);
+    found = what_if_place_find_frames(&stacks, wanted);
     if ((!found || thread_spans_samples(&place->spans, &stacks) != 0) &&
         (code = error_short_memory(err, "for the samples")) != 0)
         goto done;
@@ -242,7 +246,7 @@ static int is_empty(const struct what_if_place *place)
     return !place->spans.count && !memchr(place->is_caller, 1, calls);
 }
 
-static int find(struct what_if_place *place, struct wanted *wanted, struct error *err)
+static int what_if_place_search(struct what_if_place *place, struct what_if_place_wanted *wanted, struct error *err)
 {
     const struct replay_events *events = &place->replay->events;
     int code;
@@ -252,13 +256,13 @@ static int find(struct what_if_place *place, struct wanted *wanted, struct error
     if (!place->is_caller || text_failed(&wanted->torch))
         return error_short_memory(err, "for the calls");
     for (uint32_t i = 0; i < events->call_count; i++)
-        place->is_caller[i] = (uint8_t)is_named(wanted, *keys_get(&events->names, events->calls[i].name));
-    if ((code = find_ranges(place, wanted, err)) != 0 ||
+        place->is_caller[i] = (uint8_t)what_if_place_is_named(wanted, *keys_get(&events->names, events->calls[i].name));
+    if ((code = what_if_place_find_ranges(place, wanted, err)) != 0 ||
         (code = find_torch(place, wanted, "TACHO_TORCH_OP", err)) != 0 ||
         (code = find_torch(place, wanted, "TACHO_TORCH_PYTHON", err)) != 0 ||
         (code = find_callers(place, wanted, "callchainId", "CUDA_CALLCHAINS", err)) != 0 ||
         (code = find_callers(place, wanted, "pythonCallchainId", "TACHO_PYTHON_CALLCHAINS", err)) != 0 ||
-        (code = find_lines(place, wanted, err)) != 0)
+        (code = what_if_place_find_lines(place, wanted, err)) != 0)
         return code;
     if (is_empty(place) && ((code = find_samples(place, wanted, STACKS_PYTHON, err)) != 0 ||
                             (code = find_samples(place, wanted, STACKS_CPU, err)) != 0))
@@ -275,10 +279,10 @@ static int find(struct what_if_place *place, struct wanted *wanted, struct error
 int what_if_place_find(struct what_if_place *place, const struct replay *replay, struct report *report,
                        const char *text, struct error *err)
 {
-    struct wanted wanted = { .report = report, .text = text, .names.width = 1 };
+    struct what_if_place_wanted wanted = { .report = report, .text = text, .names.width = 1 };
 
     *place = (struct what_if_place){ .replay = replay };
-    int code = find(place, &wanted, err);
+    int code = what_if_place_search(place, &wanted, err);
     text_free(&wanted.torch);
     keys_free(&wanted.names);
     free(wanted.found);
@@ -292,7 +296,7 @@ void what_if_place_free(struct what_if_place *place)
     *place = (struct what_if_place){ 0 };
 }
 
-static int64_t thread_of(const struct what_if_place *place, uint32_t call)
+static int64_t what_if_place_thread_of(const struct what_if_place *place, uint32_t call)
 {
     const struct replay_events *events = &place->replay->events;
 
@@ -302,7 +306,7 @@ static int64_t thread_of(const struct what_if_place *place, uint32_t call)
 int what_if_place_has(const struct what_if_place *place, uint32_t call)
 {
     int64_t start_ns = place->replay->events.calls[call].start_ns;
-    size_t behind, i = thread_spans_from(&place->spans, thread_of(place, call), start_ns, &behind);
+    size_t behind, i = thread_spans_from(&place->spans, what_if_place_thread_of(place, call), start_ns, &behind);
 
     return place->is_caller[call] || (i < behind && place->spans.list[i].start_ns <= start_ns);
 }
@@ -310,12 +314,12 @@ int what_if_place_has(const struct what_if_place *place, uint32_t call)
 static int is_called_twice(const struct what_if_place *place, uint32_t call)
 {
     return call > 0 && place->is_caller[call] && place->is_caller[call - 1] &&
-           thread_of(place, call) == thread_of(place, call - 1);
+           what_if_place_thread_of(place, call) == what_if_place_thread_of(place, call - 1);
 }
 
 int64_t what_if_place_time(const struct what_if_place *place, uint32_t call, int64_t from_ns, int64_t to_ns)
 {
-    size_t behind, i = thread_spans_from(&place->spans, thread_of(place, call), from_ns, &behind);
+    size_t behind, i = thread_spans_from(&place->spans, what_if_place_thread_of(place, call), from_ns, &behind);
     int64_t sum = 0;
 
     /* Stacks are known of calls alone: the time between two calls is in the place if both are. */

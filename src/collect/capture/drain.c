@@ -23,7 +23,7 @@
 
 #define SLOT_CHUNKS 16 /* of one thread per round, so that no thread starves the others */
 
-static struct process_reader *reader_of(struct process *process, uint32_t slot)
+static struct process_reader *drain_reader_of(struct process *process, uint32_t slot)
 {
     size_t wanted = (size_t)slot + 1;
     if (array_reserve_zeroed(&process->readers, &process->reader_count, wanted, sizeof *process->readers) != 0)
@@ -33,7 +33,7 @@ static struct process_reader *reader_of(struct process *process, uint32_t slot)
 
 /* ---- Threads --------------------------------------------------------------------------------------------------- */
 
-static void thread_row(const struct process *process, struct process_reader *reader)
+static void drain_thread_row(const struct process *process, struct process_reader *reader)
 {
     struct row_TACHO_THREAD row = { 0 };
     ROW_SET(&row, TACHO_THREAD, start, reader->start_ns);
@@ -67,18 +67,18 @@ static void begin_thread(struct process *process, struct process_reader *reader,
         return;
     process->threads_seen++;
     process->collector->processes->threads++;
-    thread_row(process, reader);
+    drain_thread_row(process, reader);
 }
 
 /* Writes the thread's last rows and resets the reader for the next thread in the slot. */
-static void end_thread(struct process *process, struct process_reader *reader, int64_t end_ns)
+static void drain_end_thread(struct process *process, struct process_reader *reader, int64_t end_ns)
 {
     SOURCES_CALL(thread_name, process, reader);
     SOURCES_CALL(thread_end, process, reader, end_ns);
     if (reader->end_ns == PROCESS_NO_TIME)
         reader->end_ns = end_ns;
     if (!reader->is_agents)
-        thread_row(process, reader);
+        drain_thread_row(process, reader);
     if (reader->name_id && !reader->is_agents) {
         struct row_ThreadNames row = { 0 };
         ROW_SET(&row, ThreadNames, nameId, reader->name_id);
@@ -90,7 +90,7 @@ static void end_thread(struct process *process, struct process_reader *reader, i
 }
 
 /* The owner may be counting right now, without a lock. So its counters are only read, never written. */
-static void take_counts(struct process *process, struct process_reader *reader, const struct wire_thread *slot)
+static void drain_take_counts(struct process *process, struct process_reader *reader, const struct wire_thread *slot)
 {
     for (int source = 0; source < WIRE_SOURCE_COUNT; source++)
         for (int fate = 0; fate < WIRE_FATE_COUNT; fate++) {
@@ -104,7 +104,7 @@ void drain_counts(struct process *process)
 {
     for (size_t i = 0; i < process->reader_count; i++)
         if (process->readers[i].active)
-            take_counts(process, &process->readers[i], &wire_threads(process->arena)[i]);
+            drain_take_counts(process, &process->readers[i], &wire_threads(process->arena)[i]);
     for (int source = 0; source < WIRE_SOURCE_COUNT; source++)
         for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
             process->counts[source]
@@ -142,24 +142,24 @@ static void recycle_slot(struct process *process, struct process_reader *reader,
             drain_recycle_chunk(process, reader->lanes[lane].chunk);
         atomic_store_explicit(&slot->first_chunk[lane], WIRE_NONE, memory_order_relaxed);
     }
-    take_counts(process, reader, slot);
+    drain_take_counts(process, reader, slot);
     count_waiting_handlers(process, reader);
     memset(slot->counts, 0, sizeof slot->counts); /* safe: the thread has ended */
-    end_thread(process, reader, collector_now(process->collector));
+    drain_end_thread(process, reader, collector_now(process->collector));
     atomic_store_explicit(&slot->state, WIRE_THREAD_FREE, memory_order_relaxed);
     wire_free_thread(process->arena, index);
 }
 
 /* ---- Records --------------------------------------------------------------------------------------------------- */
 
-static void damaged(struct process *process, struct process_reader *reader)
+static void drain_damaged(struct process *process, struct process_reader *reader)
 {
     reader->damaged = 1;
     process_count_damaged(process);
 }
 
 /* Handles one record and returns its size in bytes. 0: it is damaged, and the start of the next record is unknown. */
-static inline size_t read_record(const struct collect_origin *origin, const unsigned char *bytes, size_t length)
+static inline size_t drain_read_record(const struct collect_origin *origin, const unsigned char *bytes, size_t length)
 {
     const struct wire_record *record = (const struct wire_record *)bytes;
     uint32_t words = length >= WIRE_HEAD_WORDS * 8 ? record->words : 0;
@@ -178,7 +178,7 @@ static uint64_t bytes_read(const struct process_reader *reader)
 }
 
 /* The committed end of a lane's chunk, and its successor. */
-struct reach {
+struct drain_reach {
     uint32_t committed, next;
 };
 
@@ -190,7 +190,7 @@ static int enter_lane(struct process *process, struct process_reader *reader, en
         uint32_t first = atomic_load_explicit(&wire_threads(process->arena)[reader->slot].first_chunk[which],
                                               memory_order_acquire);
         if (first != WIRE_NONE && !is_chunk(process, first))
-            damaged(process, reader);
+            drain_damaged(process, reader);
         else
             lane->chunk = first;
     }
@@ -199,7 +199,7 @@ static int enter_lane(struct process *process, struct process_reader *reader, en
 
 /* 0, or -1: the chunk's fields are inconsistent. */
 static int look_at_chunk(struct process *process, struct process_reader *reader, const struct process_lane *lane,
-                         struct reach *reach)
+                         struct drain_reach *reach)
 {
     struct wire_chunk *chunk = &wire_chunks(process->arena)[lane->chunk];
     reach->next = atomic_load_explicit(&chunk->next, memory_order_acquire);
@@ -207,11 +207,11 @@ static int look_at_chunk(struct process *process, struct process_reader *reader,
     if (reach->committed >= lane->offset && reach->committed <= WIRE_CHUNK_DATA && reach->committed % 8 == 0 &&
         (reach->next == WIRE_NONE || is_chunk(process, reach->next)))
         return 0;
-    damaged(process, reader);
+    drain_damaged(process, reader);
     return -1;
 }
 
-static void next_chunk(struct process *process, struct process_lane *lane, uint32_t next)
+static void drain_next_chunk(struct process *process, struct process_lane *lane, uint32_t next)
 {
     drain_recycle_chunk(process, lane->chunk);
     lane->chunk = next;
@@ -219,8 +219,8 @@ static void next_chunk(struct process *process, struct process_lane *lane, uint3
 }
 
 /* A private copy of `length` bytes of a chunk from the read position on. */
-static const unsigned char *copy_chunk(const struct collect_origin *origin, const struct process_lane *lane,
-                                       enum wire_lane which, size_t length)
+static const unsigned char *drain_copy_chunk(const struct collect_origin *origin, const struct process_lane *lane,
+                                             enum wire_lane which, size_t length)
 {
     unsigned char *copy = capture_of(origin->collector)->drain.copy[which];
     memcpy(copy, wire_chunks(origin->process->arena)[lane->chunk].data + lane->offset, length);
@@ -239,10 +239,10 @@ static void read_handlers_chunk(const struct collect_origin *origin, uint32_t co
     struct process_reader *reader = origin->reader;
     struct process_lane *lane = &reader->lanes[WIRE_LANE_HANDLER];
     const size_t length = committed - lane->offset;
-    const unsigned char *copy = copy_chunk(origin, lane, WIRE_LANE_HANDLER, length);
+    const unsigned char *copy = drain_copy_chunk(origin, lane, WIRE_LANE_HANDLER, length);
     size_t at = 0;
     while (at < length && reader->place <= reader->lanes[WIRE_LANE_THREAD].read_bytes) {
-        size_t bytes = read_record(origin, copy + at, length - at);
+        size_t bytes = drain_read_record(origin, copy + at, length - at);
         at = bytes ? at + bytes : length;
     }
     has_read(lane, at);
@@ -256,7 +256,7 @@ static uint64_t read_handlers(const struct collect_origin *origin, int *chunks)
     struct process_lane *lane = &reader->lanes[WIRE_LANE_HANDLER];
     const struct process_lane *own = &reader->lanes[WIRE_LANE_THREAD];
     while (enter_lane(origin->process, reader, WIRE_LANE_HANDLER) && reader->place <= own->read_bytes) {
-        struct reach reach;
+        struct drain_reach reach;
         if (*chunks <= 0)
             return 0;
         if (look_at_chunk(origin->process, reader, lane, &reach) != 0)
@@ -265,7 +265,7 @@ static uint64_t read_handlers(const struct collect_origin *origin, int *chunks)
         if (lane->offset == reach.committed && reach.next == WIRE_NONE)
             break;
         if (lane->offset == reach.committed) {
-            next_chunk(origin->process, lane, reach.next);
+            drain_next_chunk(origin->process, lane, reach.next);
             --*chunks;
         }
     }
@@ -274,18 +274,18 @@ static uint64_t read_handlers(const struct collect_origin *origin, int *chunks)
 
 /* Handles the records of one chunk of the thread's own lane, and the handler records in between. Returns 1 if the
  * chain continues behind the chunk. */
-static int read_chunk(const struct collect_origin *origin, int *chunks)
+static int drain_read_chunk(const struct collect_origin *origin, int *chunks)
 {
     struct process_reader *reader = origin->reader;
     struct process_lane *lane = &reader->lanes[WIRE_LANE_THREAD];
-    struct reach reach;
+    struct drain_reach reach;
     if (look_at_chunk(origin->process, reader, lane, &reach) != 0)
         return 0;
     uint64_t most = read_handlers(origin, chunks);
     while (lane->offset < reach.committed && most > 0) {
         size_t left = reach.committed - lane->offset, length = most < left ? (size_t)most : left;
-        const unsigned char *copy = copy_chunk(origin, lane, WIRE_LANE_THREAD, length);
-        for (size_t at = 0, bytes; at < length && (bytes = read_record(origin, copy + at, length - at)) > 0;
+        const unsigned char *copy = drain_copy_chunk(origin, lane, WIRE_LANE_THREAD, length);
+        for (size_t at = 0, bytes; at < length && (bytes = drain_read_record(origin, copy + at, length - at)) > 0;
              at += bytes)
             ;
         has_read(lane, length);
@@ -293,7 +293,7 @@ static int read_chunk(const struct collect_origin *origin, int *chunks)
     }
     if (most == 0 || reach.next == WIRE_NONE || reader->damaged)
         return 0;
-    next_chunk(origin->process, lane, reach.next);
+    drain_next_chunk(origin->process, lane, reach.next);
     return 1;
 }
 
@@ -302,12 +302,12 @@ static int read_chunk(const struct collect_origin *origin, int *chunks)
 static struct process_reader *enter_slot(struct process *process, uint32_t index, uint32_t *state)
 {
     *state = atomic_load_explicit(&wire_threads(process->arena)[index].state, memory_order_acquire);
-    struct process_reader *reader = reader_of(process, index);
+    struct process_reader *reader = drain_reader_of(process, index);
     if (!reader)
         return NULL;
     if (*state != WIRE_THREAD_LIVE && *state != WIRE_THREAD_ENDED) {
         if (reader->active && !reader->damaged) /* only recycle_slot() frees a slot */
-            damaged(process, reader);
+            drain_damaged(process, reader);
         return NULL;
     }
     if (!reader->active)
@@ -329,7 +329,7 @@ static size_t drain_slot(struct process *process, uint32_t index, int chunks)
     if (reader->lanes[WIRE_LANE_THREAD].chunk == WIRE_NONE)
         read_handlers(&origin, &chunks);
     else
-        while (chunks > 0 && !reader->damaged && read_chunk(&origin, &chunks))
+        while (chunks > 0 && !reader->damaged && drain_read_chunk(&origin, &chunks))
             chunks--;
     if (chunks <= 0)
         process->behind = 1;
@@ -462,7 +462,7 @@ static void report_new_names(const struct process *process)
             continue;
         SOURCES_CALL(thread_name, process, reader);
         if (reader->name_id != reader->row_name_id)
-            thread_row(process, reader);
+            drain_thread_row(process, reader);
     }
 }
 
@@ -495,10 +495,10 @@ void drain_finish(struct process *process, int64_t end_ns)
         if (i < process->reader_count && process->readers[i].active) {
             const struct collect_origin origin = { process->collector, process, &process->readers[i] };
             SOURCES_CALL(thread_cut, &origin, &wire_threads(process->arena)[i], end_ns);
-            take_counts(process, &process->readers[i], &wire_threads(process->arena)[i]);
+            drain_take_counts(process, &process->readers[i], &wire_threads(process->arena)[i]);
             if (end_ns != PROCESS_NO_TIME) /* else the thread keeps running */
                 count_waiting_handlers(process, &process->readers[i]);
-            end_thread(process, &process->readers[i], end_ns);
+            drain_end_thread(process, &process->readers[i], end_ns);
         }
     }
     drain_counts(process);

@@ -29,7 +29,7 @@
 /* Takes chunks off the free list so that nobody writes to them, releases their pages, and puts the chunks back. The
  * first page stays, since it has the chunk's links. The program may wake up meanwhile and need chunks, so at most half
  * of all are held at a time. */
-static void trim(struct process *process)
+static void drain_rounds_trim(struct process *process)
 {
     struct wire_header *arena = process->arena;
     uint32_t taken = atomic_load_explicit(&arena->chunks_taken, memory_order_relaxed);
@@ -57,7 +57,7 @@ static void note_activity(struct process *process, size_t bytes)
         process->trimmed = 0;
     } else if (!process->trimmed && ++process->idle_rounds > IDLE_ROUNDS) {
         process->trimmed = 1;
-        trim(process);
+        drain_rounds_trim(process);
         SOURCES_CALL(trim, process);
     }
 }

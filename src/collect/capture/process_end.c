@@ -109,7 +109,7 @@ static void hand_on(const struct process *process)
 }
 
 /* Ends its sources, and frees what only a process that runs needs. */
-static void release(struct process *process)
+static void process_end_release(struct process *process)
 {
     SOURCES_CALL(process_gone, process);
     SOURCES_CALL(process_end, process);
@@ -165,7 +165,7 @@ void process_end(struct process *process, enum process_ending ending, int status
                                                                        strcmp(process->origin, "fork") == 0);
     note_if_unmapped(process, ending);
     tell_if_partly_mapped(process);
-    release(process);
+    process_end_release(process);
     process->end_ns = ending == PROCESS_RUNS ? PROCESS_NO_TIME : end_ns;
     process_settle_status(process, ending, status);
     settle_counts(process);

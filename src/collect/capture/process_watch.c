@@ -23,7 +23,7 @@
 #endif
 
 /* Ends a process that is not our child: only its parent knows its exit status. */
-static void lose(struct process *process)
+static void process_watch_lose(struct process *process)
 {
     process_end_soon(process, PROCESS_LOST, 0, collector_now(process->collector));
     if (process->is_primary)
@@ -38,7 +38,7 @@ static void died(evutil_socket_t unused, short what, void *argument)
     process_sample_cpu(process);
     process_reap(collector);
     if (process->ending == PROCESS_RUNS && !process->is_child)
-        lose(process);
+        process_watch_lose(process);
     ending_check(collector);
 }
 
@@ -72,7 +72,7 @@ void process_poll(struct collector *collector)
             continue;
         process_sample_cpu(process);
         if (process->pidfd < 0 && !process->is_child && !procfs_is_alive(process->pid, process->start_time))
-            lose(process);
+            process_watch_lose(process);
     }
 }
 

@@ -50,7 +50,7 @@ void program_output_read(struct capture_streams *streams)
     read_stream(&streams->err);
 }
 
-static void store(struct collector *collector, struct capture_stream *stream, const char *name)
+static void program_output_keep(struct collector *collector, struct capture_stream *stream, const char *name)
 {
     char file_name[64];
     if (stream->descriptor < 0 || !collector->primary)
@@ -72,8 +72,8 @@ void program_output_store(struct collector *collector)
 {
     struct capture *capture = capture_of(collector);
     program_output_read(&capture->streams);
-    store(collector, &capture->streams.out, "stdout");
-    store(collector, &capture->streams.err, "stderr");
+    program_output_keep(collector, &capture->streams.out, "stdout");
+    program_output_keep(collector, &capture->streams.err, "stderr");
 }
 
 void program_output_close(struct capture_streams *streams)

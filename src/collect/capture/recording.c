@@ -21,7 +21,7 @@ static struct timeval to_timeval(int64_t ns)
 
 /* ---- The switch ------------------------------------------------------------------------------------------------ */
 
-static void set_process(struct process *process, int on)
+static void recording_set_process(struct process *process, int on)
 {
     if (process->arena)
         atomic_store_explicit(&process->arena->recording, on ? process->collector->sources : 0, memory_order_release);
@@ -39,7 +39,7 @@ static void set_recording(struct collector *collector, int on, const struct proc
 {
     for (struct process *process = collector->processes->first_live; process; process = process->next_live)
         if (process != itself && unread_switches(process) == 0)
-            set_process(process, on);
+            recording_set_process(process, on);
 }
 
 /* Takes one off the remaining ranges in every process except the one that began it, which has counted it already. */
@@ -181,7 +181,7 @@ static void range_begins(struct collector *collector, struct process *process, e
 {
     struct capture_recording *recording = &capture_of(collector)->recording;
     if (recording->is_done)
-        set_process(process, 0); /* it began before it could know that recording is over */
+        recording_set_process(process, 0); /* it began before it could know that recording is over */
     if (recording->is_done || cause >= WIRE_CAPTURE_COUNT)
         return;
     spend_range(collector, process);
@@ -209,11 +209,11 @@ static void range_ends(struct collector *collector, struct process *process, enu
     recording->open -= process->open_ranges; /* one end is enough: the process has switched itself off */
     process->open_ranges = 0;
     if (recording->open > 0) {               /* another process is still inside a range */
-        set_process(process, 1);
+        recording_set_process(process, 1);
         return;
     }
     if (collector->options->range != COLLECT_RANGE_NONE && collector->options->range_end == COLLECT_END_NONE) {
-        set_process(process, collector->is_recording);
+        recording_set_process(process, collector->is_recording);
         return;
     }
     switch_off(collector, process, time_ns);

@@ -19,7 +19,7 @@ static int has_body(const struct collect_origin *origin, uint32_t words, uint32_
     return 0;
 }
 
-static void thread_name(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+static void records_thread_name(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     size_t length;
     const char *text = record_text(record, words, 0, &length);
@@ -30,13 +30,14 @@ static void thread_name(const struct collect_origin *origin, const struct wire_r
     }
 }
 
-static void thread_end(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+static void records_thread_end(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     origin->reader->end_ns = record_time(origin, record);
 }
 
 /* The last component of a path. */
-static void copy_name(char *out, size_t size, const struct wire_record *record, uint32_t words, uint32_t body_words)
+static void records_copy_name(char *out, size_t size, const struct wire_record *record, uint32_t words,
+                              uint32_t body_words)
 {
     size_t length;
     const char *text = record_text(record, words, body_words, &length);
@@ -57,7 +58,7 @@ static void exec_begins(const struct collect_origin *origin, const struct wire_r
     origin->process->exec_cpu_ns = record->body[0] <= INT64_MAX ? (int64_t)record->body[0] : -1;
     origin->process->exec_path_id = record_text_id(origin, record, words, 1);
     origin->process->exec_cause = cause_of(record->a);
-    copy_name(origin->process->exec_name, sizeof origin->process->exec_name, record, words, 1);
+    records_copy_name(origin->process->exec_name, sizeof origin->process->exec_name, record, words, 1);
 }
 
 static void exec_failed(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
@@ -90,7 +91,7 @@ static void child(const struct collect_origin *origin, const struct wire_record 
     char name[64];
     if (!has_body(origin, words, 3))
         return;
-    copy_name(name, sizeof name, record, words, 3);
+    records_copy_name(name, sizeof name, record, words, 3);
     struct children_news news = {
         .pid = (pid_t)record->body[0],
         .time_ns = clock_map_time(&origin->collector->clock, record->body[2]),
@@ -119,7 +120,7 @@ static void module_row(const struct collect_origin *origin, const struct process
 
 #define BUILD_ID_WORDS 3
 
-static int64_t build_id(const struct collect_origin *origin, const struct wire_record *record)
+static int64_t records_build_id(const struct collect_origin *origin, const struct wire_record *record)
 {
     char hex[2 * 8 * BUILD_ID_WORDS + 1];
     size_t bytes = record->a <= 8 * BUILD_ID_WORDS ? record->a : 0;
@@ -136,7 +137,7 @@ static void module(const struct collect_origin *origin, const struct wire_record
     struct process_module module = {
         .start_ns = record_time(origin, record),
         .path_id = record_text_id(origin, record, words, 2 + BUILD_ID_WORDS),
-        .build_id = build_id(origin, record),
+        .build_id = records_build_id(origin, record),
         .address = record->body[0],
         .bytes = record->body[1],
     };
@@ -155,7 +156,7 @@ static void module(const struct collect_origin *origin, const struct wire_record
     SOURCES_CALL(module_begin, origin->process, &mapping);
 }
 
-static void module_end(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+static void records_module_end(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct process_module module;
     if (has_body(origin, words, 1) && process_take_module(origin->process, record->body[0], &module)) {
@@ -201,7 +202,7 @@ static void capture_elsewhere(const struct collect_origin *origin, const struct 
 }
 
 /* The following records of the handler lane wait until the thread's own lane has been read up to this place. */
-static void place(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+static void records_place(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     if (words > WIRE_HEAD_WORDS)
         origin->reader->place = record->body[0];
@@ -210,8 +211,8 @@ static void place(const struct collect_origin *origin, const struct wire_record 
 #define ONE(type, read) { WIRE_##type, WIRE_##type, read }
 
 const struct collect_records records_of_processes[] = {
-    ONE(THREAD_NAME, thread_name),
-    ONE(THREAD_END, thread_end),
+    ONE(THREAD_NAME, records_thread_name),
+    ONE(THREAD_END, records_thread_end),
     ONE(EXEC, exec_begins),
     ONE(EXEC_FAILED, exec_failed),
     ONE(EXIT, exits),
@@ -219,8 +220,8 @@ const struct collect_records records_of_processes[] = {
     ONE(CHILD_STATUS, child_status),
     ONE(LEAVE, leaves),
     ONE(MODULE, module),
-    ONE(MODULE_END, module_end),
-    ONE(PLACE, place),
+    ONE(MODULE_END, records_module_end),
+    ONE(PLACE, records_place),
     ONE(DIAGNOSTIC, diagnostic),
     ONE(CAPTURE_ELSEWHERE, capture_elsewhere),
     { 0 },

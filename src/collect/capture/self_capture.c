@@ -10,7 +10,7 @@
 #include "ending.h"
 #include "process_watch.h"
 
-static void hear(evutil_socket_t descriptor, short what, void *argument)
+static void self_capture_hear(evutil_socket_t descriptor, short what, void *argument)
 {
     struct collector *collector = argument;
     char unused[256];
@@ -26,7 +26,7 @@ int self_capture_start(struct collector *collector, struct error *err)
     collector->result->ending = COLLECT_RUNNING;
     capture->launch_ns = collector_now(collector);
     collector->primary = process_add(collector, getppid(), 0, "attach");
-    capture->hang_up = event_new(collector->base, STDIN_FILENO, EV_READ | EV_PERSIST, hear, collector);
+    capture->hang_up = event_new(collector->base, STDIN_FILENO, EV_READ | EV_PERSIST, self_capture_hear, collector);
     if (!collector->primary || !capture->hang_up || event_add(capture->hang_up, NULL) != 0)
         return error_set(err, ERR_NO_MEMORY, "out of memory while starting the capture");
     collector->primary->is_primary = 1;

@@ -73,7 +73,7 @@ struct session_connection {
 
 /* ---- Arenas ---------------------------------------------------------------------------------------------------- */
 
-static uint64_t clamp(uint64_t bytes)
+static uint64_t session_clamp(uint64_t bytes)
 {
     bytes = bytes < BUFFER_MIN ? BUFFER_MIN : bytes;
     return bytes > BUFFER_MAX ? BUFFER_MAX : bytes;
@@ -83,8 +83,8 @@ static uint64_t buffer_bytes(uint64_t wanted)
 {
     uint64_t limit = machine_memory_limit();
     if (!wanted && limit && limit / LIMIT_SHARE < BUFFER_DEFAULT)
-        return clamp(limit / LIMIT_SHARE);
-    return clamp(wanted ? wanted : BUFFER_DEFAULT);
+        return session_clamp(limit / LIMIT_SHARE);
+    return session_clamp(wanted ? wanted : BUFFER_DEFAULT);
 }
 
 struct arena_size {
@@ -122,7 +122,7 @@ static struct arena_size size_for(const struct collector *collector, pid_t pid)
     struct rlimit limit;
     uint64_t most = collector->options->buffer_limit_bytes ? UINT64_MAX : most_by_address_space(pid);
     if (most < bytes)
-        bytes = clamp(most);
+        bytes = session_clamp(most);
     struct arena_size size = size_with(collector, bytes), least = size_with(collector, BUFFER_MIN);
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && size.bytes > limit.rlim_cur) {
         uint64_t more = limit.rlim_cur > least.bytes ? limit.rlim_cur - least.bytes : 0;
@@ -251,7 +251,8 @@ static void note_given_up(struct collector *collector, const struct wire_hello *
         note_unrecorded(collector, hello, pid);
 }
 
-static void refuse(struct collector *collector, int socket, const struct wire_hello *hello, pid_t pid, int error)
+static void session_refuse(struct collector *collector, int socket, const struct wire_hello *hello, pid_t pid,
+                           int error)
 {
     struct process *process = note_unrecorded(collector, hello, pid);
     if (process)
@@ -274,7 +275,7 @@ static void admit(struct collector *collector, int socket, const struct wire_hel
             munmap(arena, size.bytes);
             close(descriptor);
         }
-        refuse(collector, socket, hello, pid, error);
+        session_refuse(collector, socket, hello, pid, error);
         return;
     }
     process_set_own_pid(process, hello->pid);
@@ -338,7 +339,7 @@ void session_answer_flushes(struct collector *collector)
 static int want_flush(struct session_connection *connection)
 {
     struct timeval patience = { FLUSH_PATIENCE_SECONDS, 0 };
-    event_del(connection->event); /* make_room() may have read the hello that this event is pending for */
+    event_del(connection->event); /* session_make_room() may have read the hello that this event is pending for */
     if (!collector_descriptor_is_spare(connection->collector, connection->socket) ||
         event_add(connection->event, &patience) != 0)
         return -1;
@@ -349,7 +350,7 @@ static int want_flush(struct session_connection *connection)
 
 /* ---- Connections ----------------------------------------------------------------------------------------------- */
 
-static void note_user(struct capture_session *session, uid_t uid)
+static void session_note_user(struct capture_session *session, uid_t uid)
 {
     uint32_t room = COUNT_OF(session->uids);
     for (uint32_t i = 0; i < session->uid_count && i < room; i++)
@@ -358,7 +359,7 @@ static void note_user(struct capture_session *session, uid_t uid)
     session->uids[session->uid_count++ % room] = uid;
 }
 
-static int is_users(const struct capture_session *session, uid_t uid)
+static int session_is_users(const struct capture_session *session, uid_t uid)
 {
     if (uid == 0 || uid == getuid() || uid == geteuid())
         return 1;
@@ -369,7 +370,7 @@ static int is_users(const struct capture_session *session, uid_t uid)
 }
 
 /* Answers a hello. Returns 0 if the connection is finished, 1 if it waits for a flush. */
-static int answer(struct session_connection *connection, const struct wire_hello *hello)
+static int session_answer(struct session_connection *connection, const struct wire_hello *hello)
 {
     struct collector *collector = connection->collector;
     struct capture *capture = capture_of(collector);
@@ -377,7 +378,7 @@ static int answer(struct session_connection *connection, const struct wire_hello
     pid_t pid = connection->peer.pid > 0 ? connection->peer.pid : (pid_t)(hello->pid & 0xffffff);
     if (memcmp(hello->token, capture->session.token, sizeof hello->token) != 0)
         return 0;
-    note_user(&capture->session, connection->peer.uid);
+    session_note_user(&capture->session, connection->peer.uid);
     if (hello->magic != WIRE_MAGIC || hello->version != WIRE_VERSION)
         send_welcome(connection->socket, -EPROTO, 0, -1);
     else if (hello->origin != WIRE_ORIGIN_KNOWN && has_given_up(connection->socket))
@@ -398,18 +399,18 @@ static void read_hello(evutil_socket_t socket, short what, void *argument)
     struct session_connection *connection = argument;
     struct wire_hello hello;
     ssize_t got = what & EV_READ ? recv(socket, &hello, sizeof hello, MSG_DONTWAIT | MSG_TRUNC) : -1;
-    if (connection->state != SILENT || got != (ssize_t)sizeof hello || answer(connection, &hello) == 0)
+    if (connection->state != SILENT || got != (ssize_t)sizeof hello || session_answer(connection, &hello) == 0)
         close_connection(connection);
 }
 
 /* Makes room for one more silent connection. The one that must go may have sent its hello meanwhile, so that is read
  * first. */
-static void make_room(struct capture_session *session, uid_t uid)
+static void session_make_room(struct capture_session *session, uid_t uid)
 {
     struct session_connection *oldest = NULL, *oldest_of_user = NULL;
-    int is_ours = is_users(session, uid), count = 0, count_of_user = 0;
+    int is_ours = session_is_users(session, uid), count = 0, count_of_user = 0;
     for (struct session_connection *other = session->connections; other; other = other->next) {
-        if (other->state != SILENT || is_users(session, other->peer.uid) != is_ours)
+        if (other->state != SILENT || session_is_users(session, other->peer.uid) != is_ours)
             continue;
         oldest = other;
         count++;
@@ -464,7 +465,7 @@ static void accept_all(evutil_socket_t listener, short what, void *argument)
         getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
         int is_silent = poll(&hello, 1, 0) == 0;
         if (is_silent)
-            make_room(&capture_of(collector)->session, peer.uid);
+            session_make_room(&capture_of(collector)->session, peer.uid);
         struct session_connection *connection = add_connection(collector, socket, &peer);
         if (connection && !is_silent)
             read_hello(socket, EV_READ, connection);

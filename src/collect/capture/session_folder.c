@@ -43,7 +43,7 @@ static int lock_folder(int parent, const char *name)
     return -1;
 }
 
-static void sweep(void)
+static void session_folder_sweep(void)
 {
     DIR *parent = opendir(PARENT);
     for (struct dirent *entry; parent && (entry = readdir(parent)) != NULL;) {
@@ -62,7 +62,7 @@ static void sweep(void)
 
 int session_folder_make(struct session_folder *folder)
 {
-    sweep();
+    session_folder_sweep();
     for (int i = 0; i < ATTEMPTS; i++) {
         snprintf(folder->path, sizeof folder->path, PARENT "/" PREFIX "XXXXXX");
         if (!mkdtemp(folder->path))

@@ -87,7 +87,7 @@ void shutdown_restore_signals(struct collector *collector)
 /* ---- Messages for the user who waits --------------------------------------------------------------------------- */
 
 /* Adds "2 processes: sleep (pid 7), cat (pid 8)", with or without an agent, and returns the number of processes. */
-static size_t add_running(const struct collector *collector, struct text *text)
+static size_t shutdown_add_running(const struct collector *collector, struct text *text)
 {
     struct procfs_tree tree = procfs_descendants(getpid(), &capture_of(collector)->strangers);
     struct text names = { 0 };
@@ -123,7 +123,7 @@ static void say_who_is_waited_for(evutil_socket_t unused, short what, void *argu
                   (double)options->duration_ns / 1e9);
     } else {
         text_add(&sentence, "waiting for ");
-        some = add_running(collector, &sentence) > 0;
+        some = shutdown_add_running(collector, &sentence) > 0;
         text_add(&sentence, capture->shutting_down || collector->result->interrupted
                                 ? "; at most a few seconds. Press Ctrl-C to stop at once"
                                 : ". Press Ctrl-C to end the capture");
@@ -143,7 +143,7 @@ static void send_kill_signal(struct collector *collector)
 }
 
 /* Does the agent still have records to deliver? */
-static int is_awaited(struct process *process)
+static int shutdown_is_awaited(struct process *process)
 {
     for (int i = 0; i < COLLECT_SOURCE_COUNT; i++)
         if (collect_sources[i]->is_awaited && collect_sources[i]->is_awaited(process))
@@ -157,7 +157,7 @@ static void await_last_records(struct collector *collector)
 {
     int64_t end_ns = collector_now(collector) + PATIENCE_NS;
     for (struct process *process = collector->processes->first_live; process; process = process->next_live)
-        while (is_awaited(process) && collector_now(collector) < end_ns)
+        while (shutdown_is_awaited(process) && collector_now(collector) < end_ns)
             nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
 
@@ -205,7 +205,7 @@ static void grace_over(evutil_socket_t unused, short what, void *argument)
 /* ---- Signals --------------------------------------------------------------------------------------------------- */
 
 /* Passes a signal to the program, which knows its children; if it has ended, to the processes that it left behind. */
-static void pass_on(struct collector *collector, int signal)
+static void shutdown_pass_on(struct collector *collector, int signal)
 {
     if (collector->primary && collector->result->ending == COLLECT_RUNNING)
         kill(collector->primary->pid, signal);
@@ -213,7 +213,7 @@ static void pass_on(struct collector *collector, int signal)
         process_kill_all(collector, signal);
 }
 
-static void end_capture(struct collector *collector, int signal)
+static void shutdown_end_capture(struct collector *collector, int signal)
 {
     struct capture *capture = capture_of(collector);
     if (collector->result->interrupted) { /* the second signal: end at once */
@@ -235,15 +235,15 @@ static void end_capture(struct collector *collector, int signal)
     ending_check(collector);
 }
 
-static void handle(struct collector *collector, const struct signalfd_siginfo *info)
+static void shutdown_handle(struct collector *collector, const struct signalfd_siginfo *info)
 {
     int signal = (int)info->ssi_signo;
     /* Sent by a process, not by the terminal or the kernel. */
     if (info->ssi_code <= 0 && !collector->options->announce)
-        pass_on(collector, signal);
+        shutdown_pass_on(collector, signal);
     for (size_t i = 0; i < HANDLED_COUNT; i++)
         if (handled[i].number == signal && handled[i].ends_capture)
-            end_capture(collector, signal);
+            shutdown_end_capture(collector, signal);
 }
 
 static void read_signals(evutil_socket_t descriptor, short what, void *argument)
@@ -253,7 +253,7 @@ static void read_signals(evutil_socket_t descriptor, short what, void *argument)
     while (read(descriptor, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGCHLD)
             continue; /* one signal may stand for several children: process_reap() below finds them */
-        handle(collector, &info);
+        shutdown_handle(collector, &info);
     }
     process_reap(collector);
     ending_check(collector);

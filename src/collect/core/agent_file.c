@@ -16,8 +16,8 @@ static const struct collect_file *wanted_file(const struct collect_options *opti
 }
 
 /* Adds its path, or the reason why the program cannot load it; returns 1 for a path. */
-static int find(struct text *path, struct text *why, const struct collect_file *file,
-                const struct collect_options *options, const char *agent_path)
+static int agent_file_find(struct text *path, struct text *why, const struct collect_file *file,
+                           const struct collect_options *options, const char *agent_path)
 {
     text_addf(path, "%.*s%s", (int)path_folder_length(agent_path), agent_path, file->name);
     if (file->refuse && file->refuse(why, options, text_string(path)))
@@ -34,7 +34,7 @@ void agent_files_preload(struct text *to, const struct collect_options *options,
     for (uint32_t i = 0; i < WIRE_SOURCE_COUNT; i++) {
         const struct collect_file *file = wanted_file(options, i);
         struct text path = { 0 }, why = { 0 };
-        if (file && !file->variable && find(&path, &why, file, options, agent_path))
+        if (file && !file->variable && agent_file_find(&path, &why, file, options, agent_path))
             text_addf(to, ":%s", text_string(&path));
         text_free(&path);
         text_free(&why);
@@ -46,7 +46,7 @@ void agent_files_name(struct variables *variables, const struct collect_options 
     for (uint32_t i = 0; i < WIRE_SOURCE_COUNT; i++) {
         const struct collect_file *file = wanted_file(options, i);
         struct text path = { 0 }, why = { 0 };
-        if (file && file->variable && find(&path, &why, file, options, agent_path))
+        if (file && file->variable && agent_file_find(&path, &why, file, options, agent_path))
             variables_set(variables, file->variable, text_string(&path));
         text_free(&path);
         text_free(&why);
@@ -58,7 +58,7 @@ void agent_files_check(struct collector *collector, const char *agent_path)
     for (uint32_t i = 0; i < WIRE_SOURCE_COUNT; i++) {
         const struct collect_file *file = wanted_file(collector->options, i);
         struct text path = { 0 }, why = { 0 };
-        if (file && !find(&path, &why, file, collector->options, agent_path)) {
+        if (file && !agent_file_find(&path, &why, file, collector->options, agent_path)) {
             collector_warn(collector, 0, "%s: %s", file->without, text_string(&why));
             if (!file->stays_on)
                 collector->sources &= ~(1u << i);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-static int64_t string_id(struct writer *writer, const char *text)
+static int64_t capture_rows_string_id(struct writer *writer, const char *text)
 {
     return writer_string(writer, text, strlen(text));
 }
@@ -18,9 +18,9 @@ void capture_row_start(struct writer *writer, int64_t utc_ns)
 
     ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, utcEpochNs, utc_ns);
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &broken));
-    ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, utcTime, string_id(writer, text));
+    ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, utcTime, capture_rows_string_id(writer, text));
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", localtime_r(&seconds, &broken));
-    ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, localTime, string_id(writer, text));
+    ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, localTime, capture_rows_string_id(writer, text));
     writer_append(writer, TABLE_TARGET_INFO_SESSION_START_TIME, &row);
 }
 
@@ -28,7 +28,7 @@ void capture_row_parameter(struct writer *writer, const char *name, const char *
 {
     struct row_META_DATA_CAPTURE row = { 0 };
 
-    ROW_SET(&row, META_DATA_CAPTURE, name, string_id(writer, name));
-    ROW_SET(&row, META_DATA_CAPTURE, value, string_id(writer, value));
+    ROW_SET(&row, META_DATA_CAPTURE, name, capture_rows_string_id(writer, name));
+    ROW_SET(&row, META_DATA_CAPTURE, value, capture_rows_string_id(writer, value));
     writer_append(writer, TABLE_META_DATA_CAPTURE, &row);
 }

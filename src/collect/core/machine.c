@@ -17,15 +17,15 @@
 
 /* ---- Ranks ----------------------------------------------------------------------------------------------------- */
 
-struct block {
+struct machine_block {
     const char *bytes;
     size_t length;
 };
 
 /* The value of a variable in a block of NUL-separated NAME=value texts, or NULL. */
-static const char *find_variable(const void *context, const char *name)
+static const char *machine_find_variable(const void *context, const char *name)
 {
-    const struct block *block = context;
+    const struct machine_block *block = context;
     size_t name_length = strlen(name);
     for (size_t at = 0; at < block->length; at += strlen(block->bytes + at) + 1)
         if (strncmp(block->bytes + at, name, name_length) == 0 && block->bytes[at + name_length] == '=')
@@ -35,14 +35,14 @@ static const char *find_variable(const void *context, const char *name)
 
 struct job_place machine_place(const char *block, size_t length)
 {
-    struct job_place place = job_place_read(find_variable, &(struct block){ block, length });
+    struct job_place place = job_place_read(machine_find_variable, &(struct machine_block){ block, length });
     place.host_ranks = NULL; /* the block goes */
     return place;
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------------------------- */
 
-static uint64_t read_number(const char *path)
+static uint64_t machine_read_number(const char *path)
 {
     struct text text = { 0 };
     uint64_t number = procfs_read(path, &text) == 0 ? strtoull(text_string(&text), NULL, 10) : 0; /* "max" reads as 0 */
@@ -50,7 +50,7 @@ static uint64_t read_number(const char *path)
     return number;
 }
 
-static uint64_t lower(uint64_t a, uint64_t b)
+static uint64_t machine_lower(uint64_t a, uint64_t b)
 {
     return !a || (b && b < a) ? b : a;
 }
@@ -64,9 +64,9 @@ static uint64_t limit_of_group(const char *hierarchy, const char *file, const ch
     snprintf(group, sizeof group, "%s", strcmp(own_group, "/") == 0 ? "" : own_group);
     for (;;) {
         snprintf(path, sizeof path, "%s%s/%s", hierarchy, group, file);
-        uint64_t limit = read_number(path);
+        uint64_t limit = machine_read_number(path);
         if (limit < (UINT64_C(1) << 60)) /* cgroup v1 reports "no limit" as a huge number */
-            lowest = lower(lowest, limit);
+            lowest = machine_lower(lowest, limit);
         char *slash = strrchr(group, '/');
         if (!slash)
             return lowest;
@@ -94,10 +94,10 @@ uint64_t machine_group_limit(const char *groups, const char *root)
         *group++ = 0;
         controllers++;
         if (!*controllers) {
-            limit = lower(limit, limit_of_group(root, "memory.max", group));
+            limit = machine_lower(limit, limit_of_group(root, "memory.max", group));
         } else if (names_memory(controllers)) {
             snprintf(hierarchy, sizeof hierarchy, "%s/memory", root);
-            limit = lower(limit, limit_of_group(hierarchy, "memory.limit_in_bytes", group));
+            limit = machine_lower(limit, limit_of_group(hierarchy, "memory.limit_in_bytes", group));
         }
     }
     return limit;

@@ -201,7 +201,7 @@ int procfs_has_worked(pid_t pid, uint64_t *cpu_ticks)
 
 /* ---- The tree -------------------------------------------------------------------------------------------------- */
 
-static struct procfs_tree read_all(void)
+static struct procfs_tree procfs_read_all(void)
 {
     struct procfs_tree all = { 0 };
     size_t capacity = 0;
@@ -234,7 +234,7 @@ static int is_stranger(const struct procfs_tree *strangers, const struct procfs_
 
 struct procfs_tree procfs_descendants(pid_t ancestor, const struct procfs_tree *strangers)
 {
-    struct procfs_tree all = read_all();
+    struct procfs_tree all = procfs_read_all();
     size_t found = 0, before;
     do { /* each pass finds one generation; all found so far are at the front */
         before = found;

@@ -18,14 +18,15 @@ static int wait_until(const struct gpu_link *link, int64_t until_ns)
     return left_ns <= 0 || poll(&ready, 1, (int)(left_ns / 1000000) + 1) == 0 ? -1 : 0;
 }
 
-static int64_t end_of(int64_t patience_ns)
+static int64_t gpu_ask_end_of(int64_t patience_ns)
 {
     return patience_ns ? clock_monotonic_ns() + patience_ns : INT64_MAX;
 }
 
-static int read_frames(struct gpu_link *link, int64_t patience_ns, gpu_answer take, void *context, struct error *err)
+static int gpu_ask_read_frames(struct gpu_link *link, int64_t patience_ns, gpu_answer take, void *context,
+                               struct error *err)
 {
-    int64_t until_ns = end_of(patience_ns);
+    int64_t until_ns = gpu_ask_end_of(patience_ns);
     struct gpu_frame frame;
     const void *payload;
     int got;
@@ -37,7 +38,7 @@ static int read_frames(struct gpu_link *link, int64_t patience_ns, gpu_answer ta
         }
         while ((got = gpu_link_next(link, 0, &frame, &payload, err)) == 1) {
             take(context, &frame, payload);
-            until_ns = end_of(patience_ns);
+            until_ns = gpu_ask_end_of(patience_ns);
         }
         if (got < 0)
             return got;
@@ -52,7 +53,7 @@ int gpu_ask(const struct gpu_question *question, gpu_answer take, void *context,
 
     if (failed)
         return failed;
-    failed = read_frames(&link, question->patience_ns, take, context, err);
+    failed = gpu_ask_read_frames(&link, question->patience_ns, take, context, err);
     int status = gpu_link_end(&link);
     if (!failed && WIFSIGNALED(status) && question->ended)
         failed = error_set(err, ERR_UNSUPPORTED, "%s by signal %d%s", question->ended, WTERMSIG(status),

@@ -25,7 +25,7 @@ extern char **environ;
 
 enum { OPTIONS_MOST = 16, LONG_BYTES = 1 << 15, READ_BYTES = 1 << 16, END_MS = 2000, KILLED_MS = 2000 };
 
-static void find_program(char path[INSTALL_PLACE_BYTES])
+static void gpu_link_find_program(char path[INSTALL_PLACE_BYTES])
 {
     const char *chosen = getenv("TACHO_GPU_HELPER");
 
@@ -57,7 +57,7 @@ static int long_options(const char *const *options)
 }
 
 /* `file`: the long options; -1: there are none. */
-static int spawn(struct gpu_link *link, char *const *words, int socket, int file)
+static int gpu_link_spawn(struct gpu_link *link, char *const *words, int socket, int file)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -87,7 +87,7 @@ int gpu_link_start(struct gpu_link *link, const char *mode, const char *const *o
     int ends[2], words_count = 2, has_long = 0, file = -1;
 
     *link = (struct gpu_link){ .fd = -1 };
-    find_program(path);
+    gpu_link_find_program(path);
     for (size_t i = 0; options[i] && words_count < OPTIONS_MOST + 1; i++)
         if (strlen(options[i]) < LONG_BYTES)
             words[words_count++] = options[i];
@@ -102,7 +102,7 @@ int gpu_link_start(struct gpu_link *link, const char *mode, const char *const *o
             close(file);
         return error_set_errno(err, "cannot make a socket for %s", path);
     }
-    int failed = spawn(link, (char *const *)words, ends[1], file);
+    int failed = gpu_link_spawn(link, (char *const *)words, ends[1], file);
     if (file >= 0)
         close(file);
     close(ends[1]);
@@ -123,14 +123,14 @@ static void hang_up(struct gpu_link *link)
     link->fd = -1;
 }
 
-static int fail(struct gpu_link *link, struct error *err, const char *why)
+static int gpu_link_fail(struct gpu_link *link, struct error *err, const char *why)
 {
     hang_up(link);
     return error_set(err, ERR_BAD_FORMAT, "tacho-gpu sent %s", why);
 }
 
 /* Moves what is left to the front, so that frames stay aligned, and makes room behind it. */
-static int make_room(struct gpu_link *link, size_t bytes)
+static int gpu_link_make_room(struct gpu_link *link, size_t bytes)
 {
     if (link->from)
         memmove(link->bytes, link->bytes + link->from, link->to - link->from);
@@ -157,12 +157,12 @@ static int receive(struct gpu_link *link, int wait, struct error *err)
             return 0;
         int is_cut = link->to > link->from;
         hang_up(link);
-        return is_cut ? fail(link, err, "half a frame and ended") : 0;
+        return is_cut ? gpu_link_fail(link, err, "half a frame and ended") : 0;
     }
 }
 
 /* Takes the frame at the front if it is whole: 1. */
-static int take(struct gpu_link *link, struct gpu_frame *frame, const void **payload, struct error *err)
+static int gpu_link_take(struct gpu_link *link, struct gpu_frame *frame, const void **payload, struct error *err)
 {
     size_t has = link->to - link->from;
 
@@ -170,7 +170,7 @@ static int take(struct gpu_link *link, struct gpu_frame *frame, const void **pay
         return 0;
     memcpy(frame, link->bytes + link->from, sizeof *frame);
     if (frame->bytes > GPU_FRAME_MOST_BYTES || frame->bytes % 8)
-        return fail(link, err, "a damaged frame");
+        return gpu_link_fail(link, err, "a damaged frame");
     if (has < sizeof *frame + frame->bytes)
         return 0;
     *payload = link->bytes + link->from + sizeof *frame;
@@ -185,13 +185,15 @@ static int greet(struct gpu_link *link, const struct gpu_frame *frame, const voi
     if (frame->type == GPU_FRAME_HELLO && frame->bytes == sizeof magic)
         memcpy(&magic, payload, sizeof magic);
     link->is_greeted = magic == GPU_HELLO_MAGIC;
-    return link->is_greeted ? 0 : fail(link, err, "frames of another version of tacho; install both from one archive");
+    return link->is_greeted
+               ? 0
+               : gpu_link_fail(link, err, "frames of another version of tacho; install both from one archive");
 }
 
 int gpu_link_next(struct gpu_link *link, int wait, struct gpu_frame *frame, const void **payload, struct error *err)
 {
     for (;;) {
-        int got = take(link, frame, payload, err);
+        int got = gpu_link_take(link, frame, payload, err);
         if (got == 1 && !link->is_greeted) {
             int refused = greet(link, frame, *payload, err);
             if (refused)
@@ -200,7 +202,7 @@ int gpu_link_next(struct gpu_link *link, int wait, struct gpu_frame *frame, cons
         }
         if (got || link->fd < 0)
             return got;
-        if (make_room(link, READ_BYTES)) {
+        if (gpu_link_make_room(link, READ_BYTES)) {
             hang_up(link);
             return error_set(err, ERR_NO_MEMORY, "out of memory for frames of tacho-gpu");
         }

@@ -19,7 +19,7 @@ const struct gpu_set_text gpu_sets[GPU_SETS] = {
 static const struct {
     const char *id;
     enum gpu_origin origin;
-} readings[GPU_READINGS] = {
+} metric_table_readings[GPU_READINGS] = {
 #define GPU_READING(id, name, unit) [GPU_READING_##id] = { #id, GPU_ORIGIN_NVML },
 #define GPM_READING(id, number, name, unit) [GPU_READING_##id] = { #id, GPU_ORIGIN_GPM },
 #include "wire/gpu_readings.def"
@@ -33,12 +33,12 @@ const char *const gpu_origin_names[] = {
 
 enum gpu_origin gpu_reading_origin(enum gpu_reading reading)
 {
-    return readings[reading].origin;
+    return metric_table_readings[reading].origin;
 }
 
 void gpu_reading_name(enum gpu_reading reading, char *out, size_t size)
 {
-    snprintf(out, size, "%s", readings[reading].id);
+    snprintf(out, size, "%s", metric_table_readings[reading].id);
     for (; *out; out++)
         *out = *out == '_' ? '-' : (char)tolower((unsigned char)*out);
 }
@@ -69,7 +69,7 @@ uint64_t gpu_metrics_of_origin(enum gpu_origin origin)
     uint64_t bits = 0;
 
     for (size_t i = 0; i < GPU_METRICS_COUNT; i++)
-        bits |= (uint64_t)(readings[gpu_metrics[i].reading].origin == origin) << i;
+        bits |= (uint64_t)(metric_table_readings[gpu_metrics[i].reading].origin == origin) << i;
     return bits;
 }
 

@@ -7,7 +7,7 @@
 
 #define PATIENCE_NS INT64_C(10000000000) /* NVML may take seconds to start on a machine with many GPUs */
 
-static void refuse(struct gpu_probe_source *source, enum gpu_refusal_id why, const char *text)
+static void gpu_probe_refuse(struct gpu_probe_source *source, enum gpu_refusal_id why, const char *text)
 {
     if (!source->refusals++) {
         source->why = why;
@@ -25,10 +25,10 @@ static void take_trial(struct gpu_probe *probe, const struct gpu_frame *frame, c
     if (trial->why == GPU_REFUSAL_NONE)
         probe->sources[trial->source].works++;
     else
-        refuse(&probe->sources[trial->source], (enum gpu_refusal_id)trial->why, text);
+        gpu_probe_refuse(&probe->sources[trial->source], (enum gpu_refusal_id)trial->why, text);
 }
 
-static void take(void *context, const struct gpu_frame *frame, const void *payload)
+static void gpu_probe_take(void *context, const struct gpu_frame *frame, const void *payload)
 {
     struct gpu_probe *probe = context;
     const struct gpu_refusal *refusal;
@@ -42,13 +42,13 @@ static void take(void *context, const struct gpu_frame *frame, const void *paylo
         text_addf(&probe->refusals, "%s\n", text);
 }
 
-static void ask(struct gpu_probe *probe, const char *mode, const char *const *options)
+static void gpu_probe_ask_mode(struct gpu_probe *probe, const char *mode, const char *const *options)
 {
     struct error err = { 0 };
 
     memset(probe, 0, sizeof *probe);
-    int failed = gpu_ask(&(struct gpu_question){ mode, options, PATIENCE_NS, "tacho-gpu was ended", NULL }, take, probe,
-                         &err);
+    int failed = gpu_ask(&(struct gpu_question){ mode, options, PATIENCE_NS, "tacho-gpu was ended", NULL },
+                         gpu_probe_take, probe, &err);
     if (failed)
         text_addf(&probe->refusals, "%s.\n", err.text);
 }
@@ -57,7 +57,7 @@ void gpu_probe_ask(struct gpu_probe *probe)
 {
     static const char *const options[] = { "rounds=1", NULL };
 
-    ask(probe, "monitor", options);
+    gpu_probe_ask_mode(probe, "monitor", options);
 }
 
 /* A source that was not reached is refused by what ended tacho-gpu before. */
@@ -65,11 +65,11 @@ void gpu_probe_try(struct gpu_probe *probe)
 {
     static const char *const options[] = { NULL };
 
-    ask(probe, "try", options);
+    gpu_probe_ask_mode(probe, "try", options);
     for (size_t i = 0; i < GPU_TRIALS; i++)
         if (!probe->sources[i].works && !probe->sources[i].refusals) {
             const char *text = text_string(&probe->refusals);
-            refuse(&probe->sources[i], GPU_REFUSAL_NONE, *text ? text : "tacho-gpu did not try it.\n");
+            gpu_probe_refuse(&probe->sources[i], GPU_REFUSAL_NONE, *text ? text : "tacho-gpu did not try it.\n");
             text_cut(&probe->sources[i].refusal, strcspn(text_string(&probe->sources[i].refusal), "\n"));
         }
 }

@@ -21,20 +21,20 @@ enum { ORIGINS = GPU_ORIGIN_COUNTERS + 1 };
 static const struct {
     int64_t number;
     const char *name;
-} types[ORIGINS] = {
+} gpu_rows_types[ORIGINS] = {
     [GPU_ORIGIN_NVML] = { 0x40, "NVML" },
     [GPU_ORIGIN_GPM] = { 0x41, "GPM" },
     [GPU_ORIGIN_COUNTERS] = { 0, "" },
 };
 
 /* The readings of one source on one GPU. */
-struct series {
+struct gpu_rows_series {
     int has_type; /* its type has its rows */
     uint64_t samples, lost;
     int64_t first_ns, last_ns;
 };
 
-struct reading {
+struct gpu_rows_reading {
     double value;      /* the last that was read; */
     int64_t time_ns;   /* its time; */
     int has_value;     /* 0: none yet */
@@ -42,15 +42,15 @@ struct reading {
     uint64_t refusals; /* how often there was none */
 };
 
-struct device {
+struct gpu_row_device {
     struct gpu_device facts;
     uint32_t gpu;
     uint64_t described; /* bits of metrics that have their name */
     int is_lost;
     int64_t last_ns;    /* of the frame before; INT64_MIN: none */
     int has_reasons, has_set_clocks;
-    struct series series[ORIGINS];
-    struct reading readings[GPU_READINGS];
+    struct gpu_rows_series series[ORIGINS];
+    struct gpu_rows_reading readings[GPU_READINGS];
     uint32_t counters, counters_told; /* that have their name; of those, by the tacho-gpu that runs now */
     uint64_t counters_lost;           /* as it told last */
 };
@@ -67,8 +67,8 @@ struct gpu_rows {
     int64_t interval_ns;
     int has_source;
     uint64_t lost;
-    struct device *described; /* whose counters are being named; NULL: none */
-    struct device *devices[GPU_ROWS_DEVICES];
+    struct gpu_row_device *described; /* whose counters are being named; NULL: none */
+    struct gpu_row_device *devices[GPU_ROWS_DEVICES];
     size_t device_count, refusal_count;
     struct refusal refusals[GPU_ROWS_REFUSALS];
 };
@@ -95,14 +95,14 @@ void gpu_rows_free(struct gpu_rows *rows)
     free(rows);
 }
 
-static int64_t string_id(struct gpu_rows *rows, const char *text)
+static int64_t gpu_rows_string_id(struct gpu_rows *rows, const char *text)
 {
     return writer_string(rows->setup.writer, text, strlen(text));
 }
 
 /* ---- Devices and refusals -------------------------------------------------------------------------------------- */
 
-static struct device *find_device(const struct gpu_rows *rows, uint32_t number)
+static struct gpu_row_device *gpu_rows_find_device(const struct gpu_rows *rows, uint32_t number)
 {
     for (size_t i = 0; i < rows->device_count; i++)
         if (rows->devices[i]->facts.device == number)
@@ -110,14 +110,14 @@ static struct device *find_device(const struct gpu_rows *rows, uint32_t number)
     return NULL;
 }
 
-static int take_device(struct gpu_rows *rows, const struct gpu_device *facts)
+static int gpu_rows_take_device(struct gpu_rows *rows, const struct gpu_device *facts)
 {
-    struct device *device;
+    struct gpu_row_device *device;
 
     if (facts->name[sizeof facts->name - 1] || facts->uuid[sizeof facts->uuid - 1] ||
         facts->bus_id[sizeof facts->bus_id - 1])
         return -1;
-    if (find_device(rows, facts->device) || rows->device_count == GPU_ROWS_DEVICES)
+    if (gpu_rows_find_device(rows, facts->device) || rows->device_count == GPU_ROWS_DEVICES)
         return 0; /* the program was started again, for more GPUs */
     if (!(device = calloc(1, sizeof *device)))
         return 0;
@@ -128,7 +128,7 @@ static int take_device(struct gpu_rows *rows, const struct gpu_device *facts)
     return 0;
 }
 
-static void refuse(struct gpu_rows *rows, const struct refusal *refusal, const char *text)
+static void gpu_rows_add_refusal(struct gpu_rows *rows, const struct refusal *refusal, const char *text)
 {
     for (size_t i = 0; i < rows->refusal_count; i++)
         if (rows->refusals[i].device == refusal->device && strcmp(rows->refusals[i].text, text) == 0)
@@ -142,7 +142,7 @@ static void refuse(struct gpu_rows *rows, const struct refusal *refusal, const c
 
 void gpu_rows_refuse(struct gpu_rows *rows, enum gpu_origin origin, uint32_t device, const char *text)
 {
-    refuse(rows, &(struct refusal){ .origin = origin, .device = device }, text);
+    gpu_rows_add_refusal(rows, &(struct refusal){ .origin = origin, .device = device }, text);
 }
 
 const char *gpu_rows_refusal(const struct gpu_rows *rows, size_t i, enum gpu_origin *origin, int *is_loss)
@@ -184,19 +184,19 @@ static int64_t source_id(const struct gpu_rows *rows)
     return rows->setup.vm_id | SOURCE_GPU_METRICS;
 }
 
-static int64_t type_id(const struct gpu_rows *rows, const struct device *device, enum gpu_origin origin)
+static int64_t type_id(const struct gpu_rows *rows, const struct gpu_row_device *device, enum gpu_origin origin)
 {
-    return source_id(rows) | types[origin].number << 8 | (device->gpu & 0xff);
+    return source_id(rows) | gpu_rows_types[origin].number << 8 | (device->gpu & 0xff);
 }
 
-static void write_type(struct gpu_rows *rows, struct device *device, enum gpu_origin origin)
+static void write_type(struct gpu_rows *rows, struct gpu_row_device *device, enum gpu_origin origin)
 {
     struct row_GENERIC_EVENT_SOURCES source = { 0 };
     struct row_GENERIC_EVENT_TYPES type = { 0 };
 
     if (!rows->has_source) {
         ROW_SET(&source, GENERIC_EVENT_SOURCES, sourceId, source_id(rows));
-        ROW_SET(&source, GENERIC_EVENT_SOURCES, nameId, string_id(rows, "GpuMetrics"));
+        ROW_SET(&source, GENERIC_EVENT_SOURCES, nameId, gpu_rows_string_id(rows, "GpuMetrics"));
         ROW_SET(&source, GENERIC_EVENT_SOURCES, timeSourceId, CLOCK_SESSION_NS);
         ROW_SET(&source, GENERIC_EVENT_SOURCES, sourceGroupId, 0);
         writer_append(rows->setup.writer, TABLE_GENERIC_EVENT_SOURCES, &source);
@@ -204,13 +204,13 @@ static void write_type(struct gpu_rows *rows, struct device *device, enum gpu_or
     }
     ROW_SET(&type, GENERIC_EVENT_TYPES, typeId, type_id(rows, device, origin));
     ROW_SET(&type, GENERIC_EVENT_TYPES, sourceId, source_id(rows));
-    ROW_SET(&type, GENERIC_EVENT_TYPES, nameId, string_id(rows, types[origin].name));
+    ROW_SET(&type, GENERIC_EVENT_TYPES, nameId, gpu_rows_string_id(rows, gpu_rows_types[origin].name));
     writer_append(rows->setup.writer, TABLE_GENERIC_EVENT_TYPES, &type);
     device->series[origin].has_type = 1;
 }
 
-static void write_name(struct gpu_rows *rows, struct device *device, enum gpu_origin origin, int64_t metric,
-                       const char *name)
+static void gpu_rows_write_name(struct gpu_rows *rows, struct gpu_row_device *device, enum gpu_origin origin,
+                                int64_t metric, const char *name)
 {
     struct row_TARGET_INFO_GPU_METRICS row = { 0 };
     struct row_GENERIC_EVENT_TYPE_FIELDS field = { 0 };
@@ -219,40 +219,41 @@ static void write_name(struct gpu_rows *rows, struct device *device, enum gpu_or
         write_type(rows, device, origin);
     ROW_SET(&row, TARGET_INFO_GPU_METRICS, typeId, type_id(rows, device, origin));
     ROW_SET(&row, TARGET_INFO_GPU_METRICS, sourceId, source_id(rows));
-    ROW_SET(&row, TARGET_INFO_GPU_METRICS, typeName, string_id(rows, types[origin].name));
+    ROW_SET(&row, TARGET_INFO_GPU_METRICS, typeName, gpu_rows_string_id(rows, gpu_rows_types[origin].name));
     ROW_SET(&row, TARGET_INFO_GPU_METRICS, metricId, metric);
-    ROW_SET(&row, TARGET_INFO_GPU_METRICS, metricName, string_id(rows, name));
+    ROW_SET(&row, TARGET_INFO_GPU_METRICS, metricName, gpu_rows_string_id(rows, name));
     writer_append(rows->setup.writer, TABLE_TARGET_INFO_GPU_METRICS, &row);
     ROW_SET(&field, GENERIC_EVENT_TYPE_FIELDS, typeId, type_id(rows, device, origin));
     ROW_SET(&field, GENERIC_EVENT_TYPE_FIELDS, fieldIdx, metric);
-    ROW_SET(&field, GENERIC_EVENT_TYPE_FIELDS, fieldNameId, string_id(rows, name));
+    ROW_SET(&field, GENERIC_EVENT_TYPE_FIELDS, fieldNameId, gpu_rows_string_id(rows, name));
     ROW_SET(&field, GENERIC_EVENT_TYPE_FIELDS, offset, metric * FIELD_BYTES);
     ROW_SET(&field, GENERIC_EVENT_TYPE_FIELDS, size, FIELD_BYTES);
     ROW_SET(&field, GENERIC_EVENT_TYPE_FIELDS, type, FIELD_UNSIGNED);
     writer_append(rows->setup.writer, TABLE_GENERIC_EVENT_TYPE_FIELDS, &field);
 }
 
-static void describe(struct gpu_rows *rows, struct device *device, size_t metric)
+static void gpu_rows_describe(struct gpu_rows *rows, struct gpu_row_device *device, size_t metric)
 {
-    write_name(rows, device, gpu_reading_origin(gpu_metrics[metric].reading), (int64_t)metric,
-               gpu_metrics[metric].name);
+    gpu_rows_write_name(rows, device, gpu_reading_origin(gpu_metrics[metric].reading), (int64_t)metric,
+                        gpu_metrics[metric].name);
     device->described |= UINT64_C(1) << metric;
 }
 
 /* ---- Values ---------------------------------------------------------------------------------------------------- */
 
-struct sample {
+struct gpu_rows_sample {
     int64_t time_ns;
     const struct gpu_span *span; /* not NULL */
-    struct device *device;
+    struct gpu_row_device *device;
 };
 
-static void write_value(struct gpu_rows *rows, const struct sample *sample, size_t metric, double value)
+static void gpu_rows_write_value(struct gpu_rows *rows, const struct gpu_rows_sample *sample, size_t metric,
+                                 double value)
 {
     struct row_GPU_METRICS row = { 0 };
 
     if (!(sample->device->described >> metric & 1))
-        describe(rows, sample->device, metric);
+        gpu_rows_describe(rows, sample->device, metric);
     ROW_SET(&row, GPU_METRICS, rawTimestamp, sample->time_ns);
     ROW_SET(&row, GPU_METRICS, timestamp, sample->time_ns);
     ROW_SET(&row, GPU_METRICS, typeId, type_id(rows, sample->device, gpu_reading_origin(gpu_metrics[metric].reading)));
@@ -263,8 +264,8 @@ static void write_value(struct gpu_rows *rows, const struct sample *sample, size
 }
 
 /* Makes a metric of a reading: 1; 0: it has no value now. before: the reading of the sample before. */
-static int make_value(const struct gpu_metric_row *metric, const struct sample *sample, const struct reading *before,
-                      double now, double *value)
+static int make_value(const struct gpu_metric_row *metric, const struct gpu_rows_sample *sample,
+                      const struct gpu_rows_reading *before, double now, double *value)
 {
     int is_whole = sample->device->last_ns >= sample->span->start_ns; /* the interval from the sample before */
     int has_change = is_whole && before->has_value && before->time_ns == sample->device->last_ns &&
@@ -292,25 +293,25 @@ static int is_sound(double value)
 }
 
 /* Returns whether a row was written. */
-static int write_reading(struct gpu_rows *rows, const struct sample *sample, const struct gpu_value *value)
+static int write_reading(struct gpu_rows *rows, const struct gpu_rows_sample *sample, const struct gpu_value *value)
 {
-    const struct reading *before = &sample->device->readings[value->reading];
+    const struct gpu_rows_reading *before = &sample->device->readings[value->reading];
     int is_written = 0;
     double made;
 
     for (size_t i = 0; i < GPU_METRICS_COUNT; i++)
         if (gpu_metrics[i].reading == value->reading && rows->setup.metrics >> i & 1 &&
             make_value(&gpu_metrics[i], sample, before, value->value, &made) && is_sound(made)) {
-            write_value(rows, sample, i, made);
+            gpu_rows_write_value(rows, sample, i, made);
             is_written = 1;
         }
     return is_written;
 }
 
 /* Keeps the reading for the next sample. */
-static void keep_reading(struct device *device, const struct gpu_value *value, int64_t time_ns)
+static void keep_reading(struct gpu_row_device *device, const struct gpu_value *value, int64_t time_ns)
 {
-    struct reading *reading = &device->readings[value->reading];
+    struct gpu_rows_reading *reading = &device->readings[value->reading];
 
     if (!is_sound(value->value)) {
         reading->result = value->result;
@@ -326,9 +327,9 @@ static void keep_reading(struct device *device, const struct gpu_value *value, i
     }
 }
 
-static void count_sample(struct gpu_rows *rows, const struct sample *sample, enum gpu_origin origin)
+static void gpu_rows_count_sample(struct gpu_rows *rows, const struct gpu_rows_sample *sample, enum gpu_origin origin)
 {
-    struct series *series = &sample->device->series[origin];
+    struct gpu_rows_series *series = &sample->device->series[origin];
     int64_t since_ns = sample->time_ns - series->last_ns;
 
     if (!series->samples++)
@@ -338,27 +339,28 @@ static void count_sample(struct gpu_rows *rows, const struct sample *sample, enu
     series->last_ns = sample->time_ns;
 }
 
-static void note_loss(struct gpu_rows *rows, struct device *device)
+static void note_loss(struct gpu_rows *rows, struct gpu_row_device *device)
 {
     struct text text = { 0 };
 
     device->is_lost = 1;
     text_addf(&text, "GPU %u (%s) cannot be read any more: %s.", device->facts.device, device->facts.name,
               nvml_result_text(NVML_GPU_IS_LOST));
-    refuse(rows, &(struct refusal){ .origin = GPU_ORIGIN_NVML, .device = device->facts.device, .is_loss = 1 },
-           text_string(&text));
+    gpu_rows_add_refusal(rows,
+                         &(struct refusal){ .origin = GPU_ORIGIN_NVML, .device = device->facts.device, .is_loss = 1 },
+                         text_string(&text));
     text_free(&text);
 }
 
-static int take_values(struct gpu_rows *rows, const struct gpu_values *values, const struct gpu_span *span)
+static int gpu_rows_take_values(struct gpu_rows *rows, const struct gpu_values *values, const struct gpu_span *span)
 {
-    struct device *device = find_device(rows, values->device);
+    struct gpu_row_device *device = gpu_rows_find_device(rows, values->device);
     int64_t time_ns = values->time_ns - rows->setup.origin_ns;
     int has_read[ORIGINS] = { 0 };
 
     if (!device || time_ns < device->last_ns)
         return -1;
-    struct sample sample = { time_ns, span, device };
+    struct gpu_rows_sample sample = { time_ns, span, device };
     for (uint32_t i = 0; i < values->count; i++) {
         const struct gpu_value *value = &values->values[i];
         if (value->reading >= GPU_READINGS)
@@ -371,7 +373,7 @@ static int take_values(struct gpu_rows *rows, const struct gpu_values *values, c
     }
     for (size_t origin = 0; origin < ORIGINS; origin++)
         if (has_read[origin])
-            count_sample(rows, &sample, (enum gpu_origin)origin);
+            gpu_rows_count_sample(rows, &sample, (enum gpu_origin)origin);
     device->last_ns = time_ns;
     return 0;
 }
@@ -400,15 +402,15 @@ static const struct gpu_samples *samples_of(const struct gpu_frame *frame, const
                : NULL;
 }
 
-static const struct counter_sample *sample_at(const struct gpu_samples *samples, uint32_t i)
+static const struct counter_sample *gpu_rows_sample_at(const struct gpu_samples *samples, uint32_t i)
 {
     return (const struct counter_sample *)((const char *)(samples + 1) + i * counter_sample_bytes(samples));
 }
 
 /* How sampling goes; the first of a tacho-gpu is followed by the names of its metrics. */
-static int take_sampling(struct gpu_rows *rows, const struct gpu_sampling *state)
+static int gpu_rows_take_sampling(struct gpu_rows *rows, const struct gpu_sampling *state)
 {
-    struct device *device = rows->described = find_device(rows, state->device);
+    struct gpu_row_device *device = rows->described = gpu_rows_find_device(rows, state->device);
 
     if (!device)
         return -1;
@@ -422,14 +424,14 @@ static int take_sampling(struct gpu_rows *rows, const struct gpu_sampling *state
 
 static int take_counter_name(struct gpu_rows *rows, const struct gpu_frame *frame, const void *payload)
 {
-    struct device *device = rows->described;
+    struct gpu_row_device *device = rows->described;
     const char *texts[GPU_METRIC_TEXTS];
 
     if (!device || gpu_frame_texts(frame, payload, sizeof(struct gpu_metric), texts, GPU_METRIC_TEXTS))
         return -1;
     const char *name = *texts[GPU_METRIC_LABEL] ? texts[GPU_METRIC_LABEL] : texts[GPU_METRIC_NAME];
     if (device->counters_told++ == device->counters)
-        write_name(rows, device, GPU_ORIGIN_COUNTERS, device->counters++, name);
+        gpu_rows_write_name(rows, device, GPU_ORIGIN_COUNTERS, device->counters++, name);
     return 0;
 }
 
@@ -440,7 +442,8 @@ static int64_t rounded(double value)
 }
 
 /* The timestamp of a sample is the begin of its interval, as in nsys. */
-static void write_counters(struct gpu_rows *rows, const struct device *device, const struct counter_sample *sample)
+static void write_counters(struct gpu_rows *rows, const struct gpu_row_device *device,
+                           const struct counter_sample *sample)
 {
     struct row_GPU_METRICS row = { 0 };
 
@@ -461,13 +464,13 @@ static void write_counters(struct gpu_rows *rows, const struct device *device, c
 
 static int take_samples(struct gpu_rows *rows, const struct gpu_samples *samples, const struct gpu_span *span)
 {
-    struct device *device = find_device(rows, samples->device);
+    struct gpu_row_device *device = gpu_rows_find_device(rows, samples->device);
 
     if (!device || samples->metrics != device->counters)
         return -1;
-    struct series *series = &device->series[GPU_ORIGIN_COUNTERS];
+    struct gpu_rows_series *series = &device->series[GPU_ORIGIN_COUNTERS];
     for (uint32_t i = 0; i < samples->count; i++) {
-        const struct counter_sample *sample = sample_at(samples, i);
+        const struct counter_sample *sample = gpu_rows_sample_at(samples, i);
         int64_t begin_ns = sample->begin_ns - rows->setup.origin_ns, end_ns = sample->end_ns - rows->setup.origin_ns;
         if (begin_ns < span->start_ns || end_ns > span->end_ns || end_ns <= begin_ns)
             continue;
@@ -487,7 +490,7 @@ int64_t gpu_rows_time(const struct gpu_rows *rows, const struct gpu_frame *frame
     const struct gpu_samples *samples = frame->type == GPU_FRAME_SAMPLES ? samples_of(frame, payload) : NULL;
 
     if (samples && samples->count)
-        return sample_at(samples, samples->count - 1)->end_ns - rows->setup.origin_ns;
+        return gpu_rows_sample_at(samples, samples->count - 1)->end_ns - rows->setup.origin_ns;
     return values ? values->time_ns - rows->setup.origin_ns : INT64_MIN;
 }
 
@@ -500,11 +503,12 @@ int gpu_rows_take(struct gpu_rows *rows, const struct gpu_frame *frame, const vo
     const char *text;
 
     switch (frame->type) {
-    case GPU_FRAME_DEVICE: return frame->bytes >= sizeof(struct gpu_device) ? take_device(rows, payload) : -1;
+    case GPU_FRAME_DEVICE: return frame->bytes >= sizeof(struct gpu_device) ? gpu_rows_take_device(rows, payload) : -1;
     case GPU_FRAME_VALUES:
         values = gpu_frame_values(frame, payload);
-        return values ? take_values(rows, values, span) : -1;
-    case GPU_FRAME_SAMPLING: return frame->bytes >= sizeof(struct gpu_sampling) ? take_sampling(rows, payload) : -1;
+        return values ? gpu_rows_take_values(rows, values, span) : -1;
+    case GPU_FRAME_SAMPLING:
+        return frame->bytes >= sizeof(struct gpu_sampling) ? gpu_rows_take_sampling(rows, payload) : -1;
     case GPU_FRAME_METRIC: return take_counter_name(rows, frame, payload);
     case GPU_FRAME_SAMPLES:
         samples = samples_of(frame, payload);
@@ -521,28 +525,30 @@ int gpu_rows_take(struct gpu_rows *rows, const struct gpu_frame *frame, const vo
 
 /* ---- The end --------------------------------------------------------------------------------------------------- */
 
-static int is_missing(const struct device *device, size_t reading, enum gpu_origin origin)
+static int gpu_rows_is_missing(const struct gpu_row_device *device, size_t reading, enum gpu_origin origin)
 {
-    const struct reading *at = &device->readings[reading];
+    const struct gpu_rows_reading *at = &device->readings[reading];
     return gpu_reading_origin((enum gpu_reading)reading) == origin && !at->has_value && at->refusals;
 }
 
 /* "Not available (not supported by this GPU): memory-temperature, fan." of the readings that never had a value, with a
  * sentence for each reason. */
-static void add_missing(struct gpu_rows *rows, const struct device *device, enum gpu_origin origin, struct text *out)
+static void gpu_rows_add_missing(struct gpu_rows *rows, const struct gpu_row_device *device, enum gpu_origin origin,
+                                 struct text *out)
 {
     char name[64];
 
     for (size_t first = 0; first < GPU_READINGS; first++) {
         uint32_t why = device->readings[first].result;
         size_t before = 0;
-        while (before < first && !(is_missing(device, before, origin) && device->readings[before].result == why))
+        while (before < first &&
+               !(gpu_rows_is_missing(device, before, origin) && device->readings[before].result == why))
             before++;
-        if (!is_missing(device, first, origin) || before < first)
+        if (!gpu_rows_is_missing(device, first, origin) || before < first)
             continue;
         text_addf(out, "%sNot available (%s)", out->length ? " " : "", nvml_result_text(why));
         for (size_t i = first; i < GPU_READINGS; i++)
-            if (is_missing(device, i, origin) && device->readings[i].result == why) {
+            if (gpu_rows_is_missing(device, i, origin) && device->readings[i].result == why) {
                 gpu_reading_name((enum gpu_reading)i, name, sizeof name);
                 text_addf(out, "%s%s", i == first ? ": " : ", ", name);
             }
@@ -550,31 +556,32 @@ static void add_missing(struct gpu_rows *rows, const struct device *device, enum
     }
 }
 
-static void set_device(struct gpu_rows *rows, struct row_TACHO_GPU_SAMPLING *row, const struct device *device)
+static void gpu_rows_set_device(struct gpu_rows *rows, struct row_TACHO_GPU_SAMPLING *row,
+                                const struct gpu_row_device *device)
 {
     char bus[sizeof device->facts.bus_id];
 
     gpu_target_bus(&device->facts, bus);
     ROW_SET(row, TACHO_GPU_SAMPLING, gpuId, device->gpu);
     ROW_SET(row, TACHO_GPU_SAMPLING, nvmlIndex, device->facts.device);
-    ROW_SET(row, TACHO_GPU_SAMPLING, name, string_id(rows, device->facts.name));
-    ROW_SET(row, TACHO_GPU_SAMPLING, uuid, string_id(rows, gpu_target_uuid(&device->facts)));
-    ROW_SET(row, TACHO_GPU_SAMPLING, busLocation, string_id(rows, bus));
+    ROW_SET(row, TACHO_GPU_SAMPLING, name, gpu_rows_string_id(rows, device->facts.name));
+    ROW_SET(row, TACHO_GPU_SAMPLING, uuid, gpu_rows_string_id(rows, gpu_target_uuid(&device->facts)));
+    ROW_SET(row, TACHO_GPU_SAMPLING, busLocation, gpu_rows_string_id(rows, bus));
     if (device->facts.memory_bytes)
         ROW_SET(row, TACHO_GPU_SAMPLING, memoryBytes, (int64_t)device->facts.memory_bytes);
     if (device->has_reasons)
-        ROW_SET(row, TACHO_GPU_SAMPLING, clockState, string_id(rows, device->has_set_clocks ? "set" : "free"));
+        ROW_SET(row, TACHO_GPU_SAMPLING, clockState, gpu_rows_string_id(rows, device->has_set_clocks ? "set" : "free"));
 }
 
-static void write_series(struct gpu_rows *rows, const struct device *device, enum gpu_origin origin)
+static void write_series(struct gpu_rows *rows, const struct gpu_row_device *device, enum gpu_origin origin)
 {
-    const struct series *series = &device->series[origin];
+    const struct gpu_rows_series *series = &device->series[origin];
     struct row_TACHO_GPU_SAMPLING row = { 0 };
     struct text missing = { 0 };
 
     ROW_SET(&row, TACHO_GPU_SAMPLING, timestamp, series->first_ns);
-    ROW_SET(&row, TACHO_GPU_SAMPLING, source, string_id(rows, gpu_origin_names[origin]));
-    set_device(rows, &row, device);
+    ROW_SET(&row, TACHO_GPU_SAMPLING, source, gpu_rows_string_id(rows, gpu_origin_names[origin]));
+    gpu_rows_set_device(rows, &row, device);
     ROW_SET(&row, TACHO_GPU_SAMPLING, requestedHz,
             origin == GPU_ORIGIN_COUNTERS ? rows->setup.counters_hz : rows->setup.frequency_hz);
     if (series->last_ns > series->first_ns)
@@ -582,25 +589,25 @@ static void write_series(struct gpu_rows *rows, const struct device *device, enu
                 (double)(series->samples - 1) * 1e9 / (double)(series->last_ns - series->first_ns));
     ROW_SET(&row, TACHO_GPU_SAMPLING, samples, (int64_t)series->samples);
     ROW_SET(&row, TACHO_GPU_SAMPLING, lost, (int64_t)(series->lost + rows->lost));
-    add_missing(rows, device, origin, &missing);
+    gpu_rows_add_missing(rows, device, origin, &missing);
     if (missing.length)
-        ROW_SET(&row, TACHO_GPU_SAMPLING, refusal, string_id(rows, text_string(&missing)));
+        ROW_SET(&row, TACHO_GPU_SAMPLING, refusal, gpu_rows_string_id(rows, text_string(&missing)));
     writer_append(rows->setup.writer, TABLE_TACHO_GPU_SAMPLING, &row);
     text_free(&missing);
 }
 
 static void write_refusal(struct gpu_rows *rows, const struct refusal *refusal, int64_t now_ns)
 {
-    const struct device *device = find_device(rows, refusal->device);
+    const struct gpu_row_device *device = gpu_rows_find_device(rows, refusal->device);
     struct row_TACHO_GPU_SAMPLING row = { 0 };
 
     ROW_SET(&row, TACHO_GPU_SAMPLING, timestamp, now_ns);
-    ROW_SET(&row, TACHO_GPU_SAMPLING, source, string_id(rows, gpu_origin_names[refusal->origin]));
+    ROW_SET(&row, TACHO_GPU_SAMPLING, source, gpu_rows_string_id(rows, gpu_origin_names[refusal->origin]));
     if (device)
-        set_device(rows, &row, device);
+        gpu_rows_set_device(rows, &row, device);
     ROW_SET(&row, TACHO_GPU_SAMPLING, samples, 0);
     ROW_SET(&row, TACHO_GPU_SAMPLING, lost, 0);
-    ROW_SET(&row, TACHO_GPU_SAMPLING, refusal, string_id(rows, refusal->text));
+    ROW_SET(&row, TACHO_GPU_SAMPLING, refusal, gpu_rows_string_id(rows, refusal->text));
     writer_append(rows->setup.writer, TABLE_TACHO_GPU_SAMPLING, &row);
 }
 

@@ -20,7 +20,7 @@ void gpu_target_bus(const struct gpu_device *facts, char out[sizeof facts->bus_i
     while (bus[at++]);
 }
 
-static int64_t string_id(struct writer *writer, const char *text)
+static int64_t gpu_target_string_id(struct writer *writer, const char *text)
 {
     return writer_string(writer, text, strlen(text));
 }
@@ -33,9 +33,9 @@ void gpu_target_row(struct writer *writer, int64_t vm_id, const struct gpu_devic
     gpu_target_bus(facts, bus);
     ROW_SET(&row, TARGET_INFO_GPU, vmId, vm_id);
     ROW_SET(&row, TARGET_INFO_GPU, id, gpu);
-    ROW_SET(&row, TARGET_INFO_GPU, name, string_id(writer, facts->name));
-    ROW_SET(&row, TARGET_INFO_GPU, busLocation, string_id(writer, bus));
-    ROW_SET(&row, TARGET_INFO_GPU, uuid, string_id(writer, gpu_target_uuid(facts)));
+    ROW_SET(&row, TARGET_INFO_GPU, name, gpu_target_string_id(writer, facts->name));
+    ROW_SET(&row, TARGET_INFO_GPU, busLocation, gpu_target_string_id(writer, bus));
+    ROW_SET(&row, TARGET_INFO_GPU, uuid, gpu_target_string_id(writer, gpu_target_uuid(facts)));
     ROW_SET(&row, TARGET_INFO_GPU, totalMemory, (int64_t)facts->memory_bytes);
     if (facts->capability) {
         ROW_SET(&row, TARGET_INFO_GPU, computeMajor, facts->capability / 10);

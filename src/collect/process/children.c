@@ -29,16 +29,16 @@ struct process_child {
 };
 
 /* Is this the process that had the pid at that time, and not an earlier one? */
-static int was_there(const struct process *process, int64_t time_ns)
+static int children_was_there(const struct process *process, int64_t time_ns)
 {
     return process &&
            (process->ending == PROCESS_RUNS || process->end_ns == PROCESS_NO_TIME || process->end_ns >= time_ns);
 }
 
-static struct process *find_process(struct collector *collector, pid_t pid, int64_t time_ns)
+static struct process *children_find_process(struct collector *collector, pid_t pid, int64_t time_ns)
 {
     struct process *process = process_find(collector, pid);
-    return was_there(process, time_ns) ? process : NULL;
+    return children_was_there(process, time_ns) ? process : NULL;
 }
 
 static struct process_child *find_child(struct collector *collector, pid_t pid)
@@ -58,7 +58,8 @@ static int note_newest(struct children *children)
     return 0;
 }
 
-static struct process_child *add_child(struct collector *collector, pid_t pid, pid_t parent_pid, int64_t time_ns)
+static struct process_child *children_add_child(struct collector *collector, pid_t pid, pid_t parent_pid,
+                                                int64_t time_ns)
 {
     struct children *children = collector->children;
     if (array_reserve(&children->list, &children->capacity, children->count + 1, sizeof *children->list) != 0)
@@ -79,7 +80,7 @@ static struct process_child *take_child(struct collector *collector, pid_t pid, 
     if (child && child->end_ns != PROCESS_NO_TIME && child->end_ns < time_ns)
         child = NULL; /* another process has the pid now */
     if (!child)
-        child = add_child(collector, pid, parent_pid, time_ns);
+        child = children_add_child(collector, pid, parent_pid, time_ns);
     if (!child)
         return NULL;
     child->heard_at = collector->ticks;
@@ -92,7 +93,7 @@ static struct process_child *take_child(struct collector *collector, pid_t pid, 
 
 void children_add(struct collector *collector, const struct children_news *news)
 {
-    struct process *process = find_process(collector, news->pid, news->time_ns);
+    struct process *process = children_find_process(collector, news->pid, news->time_ns);
     if (process) {
         process->is_borrowed |= !process->is_recorded && news->what == WIRE_CHILD_BORROWED;
         process->cause = process->cause ? process->cause : news->cause;
@@ -132,7 +133,7 @@ static int is_of_tree(struct collector *collector, const struct process_child *c
     if (!collector->hears_of_strangers)
         return 1;
     for (size_t steps = 0; child && steps <= collector->children->count; steps++) {
-        if (child->is_told || find_process(collector, child->parent_pid, child->start_ns))
+        if (child->is_told || children_find_process(collector, child->parent_pid, child->start_ns))
             return 1;
         child = find_child(collector, child->parent_pid);
     }
@@ -172,7 +173,7 @@ void children_add_from_agent(struct process *parent, struct children_news *news)
     if (!is_in_our_namespace(parent))
         return;
     children_add(parent->collector, news);
-    struct process *process = find_process(parent->collector, news->pid, news->time_ns);
+    struct process *process = children_find_process(parent->collector, news->pid, news->time_ns);
     struct process_child *child = find_child(parent->collector, news->pid);
     if (process && !process->is_recorded && news->what == WIRE_CHILD_STAYS)
         process->cause = WIRE_CAUSE_UNKNOWN;
@@ -230,7 +231,7 @@ static void name_it(struct collector *collector, struct process *process, const 
     }
 }
 
-static void add_process(struct collector *collector, const struct process_child *child, children_begun begun)
+static void children_add_process(struct collector *collector, const struct process_child *child, children_begun begun)
 {
     int is_alive = child->end_ns == PROCESS_NO_TIME && procfs_is_alive(child->pid, 0);
     struct process *process = process_add(collector, child->pid, child->parent_pid, "found");
@@ -247,7 +248,7 @@ static void add_process(struct collector *collector, const struct process_child 
 
 /* An agent reports forks, and vfork children that end without exec. The children that it does not report are those of
  * posix_spawn() calls that found no program: the program did not ask for a process then. */
-static int is_wanted(struct collector *collector, const struct process_child *child)
+static int children_is_wanted(struct collector *collector, const struct process_child *child)
 {
     const struct process *parent = process_find(collector, child->parent_pid);
     if (!is_of_tree(collector, child))
@@ -264,12 +265,12 @@ void children_settle(struct collector *collector, int is_end, children_begun beg
     size_t count = children->count;
     for (size_t i = 0; i < count; i++) {
         struct process_child *child = &children->list[i];
-        struct process *process = find_process(collector, child->pid, child->start_ns);
+        struct process *process = children_find_process(collector, child->pid, child->start_ns);
         child->is_settled = process || is_end || collector->ticks - child->heard_at > 1;
         if (process)
             hand_over(process, child);
-        else if (child->is_settled && is_wanted(collector, child))
-            add_process(collector, child, begun);
+        else if (child->is_settled && children_is_wanted(collector, child))
+            children_add_process(collector, child, begun);
     }
     children_pid_map_clear(&children->by_pid);
     children->count = 0;

@@ -31,7 +31,7 @@ struct process *process_find(struct collector *collector, pid_t pid)
     return known ? known->newest : NULL;
 }
 
-static struct process_of_own_pid *find_own(struct collector *collector, uint64_t key)
+static struct process_of_own_pid *process_find_own(struct collector *collector, uint64_t key)
 {
     return process_own_pid_map_find(&collector->processes->by_own_pid, key);
 }
@@ -43,7 +43,7 @@ static uint64_t own_key(uint32_t own_pid, pid_t parent_pid)
 
 struct process *process_find_child(const struct process *parent, uint32_t own_pid)
 {
-    const struct process_of_own_pid *known = find_own(parent->collector, own_key(own_pid, parent->pid));
+    const struct process_of_own_pid *known = process_find_own(parent->collector, own_key(own_pid, parent->pid));
     struct process *process = known ? known->newest : NULL;
     return process == parent ? process->older_own : process;
 }
@@ -51,7 +51,7 @@ struct process *process_find_child(const struct process *parent, uint32_t own_pi
 void process_set_own_pid(struct process *process, uint32_t own_pid)
 {
     const struct process_of_own_pid added = { own_key(own_pid, process->parent_pid), process };
-    struct process_of_own_pid *known = find_own(process->collector, added.key);
+    struct process_of_own_pid *known = process_find_own(process->collector, added.key);
     process->own_pid = own_pid;
     if (known) {
         process->older_own = known->newest;
@@ -63,7 +63,7 @@ void process_set_own_pid(struct process *process, uint32_t own_pid)
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
-static void set_rank(struct row_TACHO_PROCESS *row, const struct process *process)
+static void process_set_rank(struct row_TACHO_PROCESS *row, const struct process *process)
 {
     const struct job_place *place = &process->place;
     if (!place->launcher)
@@ -78,7 +78,7 @@ static void set_rank(struct row_TACHO_PROCESS *row, const struct process *proces
         ROW_SET(row, TACHO_PROCESS, job, collector_string(process->collector, place->job));
 }
 
-static void set_ending(struct row_TACHO_PROCESS *row, const struct process *process)
+static void process_set_ending(struct row_TACHO_PROCESS *row, const struct process *process)
 {
     ROW_SET(row, TACHO_PROCESS, ending, collector_string(process->collector, ending_names[process->ending]));
     if (process->end_ns != PROCESS_NO_TIME)
@@ -105,9 +105,9 @@ void process_row(const struct process *process)
     if (process->command_id)
         ROW_SET(&row, TACHO_PROCESS, command, process->command_id);
     ROW_SET(&row, TACHO_PROCESS, origin, collector_string(collector, process->origin));
-    set_ending(&row, process);
+    process_set_ending(&row, process);
     ROW_SET(&row, TACHO_PROCESS, host, collector_string(collector, collector->host));
-    set_rank(&row, process);
+    process_set_rank(&row, process);
     if (process->unrecorded)
         ROW_SET(&row, TACHO_PROCESS, unrecorded, collector_string(collector, cause_text(process->unrecorded)));
     writer_append(collector->writer, TABLE_TACHO_PROCESS, &row);
@@ -126,7 +126,7 @@ void process_name_row(const struct process *process)
 /* ---- Beginning ------------------------------------------------------------------------------------------------- */
 
 /* Makes room for one more process, so that neither its pid nor its own pid can get lost for want of memory. */
-static int make_room(struct process_table *table)
+static int process_make_room(struct process_table *table)
 {
     size_t count = (size_t)table->count + 1;
     return process_pid_map_reserve(&table->by_pid, count) == 0 &&
@@ -157,7 +157,7 @@ struct process *process_add(struct collector *collector, pid_t pid, pid_t parent
 {
     struct process *process = calloc(1, sizeof *process);
     struct process_counts *counts = calloc(3 * WIRE_SOURCE_COUNT, sizeof *counts);
-    if (!process || !counts || make_room(collector->processes) != 0) {
+    if (!process || !counts || process_make_room(collector->processes) != 0) {
         free(process);
         free(counts);
         return NULL;

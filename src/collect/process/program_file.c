@@ -109,12 +109,12 @@ int program_file_find(struct program_file *program, const char *name, const char
 
 /* ---- Inspection ------------------------------------------------------------------------------------------------ */
 
-static int read_at(int file, void *to, size_t bytes, uint64_t offset)
+static int program_file_read_at(int file, void *to, size_t bytes, uint64_t offset)
 {
     return pread(file, to, bytes, (off_t)offset) == (ssize_t)bytes ? 0 : -1;
 }
 
-static void warn(struct program_file *program, const char *what, const char *effect)
+static void program_file_warn(struct program_file *program, const char *what, const char *effect)
 {
     if (!program->warning[0])
         snprintf(program->warning, sizeof program->warning, "%.256s is %s: %s.", program->path, what, effect);
@@ -154,7 +154,7 @@ static void look_for_sanitizer(struct program_file *program, const struct image 
     Elf64_Dyn entries[DYNAMIC_MAX];
     size_t count = dynamic->p_filesz / sizeof *entries < DYNAMIC_MAX ? dynamic->p_filesz / sizeof *entries
                                                                      : DYNAMIC_MAX;
-    if (read_at(image->file, entries, count * sizeof *entries, dynamic->p_offset) != 0)
+    if (program_file_read_at(image->file, entries, count * sizeof *entries, dynamic->p_offset) != 0)
         return;
     uint64_t strings = 0;
     for (size_t i = 0; i < count; i++)
@@ -175,17 +175,19 @@ static void inspect_interpreter(struct program_file *program, const struct image
     if (find_part(image, PT_INTERP))
         return;
     program->cause = WIRE_CAUSE_STATIC;
-    warn(program, "a static program",
-         "it cannot load the agent. CPU samples are recorded, and dynamic programs that it starts; its calls and "
-         "ranges are not");
+    program_file_warn(
+        program, "a static program",
+        "it cannot load the agent. CPU samples are recorded, and dynamic programs that it starts; its calls and "
+        "ranges are not");
 }
 
-static int read_parts(struct image *image)
+static int program_file_read_parts(struct image *image)
 {
     image->part_count = image->header.e_phnum < HEADERS_MAX ? image->header.e_phnum : HEADERS_MAX;
     return image->header.e_phentsize != sizeof *image->parts
                ? -1
-               : read_at(image->file, image->parts, image->part_count * sizeof *image->parts, image->header.e_phoff);
+               : program_file_read_at(image->file, image->parts, image->part_count * sizeof *image->parts,
+                                      image->header.e_phoff);
 }
 
 int program_file_is_static(const char *path)
@@ -193,9 +195,9 @@ int program_file_is_static(const char *path)
     struct image image = { .file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
     if (image.file < 0)
         return 0;
-    int is_static = read_at(image.file, &image.header, sizeof image.header, 0) == 0 &&
+    int is_static = program_file_read_at(image.file, &image.header, sizeof image.header, 0) == 0 &&
                     memcmp(image.header.e_ident, ELFMAG, SELFMAG) == 0 &&
-                    image.header.e_ident[EI_CLASS] == ELFCLASS64 && read_parts(&image) == 0 &&
+                    image.header.e_ident[EI_CLASS] == ELFCLASS64 && program_file_read_parts(&image) == 0 &&
                     !find_part(&image, PT_INTERP);
     close(image.file);
     return is_static;
@@ -215,24 +217,24 @@ int program_file_has_gpu_code(const char *path)
 static void inspect_elf(struct program_file *program, int file)
 {
     struct image image = { .file = file };
-    if (read_at(file, &image.header, sizeof image.header, 0) != 0)
+    if (program_file_read_at(file, &image.header, sizeof image.header, 0) != 0)
         return;
     if (image.header.e_ident[EI_CLASS] != ELFCLASS64) {
         program->cause = WIRE_CAUSE_FOREIGN;
-        warn(program, "a 32-bit program",
-             "it cannot load the 64-bit agent. Only its start, end and CPU time are "
-             "recorded");
+        program_file_warn(program, "a 32-bit program",
+                          "it cannot load the 64-bit agent. Only its start, end and CPU time are "
+                          "recorded");
         program->no_preload = 1; /* the loader would complain about the agent on stderr */
         return;
     }
     if (image.header.e_machine != OWN_MACHINE) {
         program->cause = WIRE_CAUSE_FOREIGN;
-        warn(program, "built for another architecture",
-             "it cannot load the agent. Only its start, end and CPU time are recorded");
+        program_file_warn(program, "built for another architecture",
+                          "it cannot load the agent. Only its start, end and CPU time are recorded");
         program->no_preload = 1;
         return;
     }
-    if (read_parts(&image) != 0)
+    if (program_file_read_parts(&image) != 0)
         return;
     inspect_interpreter(program, &image);
     look_for_sanitizer(program, &image);
@@ -250,9 +252,10 @@ static void inspect_rights(struct program_file *program, int file)
     if (!gains)
         return;
     program->cause = WIRE_CAUSE_NOT_ATTACHED;
-    warn(program, "a setuid program (set-user-ID, set-group-ID or file capabilities)",
-         "the loader ignores LD_PRELOAD for it, so its calls and ranges are not recorded. Run tacho as that user to "
-         "record them");
+    program_file_warn(
+        program, "a setuid program (set-user-ID, set-group-ID or file capabilities)",
+        "the loader ignores LD_PRELOAD for it, so its calls and ranges are not recorded. Run tacho as that user to "
+        "record them");
 }
 
 /* Finds the program behind "#!": the first word, or the command that env is to run. 0 if there is one. */
@@ -291,7 +294,7 @@ void program_file_inspect(struct program_file *program, const char *search_path)
         char magic[SELFMAG];
         if (file < 0) /* executable but not readable: cannot be inspected */
             return;
-        int is_elf = read_at(file, magic, sizeof magic, 0) == 0 && memcmp(magic, ELFMAG, SELFMAG) == 0;
+        int is_elf = program_file_read_at(file, magic, sizeof magic, 0) == 0 && memcmp(magic, ELFMAG, SELFMAG) == 0;
         if (is_elf) {
             inspect_rights(program, file);
             inspect_elf(program, file);

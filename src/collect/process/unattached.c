@@ -24,7 +24,7 @@ void unattached_count(struct collector *collector, enum wire_cause cause, const 
         process_count_row(collector->primary, "processes", "lost", cause_text(cause), 1);
 }
 
-static void note(struct collector *collector, enum wire_cause cause, pid_t pid)
+static void unattached_note(struct collector *collector, enum wire_cause cause, pid_t pid)
 {
     struct unattached *unattached = collector->unattached;
     if (array_reserve(&unattached->marks, &unattached->mark_capacity, unattached->mark_count + 1,
@@ -67,7 +67,7 @@ static void take_link(struct collector *collector, int folder, const char *name)
     pid_t pid = strlen(name) > before ? (pid_t)strtoll(name + before, NULL, 16) : 0;
     for (int i = WIRE_CAUSE_UNKNOWN + 1; i < WIRE_CAUSE_COUNT; i++)
         if (strcmp(text, cause_text((enum wire_cause)i)) == 0)
-            note(collector, (enum wire_cause)i, pid);
+            unattached_note(collector, (enum wire_cause)i, pid);
 }
 
 void unattached_read(struct collector *collector, const char *folder)

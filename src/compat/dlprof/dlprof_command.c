@@ -17,7 +17,7 @@
 
 enum { MOST_REPORTS = 16 };
 
-struct settings {
+struct dlprof_cmd_settings {
     int force, version, model_data, no_events, by_profiler_api;
     const char *verbosity, *mode;
     const char *database, *base_name, *nsys_options, *delay, *duration;
@@ -34,14 +34,14 @@ static const char *const *verbosity_names(void)
     return names;
 }
 
-static const char *const *mode_names(void)
+static const char *const *dlprof_cmd_mode_names(void)
 {
     static const char *const names[] = { "simple", "pytorch", NULL };
 
     return names;
 }
 
-static const char *const *report_names(void)
+static const char *const *dlprof_cmd_report_names(void)
 {
     static const char *names[MOST_REPORTS] = { "all" };
 
@@ -50,7 +50,7 @@ static const char *const *report_names(void)
     return names;
 }
 
-static const char *const *format_names(void)
+static const char *const *dlprof_cmd_format_names(void)
 {
     static const char *const names[] = { "csv", "json", NULL };
 
@@ -70,9 +70,9 @@ static int refuse_graph(void *settings, const char *value, struct error *err)
                      "--graphdef: Tacho reads no graphs of TensorFlow; leave it out, or use --mode=simple");
 }
 
-#define FIELD(name) offsetof(struct settings, name)
+#define FIELD(name) offsetof(struct dlprof_cmd_settings, name)
 /* clang-format off */
-static const struct option options[] = {
+static const struct option dlprof_cmd_options[] = {
     { .name = "version", .letter = 'V', .kind = OPTION_FLAG, .offset = FIELD(version),
       .help = "Print the version." },
     { .name = "force", .letter = 'f', .kind = OPTION_BOOL, .offset = FIELD(force),
@@ -82,7 +82,7 @@ static const struct option options[] = {
       .help = "quiet, minimal, normal (list the files written), detailed or diagnostic (also what the capture holds). "
               "Default: normal." },
     { .name = "mode", .letter = 'm', .kind = OPTION_CHOICE, .offset = FIELD(mode), .value = "MODE",
-      .choices = mode_names,
+      .choices = dlprof_cmd_mode_names,
       .help = "pytorch, or simple: the whole program is one operator. Default: pytorch." },
     { .name = "nsys_database", .kind = OPTION_TEXT, .offset = FIELD(database), .value = "FILE",
       .help = "Read FILE, and run no program: an SQLite export of nsys, a .tacho report or a trace of "
@@ -110,11 +110,12 @@ static const struct option options[] = {
       .help = "Write all files into FOLDER. Default: '.'." },
     { .name = "profile_name", .kind = OPTION_TEXT, .offset = FIELD(profile_name), .value = "NAME",
       .help = "Start of the names of all reports. Default: dlprof." },
-    { .name = "reports", .kind = OPTION_TEXT, .offset = FIELD(reports), .value = "LIST", .choices = report_names,
+    { .name = "reports", .kind = OPTION_TEXT, .offset = FIELD(reports), .value = "LIST",
+      .choices = dlprof_cmd_report_names,
       .help = "Reports to write: all, or any of summary, detail, kernel, iteration, tensor, op_type, group_op "
               "(group_node), expert_systems. Default: none." },
-    { .name = "formats", .kind = OPTION_TEXT, .offset = FIELD(formats), .value = "LIST", .choices = format_names,
-      .help = "csv, json or both. Default: csv." },
+    { .name = "formats", .kind = OPTION_TEXT, .offset = FIELD(formats), .value = "LIST",
+      .choices = dlprof_cmd_format_names, .help = "csv, json or both. Default: csv." },
     { .name = "domains", .kind = OPTION_TEXT, .offset = FIELD(domains), .value = "LIST",
       .help = "NVTX domains whose ranges are the operators; each has reports of its own. Default: the operators of "
               "PyTorch." },
@@ -133,7 +134,8 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static int parse_number(const char *option, const char *value, int64_t otherwise, int64_t *out, struct error *err)
+static int dlprof_cmd_parse_number(const char *option, const char *value, int64_t otherwise, int64_t *out,
+                                   struct error *err)
 {
     char *end;
 
@@ -149,14 +151,14 @@ static int parse_number(const char *option, const char *value, int64_t otherwise
 
 /* ---- files ----------------------------------------------------------------------------------------------------- */
 
-struct job {
+struct dlprof_cmd_job {
     const struct command *self;
-    const struct settings *settings;
+    const struct dlprof_cmd_settings *settings;
     struct dlprof_request request;
     int reports, formats; /* a bit for each of dlprof_reports and dlprof_formats */
 };
 
-static int says(const struct job *job, const char *level)
+static int says(const struct dlprof_cmd_job *job, const char *level)
 {
     const char *const *names = verbosity_names();
     size_t asked = 0, wanted = 0;
@@ -168,7 +170,7 @@ static int says(const struct job *job, const char *level)
     return asked >= wanted;
 }
 
-static int write_all(int fd, const struct text *text)
+static int dlprof_cmd_write_all(int fd, const struct text *text)
 {
     for (size_t at = 0; at < text->length;) {
         ssize_t written = write(fd, text->bytes + at, text->length - at);
@@ -179,7 +181,8 @@ static int write_all(int fd, const struct text *text)
     return 0;
 }
 
-static int write_file(const struct job *job, const char *path, const struct text *text, struct error *err)
+static int dlprof_cmd_write_file(const struct dlprof_cmd_job *job, const char *path, const struct text *text,
+                                 struct error *err)
 {
     int fd;
 
@@ -190,7 +193,7 @@ static int write_file(const struct job *job, const char *path, const struct text
         return error_set(err, ERR_EXISTS, "'%s' exists already: overwrite it with --force=true", path);
     if (fd < 0)
         return error_set_errno(err, "cannot write '%s'", path);
-    int failed = write_all(fd, text);
+    int failed = dlprof_cmd_write_all(fd, text);
     if (close(fd) != 0 || failed)
         return error_set_errno(err, "cannot write '%s'", path);
     if (says(job, "normal"))
@@ -199,7 +202,8 @@ static int write_file(const struct job *job, const char *path, const struct text
 }
 
 /* OUTPUT/NAME_WHAT.EXTENSION, or OUTPUT/NAME_DOMAIN_WHAT.EXTENSION. Slashes of a domain become dashes. */
-static void add_path(struct text *out, const struct job *job, const char *what, const char *extension)
+static void dlprof_cmd_add_path(struct text *out, const struct dlprof_cmd_job *job, const char *what,
+                                const char *extension)
 {
     text_addf(out, "%s/%s_", job->settings->output_path, job->settings->profile_name);
     for (const char *c = job->request.domain; c && *c; c++)
@@ -207,8 +211,8 @@ static void add_path(struct text *out, const struct job *job, const char *what, 
     text_addf(out, "%s%s.%s", job->request.domain ? "_" : "", what, extension);
 }
 
-static int write_report(const struct job *job, struct dlprof *dlprof, const struct dlprof_report *report,
-                        struct error *err)
+static int dlprof_cmd_write_report(const struct dlprof_cmd_job *job, struct dlprof *dlprof,
+                                   const struct dlprof_report *report, struct error *err)
 {
     const struct command_origin *origin = command_origin();
     const struct dlprof_maker maker = { "Tacho " TACHO_VERSION, origin->commit };
@@ -224,8 +228,8 @@ static int write_report(const struct job *job, struct dlprof *dlprof, const stru
         text_clear(&text);
         text_clear(&path);
         dlprof_formats[i].add(&text, &tables);
-        add_path(&path, job, report->file, dlprof_formats[i].name);
-        if ((code = write_file(job, text_string(&path), &text, err)) != 0)
+        dlprof_cmd_add_path(&path, job, report->file, dlprof_formats[i].name);
+        if ((code = dlprof_cmd_write_file(job, text_string(&path), &text, err)) != 0)
             break;
     }
     text_free(&text);
@@ -234,7 +238,7 @@ static int write_report(const struct job *job, struct dlprof *dlprof, const stru
     return code;
 }
 
-static int write_model_data(const struct job *job, struct dlprof *dlprof, struct error *err)
+static int write_model_data(const struct dlprof_cmd_job *job, struct dlprof *dlprof, struct error *err)
 {
     struct text text = { 0 }, path = { 0 };
     struct table *table;
@@ -243,8 +247,8 @@ static int write_model_data(const struct job *job, struct dlprof *dlprof, struct
     if (code != 0)
         return code;
     dlprof_add_json(&text, table);
-    add_path(&path, job, "model_data", "json");
-    code = write_file(job, text_string(&path), &text, err);
+    dlprof_cmd_add_path(&path, job, "model_data", "json");
+    code = dlprof_cmd_write_file(job, text_string(&path), &text, err);
     text_free(&text);
     text_free(&path);
     table_delete(table);
@@ -266,7 +270,7 @@ static int64_t capture_start(struct report *report)
     return start_ns;
 }
 
-static int make_folder(const char *path, struct error *err)
+static int dlprof_cmd_make_folder(const char *path, struct error *err)
 {
     if (mkdir(path, 0777) != 0 && errno != EEXIST)
         return error_set_errno(err, "cannot create the folder '%s'", path);
@@ -274,20 +278,20 @@ static int make_folder(const char *path, struct error *err)
 }
 
 /* The file is named after the capture's start, so that TensorBoard does not show a capture twice. */
-static int write_events(const struct job *job, struct dlprof *dlprof, struct error *err)
+static int write_events(const struct dlprof_cmd_job *job, struct dlprof *dlprof, struct error *err)
 {
     int64_t start_ns = capture_start(dlprof->report);
     struct text text = { 0 }, path = { 0 };
     int code;
 
     text_addf(&path, "%s/%s", job->settings->output_path, job->settings->tb_dir);
-    if ((code = make_folder(text_string(&path), err)) != 0 ||
+    if ((code = dlprof_cmd_make_folder(text_string(&path), err)) != 0 ||
         (code = dlprof_add_events(&text, dlprof, (double)start_ns / 1e9, err)) != 0)
         goto free_texts;
     text_addf(&path, "/events.out.tfevents.%lld.", (long long)(start_ns / 1000000000));
     text_add(&path, job->settings->profile_name);
     text_addf(&path, "%s%s", job->request.domain ? "." : "", job->request.domain ? job->request.domain : "");
-    code = write_file(job, text_string(&path), &text, err);
+    code = dlprof_cmd_write_file(job, text_string(&path), &text, err);
 free_texts:
     text_free(&text);
     text_free(&path);
@@ -296,7 +300,7 @@ free_texts:
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
-static int write_all_files(const struct job *job, struct report *report, struct error *err)
+static int write_all_files(const struct dlprof_cmd_job *job, struct report *report, struct error *err)
 {
     struct dlprof dlprof;
     int code = dlprof_read(&dlprof, report, &job->request, err);
@@ -308,7 +312,7 @@ static int write_all_files(const struct job *job, struct report *report, struct 
                 dlprof.op_count, dlprof.call_count, dlprof.work_count, dlprof.last - dlprof.first + 1,
                 dlprof.iteration_count, dlprof.iteration_count == 1 ? "iteration" : "iterations");
     for (size_t i = 0; dlprof_reports[i].option; i++)
-        if (job->reports >> i & 1 && (code = write_report(job, &dlprof, &dlprof_reports[i], err)) != 0)
+        if (job->reports >> i & 1 && (code = dlprof_cmd_write_report(job, &dlprof, &dlprof_reports[i], err)) != 0)
             goto free_dlprof;
     if (job->settings->model_data && (code = write_model_data(job, &dlprof, err)) != 0)
         goto free_dlprof;
@@ -320,7 +324,7 @@ free_dlprof:
 }
 
 /* DLProf's reports know no time in which nothing was recorded. */
-static int warn_of_pauses(const struct job *job, struct report *report, struct error *err)
+static int warn_of_pauses(const struct dlprof_cmd_job *job, struct report *report, struct error *err)
 {
     struct step_pauses pauses = { 0 };
     int code = step_pauses_read(&pauses, report, err);
@@ -333,7 +337,7 @@ static int warn_of_pauses(const struct job *job, struct report *report, struct e
     return code;
 }
 
-static int read_file(struct job *job, const char *path, struct error *err)
+static int read_file(struct dlprof_cmd_job *job, const char *path, struct error *err)
 {
     struct report *report;
     size_t count = 0;
@@ -358,7 +362,7 @@ free_domains:
     return code;
 }
 
-static int choose_report(struct job *job, const char *name, struct error *err)
+static int dlprof_cmd_choose_report(struct dlprof_cmd_job *job, const char *name, struct error *err)
 {
     int chosen = 0;
 
@@ -377,7 +381,7 @@ static int choose_report(struct job *job, const char *name, struct error *err)
                      name);
 }
 
-static int choose_format(struct job *job, const char *name, struct error *err)
+static int choose_format(struct dlprof_cmd_job *job, const char *name, struct error *err)
 {
     for (size_t i = 0; dlprof_formats[i].name; i++)
         if (strcmp(name, dlprof_formats[i].name) == 0) {
@@ -388,8 +392,8 @@ static int choose_format(struct job *job, const char *name, struct error *err)
 }
 
 /* Each name of a list. */
-static int choose(struct job *job, const char *list, int (*take)(struct job *, const char *, struct error *),
-                  struct error *err)
+static int dlprof_cmd_choose(struct dlprof_cmd_job *job, const char *list,
+                             int (*take)(struct dlprof_cmd_job *, const char *, struct error *), struct error *err)
 {
     size_t count = 0;
     char **names = list ? option_split(list, &count) : NULL;
@@ -402,23 +406,23 @@ static int choose(struct job *job, const char *list, int (*take)(struct job *, c
     return code;
 }
 
-static int take_settings(struct job *job, struct error *err)
+static int dlprof_cmd_take_settings(struct dlprof_cmd_job *job, struct error *err)
 {
-    const struct settings *settings = job->settings;
+    const struct dlprof_cmd_settings *settings = job->settings;
 
     job->request.is_simple = strcmp(settings->mode, "simple") == 0;
     job->request.key_op = settings->key_op && *settings->key_op ? settings->key_op : settings->key_node;
-    if (parse_number("iter_start", settings->first, 0, &job->request.first, err) != 0 ||
-        parse_number("iter_stop", settings->last, -1, &job->request.last, err) != 0 ||
-        choose(job, settings->reports, choose_report, err) != 0)
+    if (dlprof_cmd_parse_number("iter_start", settings->first, 0, &job->request.first, err) != 0 ||
+        dlprof_cmd_parse_number("iter_stop", settings->last, -1, &job->request.last, err) != 0 ||
+        dlprof_cmd_choose(job, settings->reports, dlprof_cmd_choose_report, err) != 0)
         return err->code;
-    return choose(job, settings->formats ? settings->formats : "csv", choose_format, err);
+    return dlprof_cmd_choose(job, settings->formats ? settings->formats : "csv", choose_format, err);
 }
 
 /* Runs the program and reads the capture; the exit status is the program's if all went well. */
-static int run_program(struct job *job, const char *const *program)
+static int dlprof_cmd_run_program(struct dlprof_cmd_job *job, const char *const *program)
 {
-    const struct settings *settings = job->settings;
+    const struct dlprof_cmd_settings *settings = job->settings;
     struct text path = { 0 };
     struct error err = { 0 };
     int status;
@@ -445,15 +449,15 @@ static int run_program(struct job *job, const char *const *program)
     return status;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int dlprof_cmd_run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { .verbosity = "normal",
-                                 .mode = "pytorch",
-                                 .base_name = "nsys_profile",
-                                 .output_path = ".",
-                                 .profile_name = "dlprof",
-                                 .tb_dir = "event_files" };
-    struct job job = { .self = self, .settings = &settings };
+    struct dlprof_cmd_settings settings = { .verbosity = "normal",
+                                            .mode = "pytorch",
+                                            .base_name = "nsys_profile",
+                                            .output_path = ".",
+                                            .profile_name = "dlprof",
+                                            .tb_dir = "event_files" };
+    struct dlprof_cmd_job job = { .self = self, .settings = &settings };
     struct error err = { 0 };
     const char *program[argc + 1];
     size_t count;
@@ -469,16 +473,16 @@ static int run(const struct command *self, int argc, char **argv)
     }
     if (!settings.database && count == 0)
         error_set(&err, ERR_BAD_ARGUMENT, "takes a program to run, or a file with --nsys_database=FILE");
-    else if (take_settings(&job, &err) == 0)
-        make_folder(settings.output_path, &err);
+    else if (dlprof_cmd_take_settings(&job, &err) == 0)
+        dlprof_cmd_make_folder(settings.output_path, &err);
     if (err.code)
         return command_fail(self, &err);
     if (!settings.database)
-        return run_program(&job, program);
+        return dlprof_cmd_run_program(&job, program);
     return read_file(&job, settings.database, &err) != 0 ? command_fail(self, &err) : EXIT_OK;
 }
 
-static const struct entry examples[] = {
+static const struct entry dlprof_cmd_examples[] = {
     { "tacho dlprof --reports=all python train.py", "Record a program, and write all reports." },
     { "tacho dlprof --nsys_database=nsys_profile.sqlite --reports=summary,detail",
       "Write two reports of an export of nsys." },
@@ -487,7 +491,7 @@ static const struct entry examples[] = {
     { 0 },
 };
 
-static const struct entry exits[] = {
+static const struct entry dlprof_cmd_exits[] = {
     { "N", "The exit status of PROGRAM, if all files were written." },
     { 0 },
 };
@@ -498,10 +502,10 @@ const struct command command_dlprof = {
     .summary = "Write the reports of DLProf",
     .about = "Run PROGRAM, or read a file, and write the reports of NVIDIA's Deep Learning Profiler: the same options, "
              "columns and figures, without its patches of PyTorch and for any file that Tacho reads.",
-    .examples = examples,
-    .exits = exits,
-    .options = options,
+    .examples = dlprof_cmd_examples,
+    .exits = dlprof_cmd_exits,
+    .options = dlprof_cmd_options,
     .files = "tacho,sqlite,json,gz,zst",
     .takes_program = 1,
-    .run = run,
+    .run = dlprof_cmd_run,
 };

@@ -17,7 +17,7 @@ struct other_sequences {
     size_t count, room;
 };
 
-static int by_call(const void *left, const void *right)
+static int dlprof_details_by_call(const void *left, const void *right)
 {
     const struct other_sequence *a = left, *b = right;
 
@@ -53,7 +53,7 @@ static int note_sequences(struct dlprof *dlprof, const struct operators *operato
     int code = find_sequences(dlprof, operators, &others);
 
     if (others.count)
-        qsort(others.list, others.count, sizeof *others.list, by_call);
+        qsort(others.list, others.count, sizeof *others.list, dlprof_details_by_call);
     for (size_t i = 0; i < others.count && code == 0; i++) {
         const struct other_sequence *one = &others.list[i];
         int is_first = i == 0 || one[-1].call != one->call;
@@ -70,7 +70,7 @@ static int note_sequences(struct dlprof *dlprof, const struct operators *operato
 }
 
 /* A figure of which a part is not known is not known. */
-static double sum_of(double sum, double part)
+static double dlprof_details_sum_of(double sum, double part)
 {
     return sum < 0 || part < 0 ? NOT_KNOWN : sum + part;
 }
@@ -90,8 +90,8 @@ static void note_work(struct dlprof *dlprof, const struct flops *flops)
         struct op_work *sum = op_class_is_matrix(work->class) ? &dlprof->calls[at].products : &dlprof->calls[at].others;
         if (sum->class == OP_UNKNOWN)
             *sum = (struct op_work){ .class = work->class, .type = work->type };
-        sum->flops = sum_of(sum->flops, work->flops);
-        sum->bytes = sum_of(sum->bytes, work->bytes);
+        sum->flops = dlprof_details_sum_of(sum->flops, work->flops);
+        sum->bytes = dlprof_details_sum_of(sum->bytes, work->bytes);
     }
 }
 

@@ -27,7 +27,7 @@ static uint32_t checksum(const void *bytes, size_t length)
     return (crc >> 15 | crc << 17) + UINT32_C(0xa282ead8);
 }
 
-static void add_record(struct text *out, const struct text *message)
+static void dlprof_events_add_record(struct text *out, const struct text *message)
 {
     size_t begin = out->length;
 
@@ -41,7 +41,7 @@ static void add_record(struct text *out, const struct text *message)
 
 /* ---- messages -------------------------------------------------------------------------------------------------- */
 
-static void add_value(struct text *summary, const char *tag, double value)
+static void dlprof_events_add_value(struct text *summary, const char *tag, double value)
 {
     float real = (float)value;
     uint32_t bits;
@@ -72,15 +72,15 @@ static void add_iteration(struct text *out, const struct dlprof_usage *usage, si
 {
     struct text summary = { 0 }, event = { 0 };
 
-    add_value(&summary, "dlprof/Iteration Time (ns)", (double)usage->wall_ns);
-    add_value(&summary, "dlprof/GPU Utilization %", usage->gpu);
-    add_value(&summary, "dlprof/Tensor Core Kernel Utilization %", usage->tensor_cores);
+    dlprof_events_add_value(&summary, "dlprof/Iteration Time (ns)", (double)usage->wall_ns);
+    dlprof_events_add_value(&summary, "dlprof/GPU Utilization %", usage->gpu);
+    dlprof_events_add_value(&summary, "dlprof/Tensor Core Kernel Utilization %", usage->tensor_cores);
     for (int use = 0; use < USES; use++)
-        add_value(&summary, use_tags[use], usage->percent[use]);
+        dlprof_events_add_value(&summary, use_tags[use], usage->percent[use]);
     protobuf_double(&event, 1, time_s);
     protobuf_varint(&event, 2, iteration);
     protobuf_message(&event, 5, &summary);
-    add_record(out, &event);
+    dlprof_events_add_record(out, &event);
     text_free(&event);
     text_free(&summary);
 }
@@ -92,7 +92,7 @@ int dlprof_add_events(struct text *out, const struct dlprof *dlprof, double star
 
     protobuf_double(&event, 1, start_s);
     protobuf_bytes(&event, 3, version, sizeof version - 1);
-    add_record(out, &event);
+    dlprof_events_add_record(out, &event);
     text_free(&event);
     for (size_t i = dlprof->first; i <= dlprof->last; i++) {
         struct dlprof_usage usage;

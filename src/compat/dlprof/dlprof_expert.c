@@ -8,13 +8,13 @@
 #include "analyze/summary/machine_facts.h"
 #include "dlprof_internal.h"
 
-struct finding {
+struct dlprof_expert_finding {
     struct dlprof *dlprof;
     struct dlprof_usage usage;
     struct text problem, recommendation;
 };
 
-static void find_no_half(struct finding *finding)
+static void find_no_half(struct dlprof_expert_finding *finding)
 {
     const struct dlprof *dlprof = finding->dlprof;
     size_t eligible = 0;
@@ -36,7 +36,7 @@ static void find_no_half(struct finding *finding)
 
 enum { USED_WELL_PERCENT = 75 };
 
-static void find_idle_gpu(struct finding *finding)
+static void find_idle_gpu(struct dlprof_expert_finding *finding)
 {
     static const struct {
         const char *name, *advice;
@@ -63,7 +63,7 @@ static void find_idle_gpu(struct finding *finding)
 }
 
 /* GPUs of the machine, if there are several, on which nothing ran. */
-static void find_unused_gpus(struct finding *finding)
+static void find_unused_gpus(struct dlprof_expert_finding *finding)
 {
     static const char *const names[] = { "id", NULL };
     const struct dlprof *dlprof = finding->dlprof;
@@ -88,7 +88,7 @@ static void find_unused_gpus(struct finding *finding)
     text_free(&ids);
 }
 
-static void find_no_dali(struct finding *finding)
+static void find_no_dali(struct dlprof_expert_finding *finding)
 {
     const struct dlprof *dlprof = finding->dlprof;
 
@@ -101,7 +101,7 @@ static void find_no_dali(struct finding *finding)
              "and data iterators. Learn more here: https://developer.nvidia.com/DALI");
 }
 
-static void find_no_iterations(struct finding *finding)
+static void find_no_iterations(struct dlprof_expert_finding *finding)
 {
     if (finding->dlprof->is_split)
         return;
@@ -111,7 +111,7 @@ static void find_no_iterations(struct finding *finding)
 }
 
 /* The most memory that PyTorch's allocator held on a GPU, of that GPU's memory. */
-static void find_small_batch(struct finding *finding)
+static void find_small_batch(struct dlprof_expert_finding *finding)
 {
     static const char *const used_names[] = { "deviceType", "totalReserved", NULL };
     static const char *const total_names[] = { "totalMemory", NULL };
@@ -140,7 +140,7 @@ static void find_small_batch(struct finding *finding)
 /* ---- settings of the model ------------------------------------------------------------------------------------- */
 
 /* Settings in the range {"model_config": …} of DLProf's patches that cost time. */
-static const struct setting {
+static const struct dlprof_expert_setting {
     const char *name, *problem, *recommendation;
 } settings[] = {
     { "cudnn_benchmark_disabled", "cudnn.benchmark is disabled",
@@ -171,16 +171,17 @@ static int has_setting(struct report *report, const struct ranges *ranges, const
 
 /* ---- all of it ------------------------------------------------------------------------------------------------- */
 
-static void (*const detectors[])(struct finding *) = { find_no_half, find_idle_gpu,      find_unused_gpus,
-                                                       find_no_dali, find_no_iterations, find_small_batch };
+static void (*const detectors[])(struct dlprof_expert_finding *) = {
+    find_no_half, find_idle_gpu, find_unused_gpus, find_no_dali, find_no_iterations, find_small_batch
+};
 
 enum { PROBLEM, RECOMMENDATION, EXPERT_COLUMNS };
-static const struct table_column columns[EXPERT_COLUMNS] = {
+static const struct table_column dlprof_expert_columns[EXPERT_COLUMNS] = {
     [PROBLEM] = { "Problem", CELL_TEXT, UNIT_NONE, 0 },
     [RECOMMENDATION] = { "Recommendation", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int add_finding(struct table *table, struct finding *finding)
+static int dlprof_expert_add_finding(struct table *table, struct dlprof_expert_finding *finding)
 {
     struct table_cell *cells;
 
@@ -194,7 +195,7 @@ static int add_finding(struct table *table, struct finding *finding)
     return 0;
 }
 
-static int add_settings(struct table *table, struct finding *finding, struct error *err)
+static int dlprof_expert_add_settings(struct table *table, struct dlprof_expert_finding *finding, struct error *err)
 {
     const struct filter all = { 0 };
     const struct range_names configs = { is_config, finding->dlprof->report };
@@ -207,7 +208,7 @@ static int add_settings(struct table *table, struct finding *finding, struct err
         if (has_setting(finding->dlprof->report, &ranges, settings[i].name)) {
             text_add(&finding->problem, settings[i].problem);
             text_add(&finding->recommendation, settings[i].recommendation);
-            code = add_finding(table, finding);
+            code = dlprof_expert_add_finding(table, finding);
         }
     ranges_free(&ranges);
     return code;
@@ -216,16 +217,16 @@ static int add_settings(struct table *table, struct finding *finding, struct err
 int dlprof_expert_systems(struct dlprof *dlprof, const struct dlprof_maker *maker, struct dlprof_tables *out,
                           struct error *err)
 {
-    struct table *table = table_new(columns, EXPERT_COLUMNS);
-    struct finding finding = { .dlprof = dlprof };
+    struct table *table = table_new(dlprof_expert_columns, EXPERT_COLUMNS);
+    struct dlprof_expert_finding finding = { .dlprof = dlprof };
     int code = table ? dlprof_usage_read(&finding.usage, dlprof, dlprof->first, dlprof->last, err) : ERR_NO_MEMORY;
 
     for (size_t i = 0; i < COUNT_OF(detectors) && code == 0; i++) {
         detectors[i](&finding);
-        code = add_finding(table, &finding);
+        code = dlprof_expert_add_finding(table, &finding);
     }
     if (code == 0)
-        code = add_settings(table, &finding, err);
+        code = dlprof_expert_add_settings(table, &finding, err);
     text_free(&finding.problem);
     text_free(&finding.recommendation);
     return dlprof_hand_over(table, code, "Expert Systems Feedback", out, err);

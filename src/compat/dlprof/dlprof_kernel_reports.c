@@ -8,7 +8,7 @@
 #include "dlprof_internal.h"
 
 /* Kernels in the order of a report. */
-struct kernels {
+struct kernel_reports_kernels {
     const struct dlprof_work **list; /* owned */
     size_t count;
 };
@@ -32,7 +32,7 @@ static int compare_texts(const struct dlprof *dlprof, uint32_t a, uint32_t b)
     return a == b ? 0 : compare_strings(left.bytes, left.length, right.bytes, right.length);
 }
 
-static int compare_names(struct report *report, int64_t a, int64_t b)
+static int kernel_reports_compare_names(struct report *report, int64_t a, int64_t b)
 {
     size_t a_length, b_length;
     const char *left = report_string(report, a, &a_length), *right = report_string(report, b, &b_length);
@@ -41,7 +41,7 @@ static int compare_names(struct report *report, int64_t a, int64_t b)
 }
 
 /* By name and id of the operator, by name of the kernel, and by time. */
-static int compare_kernels(const void *left, const void *right, void *context)
+static int kernel_reports_compare_kernels(const void *left, const void *right, void *context)
 {
     const struct dlprof_work *a = *(const struct dlprof_work *const *)left;
     const struct dlprof_work *b = *(const struct dlprof_work *const *)right;
@@ -54,12 +54,12 @@ static int compare_kernels(const void *left, const void *right, void *context)
         return a_call->iteration < b_call->iteration ? -1 : 1;
     if ((difference = compare_texts(dlprof, a_call->words.name, b_call->words.name)) != 0 ||
         (difference = compare_texts(dlprof, dlprof->ops[a_call->op].id, dlprof->ops[b_call->op].id)) != 0 ||
-        (difference = compare_names(dlprof->report, a->name, b->name)) != 0)
+        (difference = kernel_reports_compare_names(dlprof->report, a->name, b->name)) != 0)
         return difference;
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-static int kernels_read(struct kernels *kernels, const struct dlprof *dlprof, int by_iteration)
+static int kernels_read(struct kernel_reports_kernels *kernels, const struct dlprof *dlprof, int by_iteration)
 {
     struct order order = { dlprof, by_iteration };
 
@@ -70,7 +70,7 @@ static int kernels_read(struct kernels *kernels, const struct dlprof *dlprof, in
         if (dlprof->works[i].kind == GPU_KERNEL)
             kernels->list[kernels->count++] = &dlprof->works[i];
     if (kernels->count)
-        qsort_r(kernels->list, kernels->count, sizeof *kernels->list, compare_kernels, &order);
+        qsort_r(kernels->list, kernels->count, sizeof *kernels->list, kernel_reports_compare_kernels, &order);
     return 0;
 }
 
@@ -91,7 +91,7 @@ enum {
     KERNEL_API = KERNEL_GPU + 4,
     KERNEL_COLUMNS = KERNEL_API + 4
 };
-static const struct table_column kernel_columns[] = {
+static const struct table_column kernel_reports_columns[] = {
     { "Kernel Name", CELL_TEXT, UNIT_NAME, 0 }, { "Op ID", CELL_TEXT, UNIT_NONE, 0 },
     { "Op Name", CELL_TEXT, UNIT_NONE, 0 },     { "Direction", CELL_TEXT, UNIT_NONE, 0 },
     { "Uses TC", CELL_TEXT, UNIT_NONE, 0 },     { "Total GPU Time", CELL_INT, UNIT_NS, 0 },
@@ -102,7 +102,8 @@ static const struct table_column kernel_columns[] = {
 };
 
 /* Kernels of one name in one operator are neighbours; *at is the first of them, and then the first of the next. */
-static int add_kernel(struct table *table, const struct dlprof *dlprof, const struct kernels *kernels, size_t *at)
+static int kernel_reports_add_kernel(struct table *table, const struct dlprof *dlprof,
+                                     const struct kernel_reports_kernels *kernels, size_t *at)
 {
     const struct dlprof_work *first = kernels->list[*at];
     const struct dlprof_op *op = op_of(dlprof, first);
@@ -111,7 +112,7 @@ static int add_kernel(struct table *table, const struct dlprof *dlprof, const st
 
     for (; *at < kernels->count; ++*at) {
         const struct dlprof_work *work = kernels->list[*at];
-        if (op_of(dlprof, work) != op || compare_names(dlprof->report, work->name, first->name) != 0)
+        if (op_of(dlprof, work) != op || kernel_reports_compare_names(dlprof->report, work->name, first->name) != 0)
             break;
         statistics_add(&gpu, saturating_duration(work->start_ns, work->end_ns));
         statistics_add(&api, saturating_duration(work->call_start_ns, work->call_end_ns));
@@ -129,12 +130,12 @@ static int add_kernel(struct table *table, const struct dlprof *dlprof, const st
 
 int dlprof_kernel(struct dlprof *dlprof, const struct dlprof_maker *maker, struct dlprof_tables *out, struct error *err)
 {
-    struct table *table = table_new(kernel_columns, KERNEL_COLUMNS);
-    struct kernels kernels = { 0 };
+    struct table *table = table_new(kernel_reports_columns, KERNEL_COLUMNS);
+    struct kernel_reports_kernels kernels = { 0 };
     int code = table ? kernels_read(&kernels, dlprof, 0) : ERR_NO_MEMORY;
 
     for (size_t at = 0; at < kernels.count && code == 0;)
-        code = add_kernel(table, dlprof, &kernels, &at);
+        code = kernel_reports_add_kernel(table, dlprof, &kernels, &at);
     free(kernels.list);
     return dlprof_hand_over(table, code, "Kernel Report", out, err);
 }
@@ -190,7 +191,7 @@ static const struct table_column iteration_columns[] = {
 };
 
 /* DLProf keeps one long name for all kernels of a short name in an operator: that of the last. */
-static int64_t long_name(const struct dlprof *dlprof, const struct kernels *kernels, size_t at)
+static int64_t long_name(const struct dlprof *dlprof, const struct kernel_reports_kernels *kernels, size_t at)
 {
     const struct dlprof_work *first = kernels->list[at];
     const struct dlprof_call *call = &dlprof->calls[first->call];
@@ -234,7 +235,7 @@ int dlprof_iteration(struct dlprof *dlprof, const struct dlprof_maker *maker, st
                      struct error *err)
 {
     struct table *table = table_new(iteration_columns, ITERATION_COLUMNS);
-    struct kernels kernels = { 0 };
+    struct kernel_reports_kernels kernels = { 0 };
     int code = table ? kernels_read(&kernels, dlprof, 1) : ERR_NO_MEMORY;
 
     for (size_t i = 0; i < kernels.count && code == 0; i++) {
@@ -301,7 +302,8 @@ struct tensor_part {
     struct text names;
 };
 
-static void add_part(struct tensor_part *part, struct report *report, const struct dlprof_work *work, int is_new)
+static void kernel_reports_add_part(struct tensor_part *part, struct report *report, const struct dlprof_work *work,
+                                    int is_new)
 {
     size_t length;
     const char *name = report_string(report, work->name, &length);
@@ -339,7 +341,8 @@ static int add_tensor_row(struct table *table, const struct dlprof *dlprof, cons
 }
 
 /* The kernels of one operator are neighbours, and those of one name among them; *at moves to the next operator. */
-static int add_tensor_op(struct table *table, const struct dlprof *dlprof, const struct kernels *kernels, size_t *at)
+static int add_tensor_op(struct table *table, const struct dlprof *dlprof, const struct kernel_reports_kernels *kernels,
+                         size_t *at)
 {
     const struct dlprof_op *op = op_of(dlprof, kernels->list[*at]);
     const struct dlprof_work *before = NULL;
@@ -348,8 +351,8 @@ static int add_tensor_op(struct table *table, const struct dlprof *dlprof, const
 
     for (; *at < kernels->count && op_of(dlprof, kernels->list[*at]) == op; ++*at) {
         const struct dlprof_work *work = kernels->list[*at];
-        int is_new = !before || compare_names(dlprof->report, before->name, work->name) != 0;
-        add_part(&parts[work->tensor.use == TENSOR_YES], dlprof->report, work, is_new);
+        int is_new = !before || kernel_reports_compare_names(dlprof->report, before->name, work->name) != 0;
+        kernel_reports_add_part(&parts[work->tensor.use == TENSOR_YES], dlprof->report, work, is_new);
         before = work;
     }
     if (op->is_eligible || parts[1].count)
@@ -359,7 +362,7 @@ static int add_tensor_op(struct table *table, const struct dlprof *dlprof, const
     return code;
 }
 
-static int by_id(const struct table_cell *a, const struct table_cell *b, void *context)
+static int kernel_reports_by_id(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     return cell_compare_text(&a[TENSOR_OP_ID], &b[TENSOR_OP_ID]);
 }
@@ -368,13 +371,13 @@ int dlprof_tensor_core(struct dlprof *dlprof, const struct dlprof_maker *maker, 
                        struct error *err)
 {
     struct table *table = table_new(tensor_columns, TENSOR_COLUMNS);
-    struct kernels kernels = { 0 };
+    struct kernel_reports_kernels kernels = { 0 };
     int code = table ? kernels_read(&kernels, dlprof, 0) : ERR_NO_MEMORY;
 
     for (size_t at = 0; at < kernels.count && code == 0;)
         code = add_tensor_op(table, dlprof, &kernels, &at);
     if (code == 0)
-        table_sort(table, by_id, NULL);
+        table_sort(table, kernel_reports_by_id, NULL);
     free(kernels.list);
     return dlprof_hand_over(table, code, "Tensor Core Report", out, err);
 }

@@ -75,7 +75,7 @@ static uint32_t op_name(struct dlprof *dlprof, const struct marker *trace, uint3
     return number;
 }
 
-static uint32_t stack_of(struct dlprof *dlprof, const struct marker *trace)
+static uint32_t dlprof_markers_stack_of(struct dlprof *dlprof, const struct marker *trace)
 {
     struct literal_scan scan = literal_parts(trace->lines);
     struct literal line;
@@ -90,7 +90,7 @@ static uint32_t stack_of(struct dlprof *dlprof, const struct marker *trace)
     return number;
 }
 
-static size_t read_arguments(struct dlprof_argument *out, struct literal list)
+static size_t dlprof_markers_read_arguments(struct dlprof_argument *out, struct literal list)
 {
     struct literal_scan scan = literal_parts(list);
     struct literal one;
@@ -103,8 +103,8 @@ static size_t read_arguments(struct dlprof_argument *out, struct literal list)
 }
 
 /* FLOPs and bytes, from the lists that PyTorch's profiler would have recorded of these arguments. */
-static void count_work(struct dlprof_words *words, const char *type, const struct dlprof_argument *arguments,
-                       size_t count)
+static void dlprof_markers_count_work(struct dlprof_words *words, const char *type,
+                                      const struct dlprof_argument *arguments, size_t count)
 {
     struct text name = { 0 }, lists[3] = { 0 }; /* shapes, types, values */
 
@@ -137,8 +137,8 @@ static void count_work(struct dlprof_words *words, const char *type, const struc
         text_free(&lists[j]);
 }
 
-static int add_call(struct dlprof *dlprof, const struct range *range, const struct marker *marker,
-                    const struct marker *trace)
+static int dlprof_markers_add_call(struct dlprof *dlprof, const struct range *range, const struct marker *marker,
+                                   const struct marker *trace)
 {
     struct dlprof_call *call = dlprof_add_call(dlprof);
     struct dlprof_argument arguments[DLPROF_MOST_ARGUMENTS];
@@ -156,17 +156,17 @@ static int add_call(struct dlprof *dlprof, const struct range *range, const stru
     call->words.module = dlprof_intern_built(dlprof, &type);
     text_free(&type);
     call->words.name = op_name(dlprof, trace, call->words.type);
-    call->words.stack = stack_of(dlprof, trace);
+    call->words.stack = dlprof_markers_stack_of(dlprof, trace);
     if (call->words.type == UINT32_MAX || call->words.module == UINT32_MAX || call->words.name == UINT32_MAX ||
         call->words.stack == UINT32_MAX)
         return ERR_NO_MEMORY;
-    size_t count = read_arguments(arguments, marker->args);
-    count_work(&call->words, dlprof_text(dlprof, call->words.type).bytes, arguments, count);
+    size_t count = dlprof_markers_read_arguments(arguments, marker->args);
+    dlprof_markers_count_work(&call->words, dlprof_text(dlprof, call->words.type).bytes, arguments, count);
     return dlprof_describe(dlprof, &call->words, arguments, count);
 }
 
 /* Ranges come thread by thread, outer before inner. */
-static int add_calls(struct dlprof *dlprof, const struct ranges *ranges)
+static int dlprof_markers_add_calls(struct dlprof *dlprof, const struct ranges *ranges)
 {
     const struct range *trace = NULL;
     int64_t thread = 0, end_ns = INT64_MIN; /* of the call that was added last */
@@ -186,7 +186,7 @@ static int add_calls(struct dlprof *dlprof, const struct ranges *ranges)
             name = report_string(dlprof->report, trace->name, &length);
             around = marker_read(name, length);
         }
-        if (add_call(dlprof, range, &marker, &around) != 0)
+        if (dlprof_markers_add_call(dlprof, range, &marker, &around) != 0)
             return ERR_NO_MEMORY;
         thread = range->thread;
         end_ns = range->end_ns;
@@ -203,7 +203,7 @@ int dlprof_read_markers(struct dlprof *dlprof, struct error *err)
 
     if (code != 0)
         return code;
-    if (add_calls(dlprof, &ranges) != 0)
+    if (dlprof_markers_add_calls(dlprof, &ranges) != 0)
         code = error_short_memory(err, "for the operators");
     dlprof->is_marked = dlprof->call_count > 0;
     ranges_free(&ranges);
@@ -212,7 +212,7 @@ int dlprof_read_markers(struct dlprof *dlprof, struct error *err)
 
 /* ---- ranges of a domain ---------------------------------------------------------------------------------------- */
 
-static int add_range(struct dlprof *dlprof, const struct range *range)
+static int dlprof_markers_add_range(struct dlprof *dlprof, const struct range *range)
 {
     struct dlprof_call *call = dlprof_add_call(dlprof);
     struct text name = { 0 };
@@ -247,7 +247,7 @@ int dlprof_read_domain(struct dlprof *dlprof, const char *domain, struct error *
                                                          : report_string(dlprof->report, range->domain, NULL);
         if (strcmp(name, domain) != 0 || (dlprof->call_count && range->thread == thread && range->start_ns < end_ns))
             continue;
-        if (add_range(dlprof, range) != 0)
+        if (dlprof_markers_add_range(dlprof, range) != 0)
             code = error_short_memory(err, "for the ranges");
         thread = range->thread;
         end_ns = range->end_ns;

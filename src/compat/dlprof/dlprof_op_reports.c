@@ -15,17 +15,17 @@
 #define ALL_FIGURES FIGURES("CPU Time"), FIGURES("GPU Time"), FIGURES("CPU Overhead"), FIGURES("GPU Idle")
 enum { FIGURE_COLUMNS = 4 * DLPROF_TIMES };
 
-struct times {
+struct op_reports_times {
     struct statistics figures[DLPROF_TIMES];
 };
 
-static void add_times(struct times *times, const int64_t ns[DLPROF_TIMES])
+static void op_reports_add_times(struct op_reports_times *times, const int64_t ns[DLPROF_TIMES])
 {
     for (int i = 0; i < DLPROF_TIMES; i++)
         statistics_add(&times->figures[i], ns[i]);
 }
 
-static void set_times(struct table_cell *cells, const struct times *times)
+static void op_reports_set_times(struct table_cell *cells, const struct op_reports_times *times)
 {
     for (int i = 0; i < DLPROF_TIMES; i++)
         dlprof_set_figures(&cells[4 * i], &times->figures[i]);
@@ -59,8 +59,8 @@ static const struct table_column detailed_columns[] = {
     { "Data Type", CELL_TEXT, UNIT_NONE, 0 }, { "Stack Trace", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int add_detail(struct table *table, const struct dlprof *dlprof, const struct dlprof_op *op,
-                      const struct times *times)
+static int op_reports_add_detail(struct table *table, const struct dlprof *dlprof, const struct dlprof_op *op,
+                                 const struct op_reports_times *times)
 {
     struct table_cell *cells = table_add_row(table);
 
@@ -74,7 +74,7 @@ static int add_detail(struct table *table, const struct dlprof *dlprof, const st
         dlprof_set_text(table, &cells[OP_STACK], dlprof, op->words.stack) != 0)
         return ERR_NO_MEMORY;
     cell_set_int(&cells[OP_CALLS], (int64_t)times->figures[0].count);
-    set_times(&cells[OP_FIGURES], times);
+    op_reports_set_times(&cells[OP_FIGURES], times);
     return 0;
 }
 
@@ -82,14 +82,14 @@ int dlprof_detailed(struct dlprof *dlprof, const struct dlprof_maker *maker, str
                     struct error *err)
 {
     struct table *table = table_new(detailed_columns, OP_DETAILED);
-    struct times *times = calloc(dlprof->op_count + 1, sizeof *times);
+    struct op_reports_times *times = calloc(dlprof->op_count + 1, sizeof *times);
     int code = table && times ? 0 : ERR_NO_MEMORY;
 
     for (size_t i = 0; i < dlprof->call_count && code == 0; i++)
-        add_times(&times[dlprof->calls[i].op], dlprof->calls[i].ns);
+        op_reports_add_times(&times[dlprof->calls[i].op], dlprof->calls[i].ns);
     for (size_t i = 0; i < dlprof->op_count && code == 0; i++)
         if (times[i].figures[0].count)
-            code = add_detail(table, dlprof, &dlprof->ops[i], &times[i]);
+            code = op_reports_add_detail(table, dlprof, &dlprof->ops[i], &times[i]);
     if (code == 0)
         table_sort(table, by_first_text, NULL);
     free(times);
@@ -107,7 +107,7 @@ static const struct table_column type_columns[] = {
 };
 
 struct type_sum {
-    struct times times;
+    struct op_reports_times times;
     int64_t ops;
 };
 
@@ -124,7 +124,7 @@ static int sum_types(const struct dlprof *dlprof, struct keys *types, struct typ
             free(seen);
             return ERR_NO_MEMORY;
         }
-        add_times(&sums[type].times, call->ns);
+        op_reports_add_times(&sums[type].times, call->ns);
         sums[type].ops += !seen[call->op];
         seen[call->op] = 1;
     }
@@ -148,7 +148,7 @@ int dlprof_op_type(struct dlprof *dlprof, const struct dlprof_maker *maker, stru
         }
         cell_set_int(&cells[TYPE_OPS], sums[i].ops);
         cell_set_int(&cells[TYPE_CALLS], (int64_t)sums[i].times.figures[0].count);
-        set_times(&cells[TYPE_FIGURES], &sums[i].times);
+        op_reports_set_times(&cells[TYPE_FIGURES], &sums[i].times);
     }
     if (code == 0)
         table_sort(table, by_first_text, NULL);
@@ -177,7 +177,7 @@ static const struct table_column group_columns[] = {
 };
 
 struct group_sum {
-    struct times times;
+    struct op_reports_times times;
     int64_t calls, eligible, using_tensor_cores;
     int64_t ns[DLPROF_TIMES]; /* of the iteration */
     uint32_t iteration_plus_1;
@@ -194,11 +194,12 @@ struct grouping {
 static void close_iteration(struct group_sum *sum)
 {
     if (sum->iteration_plus_1)
-        add_times(&sum->times, sum->ns);
+        op_reports_add_times(&sum->times, sum->ns);
     memset(sum->ns, 0, sizeof sum->ns);
 }
 
-static int add_to_group(struct grouping *grouping, const char *name, size_t length, const struct dlprof_call *call)
+static int op_reports_add_to_group(struct grouping *grouping, const char *name, size_t length,
+                                   const struct dlprof_call *call)
 {
     const struct dlprof_op *op = &grouping->dlprof->ops[call->op];
     uint32_t text = dlprof_intern(grouping->dlprof, name, length);
@@ -225,15 +226,15 @@ static int add_to_groups(struct grouping *grouping, const struct dlprof_call *ca
     struct intern_string name = dlprof_text(grouping->dlprof, call->words.name);
 
     for (size_t i = 0; name.length && name.bytes[0] == '/' && i < name.length; i++)
-        if (name.bytes[i] == '/' && add_to_group(grouping, name.bytes, i + 1, call) != 0)
+        if (name.bytes[i] == '/' && op_reports_add_to_group(grouping, name.bytes, i + 1, call) != 0)
             return ERR_NO_MEMORY;
-    if (add_to_group(grouping, all, sizeof all - 1, call) != 0)
+    if (op_reports_add_to_group(grouping, all, sizeof all - 1, call) != 0)
         return ERR_NO_MEMORY;
     grouping->seen[call->op] = 1;
     return 0;
 }
 
-static int add_groups(struct table *table, struct grouping *grouping)
+static int op_reports_add_groups(struct table *table, struct grouping *grouping)
 {
     for (uint32_t i = 0; i < grouping->names.count; i++) {
         struct group_sum *sum = &grouping->sums[i];
@@ -245,7 +246,7 @@ static int add_groups(struct table *table, struct grouping *grouping)
         cell_set_int(&cells[GROUP_CALLS], sum->calls);
         cell_set_int(&cells[GROUP_ELIGIBLE], sum->eligible);
         cell_set_int(&cells[GROUP_USING], sum->using_tensor_cores);
-        set_times(&cells[GROUP_FIGURES], &sum->times);
+        op_reports_set_times(&cells[GROUP_FIGURES], &sum->times);
     }
     table_sort(table, by_first_text, NULL);
     return 0;
@@ -264,7 +265,7 @@ int dlprof_group_op(struct dlprof *dlprof, const struct dlprof_maker *maker, str
     for (size_t i = 0; i < dlprof->call_count && code == 0; i++)
         code = add_to_groups(&grouping, &dlprof->calls[i]);
     if (code == 0)
-        code = add_groups(table, &grouping);
+        code = op_reports_add_groups(table, &grouping);
     keys_free(&grouping.names);
     free(grouping.sums);
     free(grouping.seen);
@@ -284,7 +285,7 @@ enum {
     CALL_INPUTS = CALL_TIMES + DLPROF_TIMES,
     CALL_ALL
 };
-static const struct table_column call_columns[] = {
+static const struct table_column op_reports_call_columns[] = {
     { "Iteration", CELL_INT, UNIT_ID, 0 },       { "Op ID", CELL_TEXT, UNIT_NONE, 0 },
     { "Op Name", CELL_TEXT, UNIT_NAME, 0 },      { "Op Type", CELL_TEXT, UNIT_NONE, 0 },
     { "Direction", CELL_TEXT, UNIT_NONE, 0 },    { "Start", CELL_INT, UNIT_TIME, 0 },
@@ -295,7 +296,7 @@ static const struct table_column call_columns[] = {
 
 int dlprof_model_data(struct dlprof *dlprof, struct table **out, struct error *err)
 {
-    struct table *table = table_new(call_columns, CALL_ALL);
+    struct table *table = table_new(op_reports_call_columns, CALL_ALL);
     int code = table ? 0 : ERR_NO_MEMORY;
 
     for (size_t i = 0; i < dlprof->call_count && code == 0; i++) {

@@ -7,7 +7,7 @@
 #include "analyze/model/torch/torch_frames.h"
 #include "dlprof_internal.h"
 
-struct reading {
+struct dlprof_ops_reading {
     struct dlprof *dlprof;
     struct operators operators;
     struct torch_frames frames;
@@ -19,7 +19,7 @@ struct reading {
 /* ---- words ----------------------------------------------------------------------------------------------------- */
 
 /* "aten::conv2d" is conv2d, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad" AccumulateGrad. */
-static uint32_t type_of(struct reading *reading, const struct operators_event *op)
+static uint32_t dlprof_ops_type_of(struct dlprof_ops_reading *reading, const struct operators_event *op)
 {
     struct intern_string name = operators_text(&reading->operators, op->name);
     const char *colon = memrchr(name.bytes, ':', name.length);
@@ -30,7 +30,7 @@ static uint32_t type_of(struct reading *reading, const struct operators_event *o
 }
 
 /* "aten::conv2d" is of aten. */
-static uint32_t module_of(struct reading *reading, const struct operators_event *op)
+static uint32_t dlprof_ops_module_of(struct dlprof_ops_reading *reading, const struct operators_event *op)
 {
     struct intern_string name = operators_text(&reading->operators, op->name);
     const char *colons = op->kind == OPERATOR ? memmem(name.bytes, name.length, "::", 2) : NULL;
@@ -41,7 +41,7 @@ static uint32_t module_of(struct reading *reading, const struct operators_event 
 enum { DEEPEST = 64 };
 
 /* The modules around it, outermost first, and its type: "/Net_0/Conv2d_1/conv2d". */
-static uint32_t name_of(struct reading *reading, uint32_t at, uint32_t type)
+static uint32_t dlprof_ops_name_of(struct dlprof_ops_reading *reading, uint32_t at, uint32_t type)
 {
     const struct operators *modules = &reading->frames.modules;
     uint32_t path[DEEPEST];
@@ -62,7 +62,7 @@ static uint32_t name_of(struct reading *reading, uint32_t at, uint32_t type)
 }
 
 /* "train.py(41): forward" is train.py:41. */
-static void add_frame(struct text *out, const char *frame, size_t length)
+static void dlprof_ops_add_frame(struct text *out, const char *frame, size_t length)
 {
     const char *open = memchr(frame, '(', length), *close = open ? memmem(frame, length, "):", 2) : NULL;
 
@@ -79,7 +79,7 @@ static void add_frame(struct text *out, const char *frame, size_t length)
 }
 
 /* A stack is recorded innermost first and shown outermost first. */
-static uint32_t stack_of(struct reading *reading, uint32_t at)
+static uint32_t dlprof_ops_stack_of(struct dlprof_ops_reading *reading, uint32_t at)
 {
     struct intern_string stack = operators_text(&reading->operators, reading->operators.list[at].stack);
     const char *end = stack.bytes + stack.length;
@@ -88,12 +88,12 @@ static uint32_t stack_of(struct reading *reading, uint32_t at)
     while (end > stack.bytes) {
         const char *mark = memrchr(stack.bytes, ';', (size_t)(end - stack.bytes));
         const char *begin = mark ? mark + 1 : stack.bytes;
-        add_frame(&out, begin, (size_t)(end - begin));
+        dlprof_ops_add_frame(&out, begin, (size_t)(end - begin));
         end = mark ? mark : stack.bytes;
     }
     if (!stack.length && reading->frames.line[at] != NO_TEXT) {
         struct intern_string line = operators_text(&reading->frames.lines, reading->frames.line[at]);
-        add_frame(&out, line.bytes, line.length);
+        dlprof_ops_add_frame(&out, line.bytes, line.length);
     }
     uint32_t number = dlprof_intern_built(reading->dlprof, &out);
     text_free(&out);
@@ -102,8 +102,8 @@ static uint32_t stack_of(struct reading *reading, uint32_t at)
 
 /* The lists of shapes, types and values have an element for each input. A tensor is an input whose type is not empty
  * or a scalar's; without types, one with a shape. */
-static size_t read_arguments(const struct operators *operators, const struct operators_event *op,
-                             struct dlprof_argument *out)
+static size_t dlprof_ops_read_arguments(const struct operators *operators, const struct operators_event *op,
+                                        struct dlprof_argument *out)
 {
     const uint32_t texts[] = { op->shapes, op->types, op->values };
     struct literal_scan scans[3];
@@ -129,7 +129,7 @@ static size_t read_arguments(const struct operators *operators, const struct ope
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
-static int add_call(struct reading *reading, uint32_t at, const struct dlprof_words *forward)
+static int dlprof_ops_add_call(struct dlprof_ops_reading *reading, uint32_t at, const struct dlprof_words *forward)
 {
     const struct operators_event *op = &reading->operators.list[at];
     struct dlprof_call *call = dlprof_add_call(reading->dlprof);
@@ -147,16 +147,17 @@ static int add_call(struct reading *reading, uint32_t at, const struct dlprof_wo
     }
     struct dlprof_words *words = &call->words;
     words->direction = reading->frames.is_backward[at] ? DLPROF_BACKWARD : DLPROF_FORWARD;
-    words->type = type_of(reading, op);
-    words->module = module_of(reading, op);
-    words->name = words->type == UINT32_MAX ? UINT32_MAX : name_of(reading, at, words->type);
-    words->stack = stack_of(reading, at);
+    words->type = dlprof_ops_type_of(reading, op);
+    words->module = dlprof_ops_module_of(reading, op);
+    words->name = words->type == UINT32_MAX ? UINT32_MAX : dlprof_ops_name_of(reading, at, words->type);
+    words->stack = dlprof_ops_stack_of(reading, at);
     if (words->name == UINT32_MAX || words->stack == UINT32_MAX)
         return ERR_NO_MEMORY;
-    return dlprof_describe(reading->dlprof, words, arguments, read_arguments(&reading->operators, op, arguments));
+    return dlprof_describe(reading->dlprof, words, arguments,
+                           dlprof_ops_read_arguments(&reading->operators, op, arguments));
 }
 
-static int is_loader(const struct reading *reading, const struct operators_event *op)
+static int is_loader(const struct dlprof_ops_reading *reading, const struct operators_event *op)
 {
     struct intern_string name = operators_text(&reading->operators, op->name);
 
@@ -166,7 +167,7 @@ static int is_loader(const struct reading *reading, const struct operators_event
 
 /* Parents come before their children. A backward operator below the outermost one brings the sequence number. Operators
  * without a gradient have the number that the next one with a gradient gets: the last is the one that it belongs to. */
-static int find_outermost(struct reading *reading)
+static int find_outermost(struct dlprof_ops_reading *reading)
 {
     const struct operators *operators = &reading->operators;
 
@@ -192,13 +193,14 @@ static int find_outermost(struct reading *reading)
 }
 
 /* Forward operators first, since backward ones take their words. */
-static int add_calls(struct reading *reading)
+static int dlprof_ops_add_calls(struct dlprof_ops_reading *reading)
 {
     struct dlprof *dlprof = reading->dlprof;
     const struct operators *operators = &reading->operators;
 
     for (uint32_t i = 0; i < operators->count && !dlprof->is_marked; i++)
-        if (reading->outermost[i] == i && reading->forward[i] == NO_OPERATOR && add_call(reading, i, NULL) != 0)
+        if (reading->outermost[i] == i && reading->forward[i] == NO_OPERATOR &&
+            dlprof_ops_add_call(reading, i, NULL) != 0)
             return ERR_NO_MEMORY;
     dlprof_sort_by_thread(dlprof);
     size_t forward_count = dlprof->call_count;
@@ -211,13 +213,13 @@ static int add_calls(struct reading *reading)
         size_t at = dlprof_call_at(dlprof, operators->list[forward].thread, operators->list[forward].start_ns);
         dlprof->call_count = added;
         struct dlprof_words words = at == SIZE_MAX ? (struct dlprof_words){ 0 } : dlprof->calls[at].words;
-        if (add_call(reading, i, at == SIZE_MAX ? NULL : &words) != 0)
+        if (dlprof_ops_add_call(reading, i, at == SIZE_MAX ? NULL : &words) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int read_calls(struct reading *reading, struct error *err)
+static int dlprof_ops_read_calls(struct dlprof_ops_reading *reading, struct error *err)
 {
     const struct analysis_request all = { 0 };
     size_t count = reading->operators.count;
@@ -229,7 +231,7 @@ static int read_calls(struct reading *reading, struct error *err)
         return code;
     reading->outermost = malloc((count + 1) * sizeof *reading->outermost);
     reading->forward = malloc((count + 1) * sizeof *reading->forward);
-    if (!reading->outermost || !reading->forward || find_outermost(reading) != 0 || add_calls(reading) != 0)
+    if (!reading->outermost || !reading->forward || find_outermost(reading) != 0 || dlprof_ops_add_calls(reading) != 0)
         code = error_short_memory(err, "for the operators");
     torch_frames_free(&reading->frames);
     return code;
@@ -237,7 +239,7 @@ static int read_calls(struct reading *reading, struct error *err)
 
 int dlprof_read_operators(struct dlprof *dlprof, struct error *err)
 {
-    struct reading reading = { .dlprof = dlprof, .forwards = FORWARD_OPERATORS_NONE };
+    struct dlprof_ops_reading reading = { .dlprof = dlprof, .forwards = FORWARD_OPERATORS_NONE };
     const struct analysis_request all = { 0 };
     int code = operators_read(&reading.operators, dlprof->report, &all, err);
 
@@ -247,7 +249,7 @@ int dlprof_read_operators(struct dlprof *dlprof, struct error *err)
         *err = (struct error){ 0 };
         return 0;
     }
-    code = read_calls(&reading, err);
+    code = dlprof_ops_read_calls(&reading, err);
     free(reading.outermost);
     free(reading.forward);
     forward_operators_free(&reading.forwards);

@@ -12,7 +12,7 @@ struct words {
     int failed;
 };
 
-static void add(struct words *words, const char *word)
+static void dlprof_program_add(struct words *words, const char *word)
 {
     if (array_reserve(&words->list, &words->room, words->count + 2, sizeof *words->list) != 0) {
         words->failed = 1;
@@ -22,19 +22,19 @@ static void add(struct words *words, const char *word)
     words->list[words->count] = NULL;
 }
 
-static void add_value(struct words *words, const char *option, const char *value)
+static void dlprof_program_add_value(struct words *words, const char *option, const char *value)
 {
     if (!value)
         return;
-    add(words, option);
-    add(words, value);
+    dlprof_program_add(words, option);
+    dlprof_program_add(words, value);
 }
 
 /* Splits at blanks, in place. DLProf's manual puts the options in quotes inside of the shell's. */
-static void add_options(struct words *words, char *options)
+static void dlprof_program_add_options(struct words *words, char *options)
 {
     for (char *word = strtok(options, " \t\""); word; word = strtok(NULL, " \t\""))
-        add(words, word);
+        dlprof_program_add(words, word);
 }
 
 int dlprof_profile(const struct dlprof_program *program)
@@ -44,24 +44,24 @@ int dlprof_profile(const struct dlprof_program *program)
     struct words words = { 0 };
     int status = -1;
 
-    add(&words, "profile");
-    add_value(&words, "-o", program->report);
-    add_value(&words, "-f", program->overwrite ? "true" : "false");
+    dlprof_program_add(&words, "profile");
+    dlprof_program_add_value(&words, "-o", program->report);
+    dlprof_program_add_value(&words, "-f", program->overwrite ? "true" : "false");
     if (!program->is_simple) {
-        add(&words, "--pytorch=auto");
-        add(&words, "--pytorch-shapes=true");
-        add(&words, "--pytorch-stacks=true");
-        add(&words, "--pytorch-modules=true");
+        dlprof_program_add(&words, "--pytorch=auto");
+        dlprof_program_add(&words, "--pytorch-shapes=true");
+        dlprof_program_add(&words, "--pytorch-stacks=true");
+        dlprof_program_add(&words, "--pytorch-modules=true");
     }
-    add_value(&words, "-y", program->delay);
-    add_value(&words, "-d", program->duration);
-    add_value(&words, "-c", program->by_profiler_api ? "cudaProfilerApi" : NULL);
+    dlprof_program_add_value(&words, "-y", program->delay);
+    dlprof_program_add_value(&words, "-d", program->duration);
+    dlprof_program_add_value(&words, "-c", program->by_profiler_api ? "cudaProfilerApi" : NULL);
     if (program->is_quiet)
-        add(&words, "-q");
+        dlprof_program_add(&words, "-q");
     if (options)
-        add_options(&words, options);
+        dlprof_program_add_options(&words, options);
     for (const char *const *word = program->argv; *word; word++)
-        add(&words, *word);
+        dlprof_program_add(&words, *word);
     if (options && !words.failed)
         status = profile->run(profile, (int)words.count, words.list);
     free(words.list);

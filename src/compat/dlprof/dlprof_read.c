@@ -30,7 +30,7 @@ struct dlprof_call *dlprof_add_call(struct dlprof *dlprof)
     return call;
 }
 
-static int by_thread(const void *left, const void *right)
+static int dlprof_read_by_thread(const void *left, const void *right)
 {
     const struct dlprof_call *a = left, *b = right;
 
@@ -44,7 +44,7 @@ static int by_thread(const void *left, const void *right)
 void dlprof_sort_by_thread(struct dlprof *dlprof)
 {
     if (dlprof->call_count)
-        qsort(dlprof->calls, dlprof->call_count, sizeof *dlprof->calls, by_thread);
+        qsort(dlprof->calls, dlprof->call_count, sizeof *dlprof->calls, dlprof_read_by_thread);
 }
 
 size_t dlprof_call_at(const struct dlprof *dlprof, int64_t thread, int64_t time_ns)
@@ -97,7 +97,7 @@ static int make_simple(struct dlprof *dlprof)
 }
 
 /* Times of nsys and Tacho count from the begin of the capture; those of other traces from anywhere. */
-static int read_begin(struct dlprof *dlprof, struct error *err)
+static int dlprof_read_begin(struct dlprof *dlprof, struct error *err)
 {
     static const char *const names[] = { "startTime" };
     const struct report_table *foreign = report_table(dlprof->report, "TACHO_TORCH_METADATA");
@@ -114,7 +114,7 @@ static int read_begin(struct dlprof *dlprof, struct error *err)
     return 0;
 }
 
-static int read_ops(struct dlprof *dlprof, const struct dlprof_request *request, struct error *err)
+static int dlprof_read_ops(struct dlprof *dlprof, const struct dlprof_request *request, struct error *err)
 {
     int code;
 
@@ -134,7 +134,7 @@ int dlprof_read(struct dlprof *dlprof, struct report *report, const struct dlpro
     *dlprof = (struct dlprof){ .report = report };
     if (dlprof_intern(dlprof, "", 0) != 0 && (code = error_no_memory(err)) != 0)
         goto free_dlprof;
-    if ((code = read_begin(dlprof, err)) != 0 || (code = read_ops(dlprof, request, err)) != 0 ||
+    if ((code = dlprof_read_begin(dlprof, err)) != 0 || (code = dlprof_read_ops(dlprof, request, err)) != 0 ||
         (code = dlprof_read_works(dlprof, err)) != 0)
         goto free_dlprof;
     if (!dlprof->call_count) {

@@ -7,18 +7,18 @@
 
 enum { MOST_RANK = 16, LABELLED_INPUTS = 3 };
 
-struct shape {
+struct dlprof_shape {
     size_t rank;
     int64_t sizes[MOST_RANK];
 };
 
 /* Letters of the dimensions, input by input: an input of another rank has none. A letter of the output is the size of
  * an input's dimension of the same letter, or the output of a window (windows[]). */
-static const struct kind {
+static const struct dlprof_shapes_kind {
     const char *type;
     const char *inputs[LABELLED_INPUTS];
     const char *output;
-} kinds[] = {
+} dlprof_shapes_kinds[] = {
     { "conv1d", { "NCW", "KCS" }, "NKQ" },
     { "conv2d", { "NCHW", "KCRS" }, "NKPQ" },
     { "conv3d", { "NCDHW", "KCTRS" }, "NKOPQ" },
@@ -31,7 +31,7 @@ static const struct kind {
 };
 
 /* Of an output's dimension: the input and the window that slides over it; from_last counts the dimensions behind. */
-static const struct window {
+static const struct dlprof_shapes_window {
     char output, input, window;
     size_t from_last;
 } windows[] = { { 'O', 'D', 'T', 3 }, { 'P', 'H', 'R', 2 }, { 'Q', 'W', 'S', 1 } };
@@ -42,17 +42,17 @@ static const char *const parameter_names[] = {
     [STRIDE] = "stride", [PADDING] = "padding", [DILATION] = "dilation", [GROUPS] = "groups"
 };
 
-static const struct kind *find_kind(const char *type)
+static const struct dlprof_shapes_kind *dlprof_shapes_find_kind(const char *type)
 {
-    for (size_t i = 0; i < COUNT_OF(kinds); i++)
-        if (strcmp(kinds[i].type, type) == 0)
-            return &kinds[i];
+    for (size_t i = 0; i < COUNT_OF(dlprof_shapes_kinds); i++)
+        if (strcmp(dlprof_shapes_kinds[i].type, type) == 0)
+            return &dlprof_shapes_kinds[i];
     return NULL;
 }
 
-static struct shape read_shape(struct literal literal)
+static struct dlprof_shape read_shape(struct literal literal)
 {
-    struct shape shape = { 0 };
+    struct dlprof_shape shape = { 0 };
     struct literal size;
 
     for (struct literal_scan scan = literal_parts(literal); literal_element(&scan, &size) && shape.rank < MOST_RANK;)
@@ -62,7 +62,7 @@ static struct shape read_shape(struct literal literal)
 }
 
 /* "<N:32, C:3>", or without letters "<32, 3>". */
-static void add_shape(struct text *out, const struct shape *shape, const char *letters)
+static void add_shape(struct text *out, const struct dlprof_shape *shape, const char *letters)
 {
     int labelled = letters && *letters && strlen(letters) == shape->rank;
 
@@ -98,7 +98,7 @@ static int64_t parameter_number(const struct dlprof_argument *parameter, size_t 
 
     if (!parameter)
         return otherwise;
-    struct shape list = read_shape(parameter->value);
+    struct dlprof_shape list = read_shape(parameter->value);
     if (list.rank)
         return list.rank >= from_last ? list.sizes[list.rank - from_last] : list.sizes[0];
     return literal_integer(parameter->value, &number) ? number : otherwise;
@@ -118,13 +118,13 @@ static void add_parameters(struct text *out, const struct dlprof_argument *argum
 /* ---- outputs --------------------------------------------------------------------------------------------------- */
 
 struct labelled {
-    const struct kind *kind;
-    struct shape inputs[LABELLED_INPUTS];
+    const struct dlprof_shapes_kind *kind;
+    struct dlprof_shape inputs[LABELLED_INPUTS];
     const struct dlprof_argument *arguments;
     size_t count;
 };
 
-static int size_of(const struct labelled *op, char letter, int64_t *out)
+static int dlprof_shapes_size_of(const struct labelled *op, char letter, int64_t *out)
 {
     for (size_t i = 0; i < LABELLED_INPUTS; i++) {
         const char *letters = op->kind->inputs[i], *found = letters ? strchr(letters, letter) : NULL;
@@ -136,14 +136,15 @@ static int size_of(const struct labelled *op, char letter, int64_t *out)
     return 0;
 }
 
-static int window_size(const struct labelled *op, const struct window *window, int64_t *out)
+static int window_size(const struct labelled *op, const struct dlprof_shapes_window *window, int64_t *out)
 {
     int64_t values[PARAMETERS_END] = { [STRIDE] = 1, [DILATION] = 1 }, size, width, reach, room;
 
     for (size_t which = STRIDE; which < GROUPS; which++)
         values[which] = parameter_number(find_parameter(op->arguments, op->count, which), window->from_last,
                                          values[which]);
-    if (values[STRIDE] <= 0 || !size_of(op, window->input, &size) || !size_of(op, window->window, &width) ||
+    if (values[STRIDE] <= 0 || !dlprof_shapes_size_of(op, window->input, &size) ||
+        !dlprof_shapes_size_of(op, window->window, &width) ||
         __builtin_mul_overflow(values[DILATION], width - 1, &reach) ||
         __builtin_mul_overflow(values[PADDING], 2, &room) || __builtin_add_overflow(room, size, &room) ||
         __builtin_sub_overflow(room, reach, &room) || __builtin_sub_overflow(room, 1, &room))
@@ -157,12 +158,12 @@ static int output_size(const struct labelled *op, char letter, int64_t *out)
     for (size_t i = 0; i < COUNT_OF(windows); i++)
         if (windows[i].output == letter)
             return window_size(op, &windows[i], out);
-    return size_of(op, letter, out);
+    return dlprof_shapes_size_of(op, letter, out);
 }
 
 static void add_output(struct text *out, const struct labelled *op)
 {
-    struct shape shape = { .rank = strlen(op->kind->output) };
+    struct dlprof_shape shape = { .rank = strlen(op->kind->output) };
 
     for (size_t i = 0; i < shape.rank; i++)
         if (!output_size(op, op->kind->output[i], &shape.sizes[i]))
@@ -211,14 +212,15 @@ static void add_data_types(struct text *out, const struct dlprof_argument *argum
 int dlprof_describe(struct dlprof *dlprof, struct dlprof_words *words, const struct dlprof_argument *arguments,
                     size_t count)
 {
-    struct labelled op = { find_kind(dlprof_text(dlprof, words->type).bytes), .arguments = arguments, .count = count };
+    struct labelled op = { dlprof_shapes_find_kind(dlprof_text(dlprof, words->type).bytes), .arguments = arguments,
+                           .count = count };
     struct text text = { 0 };
     size_t tensors = 0;
 
     for (size_t i = 0; i < count; i++) {
         if (!is_tensor(&arguments[i]))
             continue;
-        struct shape shape = read_shape(arguments[i].shape);
+        struct dlprof_shape shape = read_shape(arguments[i].shape);
         int has_letters = op.kind && tensors < LABELLED_INPUTS;
         if (has_letters)
             op.inputs[tensors] = shape;

@@ -14,14 +14,14 @@
 
 /* ---- order ----------------------------------------------------------------------------------------------------- */
 
-struct numbered {
+struct dlprof_split_numbered {
     int64_t start_ns, end_ns;
     uint32_t number;
 };
 
-static int by_start(const void *left, const void *right)
+static int dlprof_split_by_start(const void *left, const void *right)
 {
-    const struct numbered *a = left, *b = right;
+    const struct dlprof_split_numbered *a = left, *b = right;
 
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
@@ -34,7 +34,7 @@ static int by_start(const void *left, const void *right)
 static int order_calls(struct dlprof *dlprof)
 {
     size_t count = dlprof->call_count;
-    struct numbered *order = malloc((count + 1) * sizeof *order);
+    struct dlprof_split_numbered *order = malloc((count + 1) * sizeof *order);
     struct dlprof_call *calls = malloc((count + 1) * sizeof *calls);
     uint32_t *places = malloc((count + 1) * sizeof *places);
     int code = ERR_NO_MEMORY;
@@ -42,8 +42,8 @@ static int order_calls(struct dlprof *dlprof)
     if (!order || !calls || !places)
         goto done;
     for (size_t i = 0; i < count; i++)
-        order[i] = (struct numbered){ dlprof->calls[i].start_ns, dlprof->calls[i].end_ns, (uint32_t)i };
-    qsort(order, count, sizeof *order, by_start);
+        order[i] = (struct dlprof_split_numbered){ dlprof->calls[i].start_ns, dlprof->calls[i].end_ns, (uint32_t)i };
+    qsort(order, count, sizeof *order, dlprof_split_by_start);
     for (size_t i = 0; i < count; i++) {
         calls[i] = dlprof->calls[order[i].number];
         places[order[i].number] = (uint32_t)i;
@@ -61,7 +61,7 @@ done:
 
 /* ---- operators ------------------------------------------------------------------------------------------------- */
 
-struct numbering {
+struct dlprof_split_numbering {
     struct keys names;     /* name and direction */
     struct occurrence {
         uint32_t iteration, count;
@@ -73,7 +73,8 @@ struct numbering {
 };
 
 /* CONV2D_1, with types counted in order of time. */
-static int add_op(struct dlprof *dlprof, struct numbering *numbering, const struct dlprof_call *call)
+static int dlprof_split_add_op(struct dlprof *dlprof, struct dlprof_split_numbering *numbering,
+                               const struct dlprof_call *call)
 {
     struct intern_string type = dlprof_text(dlprof, call->words.type);
     struct text id = { 0 };
@@ -94,7 +95,8 @@ static int add_op(struct dlprof *dlprof, struct numbering *numbering, const stru
     return op->id == UINT32_MAX ? ERR_NO_MEMORY : 0;
 }
 
-static int number_call(struct dlprof *dlprof, struct numbering *numbering, struct dlprof_call *call)
+static int dlprof_split_number_call(struct dlprof *dlprof, struct dlprof_split_numbering *numbering,
+                                    struct dlprof_call *call)
 {
     uint32_t name = keys_add(&numbering->names, (int64_t[]){ call->words.name, call->words.direction });
 
@@ -107,18 +109,18 @@ static int number_call(struct dlprof *dlprof, struct numbering *numbering, struc
     call->op = keys_add(&numbering->ops, (int64_t[]){ name, seen->count++ });
     if (call->op == NO_KEY)
         return ERR_NO_MEMORY;
-    return call->op < dlprof->op_count ? 0 : add_op(dlprof, numbering, call);
+    return call->op < dlprof->op_count ? 0 : dlprof_split_add_op(dlprof, numbering, call);
 }
 
 /* The calls must be in order of time, so that those of an iteration are neighbours. */
-static int number_calls(struct dlprof *dlprof)
+static int dlprof_split_number_calls(struct dlprof *dlprof)
 {
-    struct numbering numbering = { .names.width = 2, .ops.width = 2, .types.width = 1 };
+    struct dlprof_split_numbering numbering = { .names.width = 2, .ops.width = 2, .types.width = 1 };
     int code = 0;
 
     dlprof->op_count = 0;
     for (size_t i = 0; i < dlprof->call_count && code == 0; i++)
-        code = number_call(dlprof, &numbering, &dlprof->calls[i]);
+        code = dlprof_split_number_call(dlprof, &numbering, &dlprof->calls[i]);
     for (size_t i = 0; i < dlprof->work_count && code == 0; i++)
         if (dlprof->works[i].tensor.use == TENSOR_YES)
             dlprof->ops[dlprof->calls[dlprof->works[i].call].op].uses_tensor_cores = 1;
@@ -132,7 +134,7 @@ static int number_calls(struct dlprof *dlprof)
 
 /* ---- ends ------------------------------------------------------------------------------------------------------ */
 
-static int add_end(struct dlprof *dlprof, int64_t end_ns)
+static int dlprof_split_add_end(struct dlprof *dlprof, int64_t end_ns)
 {
     if (array_reserve(&dlprof->ends, &dlprof->iteration_room, dlprof->iteration_count + 1, sizeof *dlprof->ends) != 0)
         return ERR_NO_MEMORY;
@@ -140,7 +142,7 @@ static int add_end(struct dlprof *dlprof, int64_t end_ns)
     return 0;
 }
 
-static int by_time(const void *left, const void *right)
+static int dlprof_split_by_time(const void *left, const void *right)
 {
     const int64_t *a = left, *b = right;
 
@@ -151,7 +153,7 @@ static int by_time(const void *left, const void *right)
  * calls of the same name. */
 static int key_name(struct dlprof *dlprof, const char *key, uint32_t *out)
 {
-    if (number_calls(dlprof) != 0)
+    if (dlprof_split_number_calls(dlprof) != 0)
         return ERR_NO_MEMORY;
     *out = UINT32_MAX;
     for (size_t i = 0; i < dlprof->op_count && *out == UINT32_MAX; i++)
@@ -171,7 +173,7 @@ static int split_by_key(struct dlprof *dlprof, const char *key)
         if (call->words.name != name && strcmp(dlprof_text(dlprof, call->words.name).bytes, key) != 0 &&
             strcmp(dlprof_text(dlprof, call->words.type).bytes, key) != 0)
             continue;
-        if (add_end(dlprof, call->end_ns) != 0)
+        if (dlprof_split_add_end(dlprof, call->end_ns) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -191,7 +193,7 @@ static int split_by_steps(struct dlprof *dlprof, struct error *err)
     if (code != 0)
         return code;
     for (size_t i = 0; i < steps.count && code == 0; i++)
-        if (steps.list[i].process == steps.list[0].process && add_end(dlprof, steps.list[i].end_ns) != 0)
+        if (steps.list[i].process == steps.list[0].process && dlprof_split_add_end(dlprof, steps.list[i].end_ns) != 0)
             code = error_no_memory(err);
     steps_free(&steps);
     return code;
@@ -208,18 +210,18 @@ static int finish_ends(struct dlprof *dlprof)
     for (size_t i = 0; i < dlprof->work_count; i++)
         last_ns = dlprof->works[i].end_ns > last_ns ? dlprof->works[i].end_ns : last_ns;
     if (dlprof->iteration_count)
-        qsort(dlprof->ends, dlprof->iteration_count, sizeof *dlprof->ends, by_time);
+        qsort(dlprof->ends, dlprof->iteration_count, sizeof *dlprof->ends, dlprof_split_by_time);
     for (size_t i = 0; i < dlprof->iteration_count; i++)
         if (dlprof->ends[i] < last_ns && dlprof->ends[i] > (kept ? dlprof->ends[kept - 1] : dlprof->begin_ns))
             dlprof->ends[kept++] = dlprof->ends[i];
     dlprof->iteration_count = kept;
     dlprof->is_split = kept > 0;
-    return add_end(dlprof, last_ns);
+    return dlprof_split_add_end(dlprof, last_ns);
 }
 
 /* ---- the part that is aggregated ------------------------------------------------------------------------------- */
 
-static int choose(struct dlprof *dlprof, const struct dlprof_request *request, struct error *err)
+static int dlprof_split_choose(struct dlprof *dlprof, const struct dlprof_request *request, struct error *err)
 {
     int64_t count = (int64_t)dlprof->iteration_count, last = request->last < 0 ? count - 1 : request->last;
 
@@ -232,12 +234,12 @@ static int choose(struct dlprof *dlprof, const struct dlprof_request *request, s
     return 0;
 }
 
-static int is_chosen(const struct dlprof *dlprof, const struct dlprof_call *call)
+static int dlprof_split_is_chosen(const struct dlprof *dlprof, const struct dlprof_call *call)
 {
     return call->iteration >= dlprof->first && call->iteration <= dlprof->last;
 }
 
-static int by_call(const void *left, const void *right)
+static int dlprof_split_by_call(const void *left, const void *right)
 {
     const struct dlprof_work *a = left, *b = right;
 
@@ -246,7 +248,7 @@ static int by_call(const void *left, const void *right)
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-static int drop_others(struct dlprof *dlprof)
+static int dlprof_split_drop_others(struct dlprof *dlprof)
 {
     uint32_t *places = malloc((dlprof->call_count + 1) * sizeof *places);
     size_t calls = 0, works = 0;
@@ -254,7 +256,7 @@ static int drop_others(struct dlprof *dlprof)
     if (!places)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < dlprof->call_count; i++) {
-        places[i] = is_chosen(dlprof, &dlprof->calls[i]) ? (uint32_t)calls : UINT32_MAX;
+        places[i] = dlprof_split_is_chosen(dlprof, &dlprof->calls[i]) ? (uint32_t)calls : UINT32_MAX;
         if (places[i] != UINT32_MAX)
             dlprof->calls[calls++] = dlprof->calls[i];
     }
@@ -269,7 +271,7 @@ static int drop_others(struct dlprof *dlprof)
     dlprof->work_count = works;
     free(places);
     if (works)
-        qsort(dlprof->works, works, sizeof *dlprof->works, by_call);
+        qsort(dlprof->works, works, sizeof *dlprof->works, dlprof_split_by_call);
     return 0;
 }
 
@@ -300,10 +302,10 @@ int dlprof_split(struct dlprof *dlprof, const struct dlprof_request *request, st
     }
     if (finish_ends(dlprof) != 0)
         goto no_memory;
-    if ((code = choose(dlprof, request, err)) != 0)
+    if ((code = dlprof_split_choose(dlprof, request, err)) != 0)
         return code;
     place_calls(dlprof);
-    if (number_calls(dlprof) != 0 || drop_others(dlprof) != 0)
+    if (dlprof_split_number_calls(dlprof) != 0 || dlprof_split_drop_others(dlprof) != 0)
         goto no_memory;
     return 0;
 no_memory:

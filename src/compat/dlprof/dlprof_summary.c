@@ -12,7 +12,7 @@
 static const struct table_column pair_columns[] = { { "Name", CELL_TEXT, UNIT_NONE, 0 },
                                                     { "Value", CELL_REAL, UNIT_NONE, 1 } };
 
-static struct table_cell *add_pair(struct table *table, const char *name)
+static struct table_cell *dlprof_summary_add_pair(struct table *table, const char *name)
 {
     struct table_cell *cells = table_add_row(table);
 
@@ -21,14 +21,14 @@ static struct table_cell *add_pair(struct table *table, const char *name)
 
 static int add_pair_text(struct table *table, const char *name, const char *value)
 {
-    struct table_cell *cell = add_pair(table, name);
+    struct table_cell *cell = dlprof_summary_add_pair(table, name);
 
     return cell ? cell_set_string(table, cell, value) : ERR_NO_MEMORY;
 }
 
 static int add_pair_int(struct table *table, const char *name, int64_t value)
 {
-    struct table_cell *cell = add_pair(table, name);
+    struct table_cell *cell = dlprof_summary_add_pair(table, name);
 
     if (cell)
         cell_set_int(cell, value);
@@ -37,7 +37,7 @@ static int add_pair_int(struct table *table, const char *name, int64_t value)
 
 static int add_pair_real(struct table *table, const char *name, double value)
 {
-    struct table_cell *cell = add_pair(table, name);
+    struct table_cell *cell = dlprof_summary_add_pair(table, name);
 
     if (cell)
         cell_set_real(cell, value);
@@ -118,20 +118,21 @@ static int fill_iterations(struct table *table, const struct dlprof *dlprof)
 /* ---- operators and kernels ------------------------------------------------------------------------------------- */
 
 enum { SUM_NAME, SUM_GPU, SUM_CPU, SUM_COUNT, SUM_COLUMNS };
-static const struct table_column op_columns[SUM_COLUMNS] = { { "", CELL_TEXT, UNIT_NONE, 0 },
-                                                             { "GPU Time", CELL_INT, UNIT_NS, 0 },
-                                                             { "CPU Time", CELL_INT, UNIT_NS, 0 },
-                                                             { "# Ops", CELL_INT, UNIT_NONE, 0 } };
-static const struct table_column kernel_columns[SUM_COLUMNS] = { { "", CELL_TEXT, UNIT_NONE, 0 },
-                                                                 { "GPU Time", CELL_INT, UNIT_NS, 0 },
-                                                                 { "CPU Time", CELL_INT, UNIT_NS, 0 },
-                                                                 { "# Kernels", CELL_INT, UNIT_NONE, 0 } };
+static const struct table_column dlprof_summary_op_columns[SUM_COLUMNS] = { { "", CELL_TEXT, UNIT_NONE, 0 },
+                                                                            { "GPU Time", CELL_INT, UNIT_NS, 0 },
+                                                                            { "CPU Time", CELL_INT, UNIT_NS, 0 },
+                                                                            { "# Ops", CELL_INT, UNIT_NONE, 0 } };
+static const struct table_column dlprof_summary_kernel_columns[SUM_COLUMNS] = { { "", CELL_TEXT, UNIT_NONE, 0 },
+                                                                                { "GPU Time", CELL_INT, UNIT_NS, 0 },
+                                                                                { "CPU Time", CELL_INT, UNIT_NS, 0 },
+                                                                                { "# Kernels", CELL_INT, UNIT_NONE,
+                                                                                  0 } };
 
-struct sum {
+struct dlprof_summary_sum {
     int64_t gpu_ns, cpu_ns, count;
 };
 
-static void add_sum(struct sum *sum, int64_t gpu_ns, int64_t cpu_ns, int is_new)
+static void dlprof_summary_add_sum(struct dlprof_summary_sum *sum, int64_t gpu_ns, int64_t cpu_ns, int is_new)
 {
     sum->gpu_ns = saturating_add(sum->gpu_ns, gpu_ns);
     sum->cpu_ns = saturating_add(sum->cpu_ns, cpu_ns);
@@ -141,7 +142,8 @@ static void add_sum(struct sum *sum, int64_t gpu_ns, int64_t cpu_ns, int is_new)
 /* The rows of both tables: all, and the three kinds that they consist of. */
 enum { SUM_ALL, SUM_FIRST, SUM_SECOND, SUM_REST, SUMS };
 
-static int fill_sums(struct table *table, const struct sum sums[SUMS], const char *const labels[SUMS])
+static int dlprof_summary_fill_sums(struct table *table, const struct dlprof_summary_sum sums[SUMS],
+                                    const char *const labels[SUMS])
 {
     for (size_t i = 0; i < SUMS; i++) {
         struct table_cell *cells = table_add_row(table);
@@ -158,7 +160,7 @@ static int fill_ops(struct table *table, const struct dlprof *dlprof)
 {
     static const char *const labels[SUMS] = { "All ops", "Ops using TC", "Ops eligible for TC but not using",
                                               "All other ops" };
-    struct sum sums[SUMS] = { 0 };
+    struct dlprof_summary_sum sums[SUMS] = { 0 };
     unsigned char *seen = calloc(dlprof->op_count + 1, 1);
 
     if (!seen)
@@ -167,19 +169,19 @@ static int fill_ops(struct table *table, const struct dlprof *dlprof)
         const struct dlprof_call *call = &dlprof->calls[i];
         const struct dlprof_op *op = &dlprof->ops[call->op];
         int kind = op->uses_tensor_cores ? SUM_FIRST : op->is_eligible ? SUM_SECOND : SUM_REST;
-        add_sum(&sums[SUM_ALL], call->ns[DLPROF_GPU], call->ns[DLPROF_CPU], !seen[call->op]);
-        add_sum(&sums[kind], call->ns[DLPROF_GPU], call->ns[DLPROF_CPU], !seen[call->op]);
+        dlprof_summary_add_sum(&sums[SUM_ALL], call->ns[DLPROF_GPU], call->ns[DLPROF_CPU], !seen[call->op]);
+        dlprof_summary_add_sum(&sums[kind], call->ns[DLPROF_GPU], call->ns[DLPROF_CPU], !seen[call->op]);
         seen[call->op] = 1;
     }
     free(seen);
-    return fill_sums(table, sums, labels);
+    return dlprof_summary_fill_sums(table, sums, labels);
 }
 
 /* Kernels are counted by their names, and copies and fills by those of the calls that launch them. */
-static int fill_kernels(struct table *table, const struct dlprof *dlprof)
+static int dlprof_summary_fill_kernels(struct table *table, const struct dlprof *dlprof)
 {
     static const char *const labels[SUMS] = { "All kernels", "Kernels using TC", "Memory", "All other kernels" };
-    struct sum sums[SUMS] = { 0 };
+    struct dlprof_summary_sum sums[SUMS] = { 0 };
     struct keys names = { .width = 2 };
 
     for (size_t i = 0; i < dlprof->work_count; i++) {
@@ -192,17 +194,17 @@ static int fill_kernels(struct table *table, const struct dlprof *dlprof)
             break;
         int64_t gpu_ns = saturating_duration(work->start_ns, work->end_ns);
         int64_t cpu_ns = saturating_duration(work->call_start_ns, work->call_end_ns);
-        add_sum(&sums[SUM_ALL], gpu_ns, cpu_ns, key == before);
-        add_sum(&sums[kind], gpu_ns, cpu_ns, key == before);
+        dlprof_summary_add_sum(&sums[SUM_ALL], gpu_ns, cpu_ns, key == before);
+        dlprof_summary_add_sum(&sums[kind], gpu_ns, cpu_ns, key == before);
     }
     keys_free(&names);
-    return fill_sums(table, sums, labels);
+    return dlprof_summary_fill_sums(table, sums, labels);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------- */
 
-static int fill_parts(struct dlprof *dlprof, const struct dlprof_maker *maker, const struct dlprof_tables *out,
-                      const struct dlprof_usage *usage)
+static int dlprof_summary_fill_parts(struct dlprof *dlprof, const struct dlprof_maker *maker,
+                                     const struct dlprof_tables *out, const struct dlprof_usage *usage)
 {
     int code;
 
@@ -214,7 +216,7 @@ static int fill_parts(struct dlprof *dlprof, const struct dlprof_maker *maker, c
         (code = fill_iterations(out->parts[2].table, dlprof)) != 0 ||
         (code = fill_ops(out->parts[3].table, dlprof)) != 0)
         return code;
-    return fill_kernels(out->parts[4].table, dlprof);
+    return dlprof_summary_fill_kernels(out->parts[4].table, dlprof);
 }
 
 int dlprof_summary(struct dlprof *dlprof, const struct dlprof_maker *maker, struct dlprof_tables *out,
@@ -229,11 +231,11 @@ int dlprof_summary(struct dlprof *dlprof, const struct dlprof_maker *maker, stru
         .parts = { { "System Config", table_new(pair_columns, 2), 0 },
                    { "Summary Report", table_new(pair_columns, 2), 0 },
                    { "Iterations", table_new(pair_columns, 2), 0 },
-                   { "All Ops", table_new(op_columns, SUM_COLUMNS), 1 },
-                   { "All Kernels", table_new(kernel_columns, SUM_COLUMNS), 1 } },
+                   { "All Ops", table_new(dlprof_summary_op_columns, SUM_COLUMNS), 1 },
+                   { "All Kernels", table_new(dlprof_summary_kernel_columns, SUM_COLUMNS), 1 } },
         .count = 5,
     };
-    if (fill_parts(dlprof, maker, out, &usage) == 0)
+    if (dlprof_summary_fill_parts(dlprof, maker, out, &usage) == 0)
         return 0;
     dlprof_tables_free(out);
     return error_no_memory(err);

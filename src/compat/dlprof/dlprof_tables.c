@@ -32,14 +32,14 @@ int dlprof_is_eligible(const char *type)
     return 0;
 }
 
-static int64_t clamp(__int128 value)
+static int64_t dlprof_tables_clamp(__int128 value)
 {
     return value > INT64_MAX ? INT64_MAX : value < INT64_MIN ? INT64_MIN : (int64_t)value;
 }
 
 void dlprof_set_figures(struct table_cell *cells, const struct statistics *figures)
 {
-    cell_set_int(&cells[0], clamp(figures->total));
+    cell_set_int(&cells[0], dlprof_tables_clamp(figures->total));
     cell_set_real(&cells[1], statistics_mean(figures));
     cell_set_int(&cells[2], figures->count ? figures->min : 0);
     cell_set_int(&cells[3], figures->count ? figures->max : 0);

@@ -30,7 +30,7 @@ static int64_t newly_covered(struct cover *cover)
 }
 
 /* The kind of an operator's time on the CPU. */
-static enum dlprof_use use_of(const struct dlprof *dlprof, const struct dlprof_call *call)
+static enum dlprof_use dlprof_usage_use_of(const struct dlprof *dlprof, const struct dlprof_call *call)
 {
     const char *name = dlprof_text(dlprof, call->words.name).bytes, *type = dlprof_text(dlprof, call->words.type).bytes;
 
@@ -47,13 +47,13 @@ static enum dlprof_use use_of_work(const struct dlprof_work *work)
 }
 
 /* The calls and the works of the iterations, which are neighbours. */
-struct part {
+struct dlprof_usage_part {
     const struct dlprof_call *calls;
     const struct dlprof_work *works;
     size_t call_count, work_count;
 };
 
-static size_t first_call(const struct dlprof *dlprof, size_t iteration)
+static size_t dlprof_usage_first_call(const struct dlprof *dlprof, size_t iteration)
 {
     return BISECT(0, dlprof->call_count, i, dlprof->calls[i].iteration < iteration);
 }
@@ -63,7 +63,7 @@ static size_t first_work(const struct dlprof *dlprof, size_t call)
     return BISECT(0, dlprof->work_count, i, dlprof->works[i].call < call);
 }
 
-static void tensor_share(struct dlprof_usage *usage, const struct dlprof *dlprof, const struct part *part)
+static void tensor_share(struct dlprof_usage *usage, const struct dlprof *dlprof, const struct dlprof_usage_part *part)
 {
     int64_t eligible_ns = 0, tensor_ns = 0;
 
@@ -79,7 +79,8 @@ static void tensor_share(struct dlprof_usage *usage, const struct dlprof *dlprof
     usage->tensor_cores = eligible_ns > 0 ? 100 * (double)tensor_ns / (double)eligible_ns : 0;
 }
 
-static void fill(struct dlprof_usage *usage, const struct dlprof *dlprof, const struct part *part, struct cover *cover)
+static void dlprof_usage_fill(struct dlprof_usage *usage, const struct dlprof *dlprof,
+                              const struct dlprof_usage_part *part, struct cover *cover)
 {
     double wall = usage->wall_ns > 0 ? (double)usage->wall_ns : 1;
     double gpus_wall = wall * (double)machine_gpu_count(dlprof->report), rest = 100;
@@ -95,7 +96,7 @@ static void fill(struct dlprof_usage *usage, const struct dlprof *dlprof, const 
     newly_covered(cover);
     for (int use = USE_LOADING; use <= USE_CPU; use++) {
         for (size_t i = 0; i < part->call_count; i++)
-            if ((int)use_of(dlprof, &part->calls[i]) == use)
+            if ((int)dlprof_usage_use_of(dlprof, &part->calls[i]) == use)
                 add_interval(cover, 0, part->calls[i].start_ns, part->calls[i].end_ns);
         usage->percent[use] = 100 * (double)newly_covered(cover) / wall;
     }
@@ -109,9 +110,9 @@ static void fill(struct dlprof_usage *usage, const struct dlprof *dlprof, const 
 int dlprof_usage_read(struct dlprof_usage *usage, const struct dlprof *dlprof, size_t first, size_t last,
                       struct error *err)
 {
-    size_t from = first_call(dlprof, first), to = first_call(dlprof, last + 1);
+    size_t from = dlprof_usage_first_call(dlprof, first), to = dlprof_usage_first_call(dlprof, last + 1);
     size_t work = first_work(dlprof, from);
-    struct part part = { .call_count = to - from, .work_count = first_work(dlprof, to) - work };
+    struct dlprof_usage_part part = { .call_count = to - from, .work_count = first_work(dlprof, to) - work };
     struct cover cover = { .list = malloc((part.call_count + part.work_count + 1) * sizeof *cover.list) };
 
     part.calls = part.call_count ? dlprof->calls + from : NULL;
@@ -121,7 +122,7 @@ int dlprof_usage_read(struct dlprof_usage *usage, const struct dlprof *dlprof, s
         return error_no_memory(err);
     for (size_t i = first; i <= last; i++)
         usage->wall_ns = saturating_add(usage->wall_ns, dlprof_iteration_ns(dlprof, i));
-    fill(usage, dlprof, &part, &cover);
+    dlprof_usage_fill(usage, dlprof, &part, &cover);
     free(cover.list);
     return 0;
 }

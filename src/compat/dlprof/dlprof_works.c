@@ -8,7 +8,7 @@
 #include "base/saturating.h"
 #include "dlprof_internal.h"
 
-struct joining {
+struct dlprof_works_joining {
     struct dlprof *dlprof;
     struct calls calls;
     uint32_t *owner; /* owned; by CUDA call: a call of an operator */
@@ -20,14 +20,14 @@ struct joining {
 
 static int note_owner(void *context, uint32_t call, const uint32_t *around, size_t count)
 {
-    struct joining *joining = context;
+    struct dlprof_works_joining *joining = context;
 
     joining->owner[call] = count ? joining->ranges.list[around[0]].row : UINT32_MAX;
     return 0;
 }
 
 /* The operators' calls as ranges, which the sweep over CUDA calls takes. */
-static int make_ranges(struct joining *joining)
+static int dlprof_works_make_ranges(struct dlprof_works_joining *joining)
 {
     struct dlprof *dlprof = joining->dlprof;
 
@@ -66,14 +66,14 @@ static uint32_t add_unassociated(struct dlprof *dlprof, int64_t name, int64_t st
     return (uint32_t)(call - dlprof->calls);
 }
 
-static int own_calls(struct joining *joining)
+static int own_calls(struct dlprof_works_joining *joining)
 {
     const struct calls *calls = &joining->calls;
     uint32_t *list = malloc((calls->count + 1) * sizeof *list);
     int code = ERR_NO_MEMORY;
 
     joining->owner = malloc((calls->count + 1) * sizeof *joining->owner);
-    if (!list || !joining->owner || make_ranges(joining) != 0)
+    if (!list || !joining->owner || dlprof_works_make_ranges(joining) != 0)
         goto done;
     for (size_t i = 0; i < calls->count; i++)
         list[i] = (uint32_t)i;
@@ -91,11 +91,13 @@ done:
 /* ---- work ------------------------------------------------------------------------------------------------------ */
 
 enum { SHORT_NAME = TENSOR_DEMANGLED + 1, GRID, BLOCK = GRID + 3 };
-static const char *const kernel_columns[] = { "mangledName", "demangledName", "shortName", "gridX",  "gridY",
-                                              "gridZ",       "blockX",        "blockY",    "blockZ", NULL };
+static const char *const dlprof_works_kernel_columns[] = {
+    "mangledName", "demangledName", "shortName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", NULL
+};
 static const char *const no_columns[] = { NULL };
 
-static void set_kernel(struct dlprof_work *work, const struct gpu_ops *ops, size_t row, struct tensor_kernels *kernels)
+static void dlprof_works_set_kernel(struct dlprof_work *work, const struct gpu_ops *ops, size_t row,
+                                    struct tensor_kernels *kernels)
 {
     work->name = gpu_extra_is_null(ops, SHORT_NAME, row) ? -1 : gpu_extra(ops, SHORT_NAME, row);
     work->long_name = gpu_extra_is_null(ops, TENSOR_DEMANGLED, row) ? work->name
@@ -108,7 +110,8 @@ static void set_kernel(struct dlprof_work *work, const struct gpu_ops *ops, size
     work->tensor = tensor_cores_of_row(kernels, ops, row);
 }
 
-static int add_work(struct joining *joining, const struct gpu_ops *ops, size_t row, enum gpu_kind kind)
+static int dlprof_works_add_work(struct dlprof_works_joining *joining, const struct gpu_ops *ops, size_t row,
+                                 enum gpu_kind kind)
 {
     struct dlprof *dlprof = joining->dlprof;
     uint32_t call = calls_find(&joining->calls, ops->process[row], ops->correlation[row]);
@@ -126,7 +129,7 @@ static int add_work(struct joining *joining, const struct gpu_ops *ops, size_t r
         .call_name = -1,
     };
     if (kind == GPU_KERNEL)
-        set_kernel(work, ops, row, &joining->kernels);
+        dlprof_works_set_kernel(work, ops, row, &joining->kernels);
     if (call == NO_CALL) {
         work->call_start_ns = work->call_end_ns = work->start_ns;
         work->call = add_unassociated(dlprof, work->name, work->start_ns, work->start_ns);
@@ -140,16 +143,16 @@ static int add_work(struct joining *joining, const struct gpu_ops *ops, size_t r
     return 0;
 }
 
-static int read_works(struct joining *joining, struct error *err)
+static int dlprof_works_read_works(struct dlprof_works_joining *joining, struct error *err)
 {
     for (int kind = 0; kind < GPU_KINDS; kind++) {
         struct gpu_ops ops;
         int code = gpu_read(&ops, joining->dlprof->report, (enum gpu_kind)kind,
-                            kind == GPU_KERNEL ? kernel_columns : no_columns, err);
+                            kind == GPU_KERNEL ? dlprof_works_kernel_columns : no_columns, err);
         if (code != 0)
             return code;
         for (size_t row = 0; row < ops.count && code == 0; row++)
-            if (add_work(joining, &ops, row, (enum gpu_kind)kind) != 0)
+            if (dlprof_works_add_work(joining, &ops, row, (enum gpu_kind)kind) != 0)
                 code = error_short_memory(err, "for the work on GPUs");
         gpu_free(&ops);
         if (code != 0)
@@ -177,7 +180,7 @@ static void add_gpu_times(struct dlprof *dlprof, struct dlprof_interval *list)
     }
 }
 
-static void add_cpu_times(struct joining *joining, struct dlprof_interval *list)
+static void add_cpu_times(struct dlprof_works_joining *joining, struct dlprof_interval *list)
 {
     struct dlprof *dlprof = joining->dlprof;
     size_t count = joining->calls.count;
@@ -197,7 +200,7 @@ static void add_cpu_times(struct joining *joining, struct dlprof_interval *list)
 
 int dlprof_read_works(struct dlprof *dlprof, struct error *err)
 {
-    struct joining joining = { .dlprof = dlprof };
+    struct dlprof_works_joining joining = { .dlprof = dlprof };
     struct dlprof_interval *intervals = NULL;
     int code;
 
@@ -207,7 +210,7 @@ int dlprof_read_works(struct dlprof *dlprof, struct error *err)
         goto done;
     if (own_calls(&joining) != 0 && (code = error_short_memory(err, "for the CUDA calls")) != 0)
         goto done;
-    if ((code = read_works(&joining, err)) != 0)
+    if ((code = dlprof_works_read_works(&joining, err)) != 0)
         goto done;
     intervals = malloc((joining.calls.count + dlprof->work_count + 1) * sizeof *intervals);
     if (!intervals && (code = error_short_memory(err, "for the times of operators")) != 0)

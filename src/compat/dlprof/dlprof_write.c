@@ -9,7 +9,7 @@
 
 /* ---- csv ------------------------------------------------------------------------------------------------------- */
 
-static int is_bare(const struct table_column *column)
+static int dlprof_write_is_bare(const struct table_column *column)
 {
     static const char *const names[] = { "Direction", "TC Eligible", "Using TC", "Uses TC", "Data Type", "Data Types" };
 
@@ -19,7 +19,7 @@ static int is_bare(const struct table_column *column)
     return 0;
 }
 
-static void add_quoted(struct text *out, const char *bytes, size_t length)
+static void dlprof_write_add_quoted(struct text *out, const char *bytes, size_t length)
 {
     text_add_char(out, '"');
     for (size_t i = 0; i < length; i++) {
@@ -29,10 +29,11 @@ static void add_quoted(struct text *out, const char *bytes, size_t length)
     text_add_char(out, '"');
 }
 
-static void add_cell(struct text *out, const struct table_column *column, const struct table_cell *cell, int quoted)
+static void dlprof_write_add_cell(struct text *out, const struct table_column *column, const struct table_cell *cell,
+                                  int quoted)
 {
     if (cell->kind == CELL_TEXT && quoted)
-        add_quoted(out, cell->text.bytes, cell->text.length);
+        dlprof_write_add_quoted(out, cell->text.bytes, cell->text.length);
     else if (cell->kind == CELL_TEXT)
         text_add_bytes(out, cell->text.bytes, cell->text.length);
     else if (cell->kind != CELL_NONE)
@@ -52,7 +53,8 @@ static void add_csv_part(struct text *out, const struct dlprof_part *part, int q
     }
     for (size_t row = 0; row < table_row_count(part->table); row++)
         for (size_t i = 0; i < count; i++) {
-            add_cell(out, &columns[i], &table_row(part->table, row)[i], quoted && !is_bare(&columns[i]));
+            dlprof_write_add_cell(out, &columns[i], &table_row(part->table, row)[i],
+                                  quoted && !dlprof_write_is_bare(&columns[i]));
             text_add_char(out, i + 1 < count ? ',' : '\n');
         }
 }
@@ -75,7 +77,7 @@ void dlprof_add_json(struct text *out, const struct table *table)
 }
 
 /* A list of names and values is an object. */
-static void add_pairs(struct text *out, const struct table *table)
+static void dlprof_write_add_pairs(struct text *out, const struct table *table)
 {
     const struct table_column *columns = table_columns(table);
 
@@ -88,12 +90,12 @@ static void add_pairs(struct text *out, const struct table *table)
         if (cells[1].kind == CELL_TEXT)
             json_add_text(out, cells[1].text.bytes, cells[1].text.length);
         else
-            add_cell(out, &columns[1], &cells[1], 0);
+            dlprof_write_add_cell(out, &columns[1], &cells[1], 0);
     }
     text_add(out, "\n}\n");
 }
 
-static void add_json(struct text *out, const struct dlprof_tables *tables)
+static void dlprof_write_add_json(struct text *out, const struct dlprof_tables *tables)
 {
     text_add(out, "{\n");
     for (size_t i = 0; i < tables->count; i++) {
@@ -104,9 +106,9 @@ static void add_json(struct text *out, const struct dlprof_tables *tables)
         if (part->has_header)
             dlprof_add_json(out, part->table);
         else
-            add_pairs(out, part->table);
+            dlprof_write_add_pairs(out, part->table);
     }
     text_add(out, "}\n");
 }
 
-const struct dlprof_format dlprof_formats[] = { { "csv", add_csv }, { "json", add_json }, { 0 } };
+const struct dlprof_format dlprof_formats[] = { { "csv", add_csv }, { "json", dlprof_write_add_json }, { 0 } };

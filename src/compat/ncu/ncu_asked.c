@@ -8,7 +8,7 @@
 #define REGEX "regex:"
 
 /* A base stands for its name with every suffix. */
-static int is_named(const char *metric, const char *asked)
+static int ncu_asked_is_named(const char *metric, const char *asked)
 {
     size_t length = strlen(asked);
 
@@ -41,7 +41,7 @@ static int mark_names(struct ncu_asked *asked, const struct kernel_counters *cou
         if (strncmp(*name, REGEX, strlen(REGEX)) == 0)
             mark_matches(asked, counters, *name + strlen(REGEX), err);
         for (size_t i = 0; i < counters->names.count; i++)
-            asked->by_name[i] |= is_named(counters->metrics[i].name, *name);
+            asked->by_name[i] |= ncu_asked_is_named(counters->metrics[i].name, *name);
     }
     free(names);
     return err->code;

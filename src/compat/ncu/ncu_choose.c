@@ -12,7 +12,7 @@
 enum { ID_PARTS = 4, CONTEXT = 0, STREAM, NAME, INVOCATION };
 
 /* A part of --kernel-id; numbers are expressions for all of the number. */
-struct part {
+struct ncu_choose_part {
     int is_given;
     struct text expression;
     struct name_pattern pattern;
@@ -27,11 +27,11 @@ struct tallies {
 
 enum { KIND_WIDTH = 9 }; /* a name, grid and block, context and stream */
 
-struct choice {
+struct ncu_choose_choice {
     const struct ncu_settings *settings;
     const struct kernel_counters *counters;
     struct name_pattern name;
-    struct part parts[ID_PARTS];
+    struct ncu_choose_part parts[ID_PARTS];
     char **devices; /* owned; NULL: all */
     struct tallies invocations, modes;
     uint64_t skip_before, skip, count;
@@ -39,7 +39,8 @@ struct choice {
 
 /* ---- Reading --------------------------------------------------------------------------------------------------- */
 
-static int read_part(struct part *part, const char *from, size_t length, int is_name, struct error *err)
+static int ncu_choose_read_part(struct ncu_choose_part *part, const char *from, size_t length, int is_name,
+                                struct error *err)
 {
     part->is_given = length > 0;
     if (!length)
@@ -57,24 +58,24 @@ static int read_part(struct part *part, const char *from, size_t length, int is_
 }
 
 /* CONTEXT:STREAM:[regex:]NAME:INVOCATION, which was checked. */
-static int read_id(struct choice *choice, const char *id, struct error *err)
+static int ncu_choose_read_id(struct ncu_choose_choice *choice, const char *id, struct error *err)
 {
     const char *stream = strchr(id, ':') + 1, *name = strchr(stream, ':') + 1, *invocation = strrchr(id, ':') + 1;
     const char *ends[] = { stream - 1, name - 1, invocation - 1, id + strlen(id) };
     const char *starts[] = { id, stream, name, invocation };
 
     for (int i = 0; i < ID_PARTS; i++)
-        if (read_part(&choice->parts[i], starts[i], (size_t)(ends[i] - starts[i]), i == NAME, err) != 0)
+        if (ncu_choose_read_part(&choice->parts[i], starts[i], (size_t)(ends[i] - starts[i]), i == NAME, err) != 0)
             return err->code;
     return 0;
 }
 
-static uint64_t number_of(const char *text)
+static uint64_t ncu_choose_number_of(const char *text)
 {
     return text ? strtoull(text, NULL, 10) : 0;
 }
 
-static int read_choice(struct choice *choice, struct error *err)
+static int read_choice(struct ncu_choose_choice *choice, struct error *err)
 {
     const struct ncu_settings *settings = choice->settings;
     struct text lines = { 0 };
@@ -87,16 +88,16 @@ static int read_choice(struct choice *choice, struct error *err)
         name_pattern_read(&choice->name, settings->kernel_name, strlen(settings->kernel_name));
     if (settings->devices && !(choice->devices = option_split(settings->devices, NULL)))
         return error_no_memory(err);
-    choice->skip_before = number_of(settings->skip_before);
-    choice->skip = number_of(settings->launch_skip);
-    choice->count = number_of(settings->launch_count);
-    return settings->kernel_id ? read_id(choice, settings->kernel_id, err) : 0;
+    choice->skip_before = ncu_choose_number_of(settings->skip_before);
+    choice->skip = ncu_choose_number_of(settings->launch_skip);
+    choice->count = ncu_choose_number_of(settings->launch_count);
+    return settings->kernel_id ? ncu_choose_read_id(choice, settings->kernel_id, err) : 0;
 }
 
 /* ---- Choosing -------------------------------------------------------------------------------------------------- */
 
 /* One more of this kind; returns how many these are, 0 when memory is short. */
-static uint64_t tally(struct tallies *tallies, const int64_t *kind)
+static uint64_t ncu_choose_tally(struct tallies *tallies, const int64_t *kind)
 {
     size_t before = tallies->kinds.count;
     uint32_t at = keys_add(&tallies->kinds, kind);
@@ -114,7 +115,7 @@ static void set_sizes(int64_t *kind, const struct counted_kernel *kernel)
     memcpy(kind + 3, kernel->block, sizeof kernel->block);
 }
 
-static int is_number(struct part *part, int64_t number)
+static int ncu_choose_is_number(struct ncu_choose_part *part, int64_t number)
 {
     char digits[24];
 
@@ -122,7 +123,7 @@ static int is_number(struct part *part, int64_t number)
     return !part->is_given || name_pattern_matches(&part->pattern, digits, strlen(digits));
 }
 
-static int is_on_device(const struct choice *choice, const struct counted_kernel *kernel)
+static int is_on_device(const struct ncu_choose_choice *choice, const struct counted_kernel *kernel)
 {
     for (char **device = choice->devices; device && *device; device++)
         if (atoll(*device) == kernel->device)
@@ -130,23 +131,25 @@ static int is_on_device(const struct choice *choice, const struct counted_kernel
     return !choice->devices;
 }
 
-static int has_id(struct choice *choice, const struct counted_kernel *kernel, const char *name, size_t length)
+static int ncu_choose_has_id(struct ncu_choose_choice *choice, const struct counted_kernel *kernel, const char *name,
+                             size_t length)
 {
-    struct part *parts = choice->parts;
+    struct ncu_choose_part *parts = choice->parts;
     int64_t kind[KIND_WIDTH] = { kernel->short_name, [7] = parts[CONTEXT].is_given ? kernel->context : -1,
                                  [8] = parts[STREAM].is_given ? kernel->stream : -1 };
 
     if ((parts[NAME].is_given && !name_pattern_matches(&parts[NAME].pattern, name, length)) ||
-        !is_number(&parts[CONTEXT], kernel->context) || !is_number(&parts[STREAM], kernel->stream))
+        !ncu_choose_is_number(&parts[CONTEXT], kernel->context) ||
+        !ncu_choose_is_number(&parts[STREAM], kernel->stream))
         return 0;
     if (!parts[INVOCATION].is_given)
         return 1;
     set_sizes(kind + 1, kernel);
-    return is_number(&parts[INVOCATION], (int64_t)tally(&choice->invocations, kind));
+    return ncu_choose_is_number(&parts[INVOCATION], (int64_t)ncu_choose_tally(&choice->invocations, kind));
 }
 
 /* The number of this launch among those that match, of its kind. */
-static uint64_t number_in_mode(struct choice *choice, const struct counted_kernel *kernel)
+static uint64_t number_in_mode(struct ncu_choose_choice *choice, const struct counted_kernel *kernel)
 {
     const char *mode = choice->settings->filter_mode;
     int64_t kind[KIND_WIDTH] = { 0 };
@@ -155,10 +158,10 @@ static uint64_t number_in_mode(struct choice *choice, const struct counted_kerne
         kind[0] = kernel->device;
     else if (mode && strcmp(mode, "per-launch-config") == 0)
         set_sizes(kind, kernel);
-    return tally(&choice->modes, kind);
+    return ncu_choose_tally(&choice->modes, kind);
 }
 
-static int is_chosen(struct choice *choice, size_t launch)
+static int ncu_choose_is_chosen(struct ncu_choose_choice *choice, size_t launch)
 {
     const struct counted_kernel *kernel = &choice->counters->kernels[launch];
     size_t length = 0;
@@ -166,7 +169,7 @@ static int is_chosen(struct choice *choice, size_t launch)
 
     if (launch < choice->skip_before || !is_on_device(choice, kernel) ||
         (choice->settings->kernel_name && !name_pattern_matches(&choice->name, name, length)) ||
-        !has_id(choice, kernel, name, length))
+        !ncu_choose_has_id(choice, kernel, name, length))
         return 0;
     uint64_t number = number_in_mode(choice, kernel);
     return number > choice->skip && (!choice->count || number - choice->skip <= choice->count);
@@ -175,13 +178,13 @@ static int is_chosen(struct choice *choice, size_t launch)
 /* ---- What is left ---------------------------------------------------------------------------------------------- */
 
 /* Kernels and their values move up, in their order. */
-static void drop_others(struct choice *choice, struct kernel_counters *counters)
+static void ncu_choose_drop_others(struct ncu_choose_choice *choice, struct kernel_counters *counters)
 {
     size_t kernels = 0, values = 0;
 
     for (size_t k = 0; k < counters->kernel_count; k++) {
         struct counted_kernel kernel = counters->kernels[k];
-        if (!is_chosen(choice, k))
+        if (!ncu_choose_is_chosen(choice, k))
             continue;
         if (kernel.count)
             memmove(&counters->values[values], &counters->values[kernel.first],
@@ -197,7 +200,7 @@ static void drop_others(struct choice *choice, struct kernel_counters *counters)
 
 int ncu_choose_kernels(struct kernel_counters *counters, const struct ncu_settings *settings, struct error *err)
 {
-    struct choice *choice = calloc(1, sizeof *choice);
+    struct ncu_choose_choice *choice = calloc(1, sizeof *choice);
     size_t before = counters->kernel_count;
 
     if (!choice)
@@ -206,7 +209,7 @@ int ncu_choose_kernels(struct kernel_counters *counters, const struct ncu_settin
     choice->counters = counters;
     choice->invocations.kinds.width = choice->modes.kinds.width = KIND_WIDTH;
     if (read_choice(choice, err) == 0)
-        drop_others(choice, counters);
+        ncu_choose_drop_others(choice, counters);
     if (!err->code && !counters->kernel_count)
         error_set(err, ERR_NO_DATA, "none of the %zu kernels of '%s' passes the filters", before, settings->import);
     for (size_t i = 0; i < ID_PARTS; i++)

@@ -19,7 +19,7 @@ static const char *const *collections(void)
     return names;
 }
 
-static const char *const *set_names(void)
+static const char *const *ncu_command_set_names(void)
 {
     static const char *names[COUNTER_SET_COUNT + 1];
     for (size_t i = 0; i < COUNTER_SET_COUNT; i++)
@@ -54,7 +54,7 @@ CHOICES(target_processes, "all", "application-only")
 
 #define FIELD(name) offsetof(struct ncu_settings, name)
 /* clang-format off */
-static const struct option options[] = {
+static const struct option ncu_command_options[] = {
     { .name = "import", .letter = 'i', .kind = OPTION_TEXT, .offset = FIELD(import), .value = "FILE",
       .help = "Report with counters of kernels to print: .tacho, .ncu-rep or a CSV of ncu." },
     { .name = "csv", .kind = OPTION_FLAG, .offset = FIELD(csv),
@@ -88,7 +88,7 @@ static const struct option options[] = {
     { .name = "chip", .kind = OPTION_TEXT, .offset = FIELD(chips), .value = "CHIP",
       .help = "The same as --chips.", .hidden = 1 },
     { .name = "set", .kind = OPTION_LIST, .offset = FIELD(sets), .value = "SET",
-      .help = "Set of sections (default: basic); may be repeated.", .choices = set_names },
+      .help = "Set of sections (default: basic); may be repeated.", .choices = ncu_command_set_names },
     { .name = "section", .kind = OPTION_LIST, .offset = FIELD(sections), .value = "SECTION",
       .help = "Section, or regex:EXPRESSION to search for in their names; may be repeated." },
     { .name = "metrics", .kind = OPTION_LIST, .offset = FIELD(metrics), .value = "LIST",
@@ -196,7 +196,7 @@ static int expand_sections(struct option_list *list, struct error *err)
     return 0;
 }
 
-static int check(struct ncu_settings *settings, struct error *err)
+static int ncu_command_check(struct ncu_settings *settings, struct error *err)
 {
     if (settings->page && strcmp(settings->page, "source") == 0)
         return error_set(err, ERR_BAD_ARGUMENT,
@@ -260,7 +260,7 @@ static int check_program(const char *program, struct error *err)
 
 /* ---- The command ----------------------------------------------------------------------------------------------- */
 
-static int add_answer(struct text *out, const struct ncu_settings *settings, struct error *err)
+static int ncu_command_add_answer(struct text *out, const struct ncu_settings *settings, struct error *err)
 {
     if (settings->import)
         return check_import(settings, err) ? err->code : ncu_import(out, settings, err);
@@ -287,7 +287,7 @@ static int lists(const struct ncu_settings *settings)
            settings->list_chips || settings->query_metrics;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int ncu_command_run(const struct command *self, int argc, char **argv)
 {
     struct ncu_settings settings = { .from_start = 1 };
     const char *operands[argc];
@@ -306,18 +306,18 @@ static int run(const struct command *self, int argc, char **argv)
         error_set(&err, ERR_BAD_ARGUMENT, "--import and lists take no program, not '%s'", operands[0]);
         return command_fail(self, &err);
     }
-    if (check(&settings, &err) != 0)
+    if (ncu_command_check(&settings, &err) != 0)
         return command_fail(self, &err);
     if (operand_count && check_program(operands[0], &err) != 0)
         return command_fail(self, &err);
     if (operand_count)
         return ncu_run_program(self, &settings, operands, operand_count);
-    status = add_answer(&out, &settings, &err) ? command_fail(self, &err) : command_write(self, &out);
+    status = ncu_command_add_answer(&out, &settings, &err) ? command_fail(self, &err) : command_write(self, &out);
     text_free(&out);
     return status;
 }
 
-static const struct entry examples[] = {
+static const struct entry ncu_command_examples[] = {
     { "tacho ncu --set basic -k regex:gemm -c 20 --csv python train.py",
       "Count 20 launches, and print them as ncu does." },
     { "tacho ncu --metrics dram__bytes.sum -o kernels ./solver", "Write kernels.tacho." },
@@ -339,10 +339,10 @@ const struct command command_ncu = {
         "the tables, columns, names and units of Nsight Compute's command line, so that scripts for it work unchanged. "
         "List sets, sections and metrics, under ncu's names. Metrics of a chip come from CUPTI, 12.6 or later; lists "
         "need no GPU. Other options of ncu are accepted without effect, or refused, with a sentence.",
-    .examples = examples,
-    .options = options,
+    .examples = ncu_command_examples,
+    .options = ncu_command_options,
     .variables = COMMAND_GPU_VARIABLES,
     .files = "tacho,csv,ncu-rep",
     .takes_program = 1,
-    .run = run,
+    .run = ncu_command_run,
 };

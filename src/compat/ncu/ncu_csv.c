@@ -12,7 +12,7 @@
 
 /* ---- cells ----------------------------------------------------------------------------------------------------- */
 
-static void add_quoted(struct text *out, const char *bytes, size_t length)
+static void ncu_csv_add_quoted(struct text *out, const char *bytes, size_t length)
 {
     if (out->length && text_string(out)[out->length - 1] != '\n')
         text_add_char(out, ',');
@@ -25,20 +25,20 @@ static void add_quoted(struct text *out, const char *bytes, size_t length)
     text_add_char(out, '"');
 }
 
-static void add_string(struct text *out, const char *string)
+static void ncu_csv_add_string(struct text *out, const char *string)
 {
-    add_quoted(out, string, strlen(string));
+    ncu_csv_add_quoted(out, string, strlen(string));
 }
 
-static void add_pooled(struct text *out, struct report *report, int64_t id)
+static void ncu_csv_add_pooled(struct text *out, struct report *report, int64_t id)
 {
     size_t length = 0;
     const char *bytes = id ? report_string(report, id, &length) : "";
 
-    add_quoted(out, bytes, length);
+    ncu_csv_add_quoted(out, bytes, length);
 }
 
-static void add_measured(struct text *out, double value, double size)
+static void ncu_csv_add_measured(struct text *out, double value, double size)
 {
     struct text cell = { 0 };
 
@@ -46,14 +46,14 @@ static void add_measured(struct text *out, double value, double size)
         text_add(&cell, "n/a");
     else
         ncu_figure_add_mean(&cell, value / size);
-    add_quoted(out, text_string(&cell), cell.length);
+    ncu_csv_add_quoted(out, text_string(&cell), cell.length);
     text_free(&cell);
 }
 
 /* A number, a text, a number with the values of its instances, or neither. `scaled`: the metric, if the column of a raw
  * page has a scaled unit. */
-static void add_value(struct text *out, struct report *report, const struct counter_value *value, double size,
-                      const char *scaled)
+static void ncu_csv_add_value(struct text *out, struct report *report, const struct counter_value *value, double size,
+                              const char *scaled)
 {
     struct text cell = { 0 };
     size_t length;
@@ -68,26 +68,26 @@ static void add_value(struct text *out, struct report *report, const struct coun
     text_add_bytes(&cell, bytes, length);
     if (!cell.length)
         text_add(&cell, "n/a");
-    add_quoted(out, text_string(&cell), cell.length);
+    ncu_csv_add_quoted(out, text_string(&cell), cell.length);
     text_free(&cell);
 }
 
 /* ---- leading columns ------------------------------------------------------------------------------------------- */
 
-static void add_count(struct text *out, int64_t number)
+static void ncu_csv_add_count(struct text *out, int64_t number)
 {
     char text[24];
 
     snprintf(text, sizeof text, "%lld", (long long)number);
-    add_string(out, number < 0 ? "" : text);
+    ncu_csv_add_string(out, number < 0 ? "" : text);
 }
 
-static void add_sizes(struct text *out, const int64_t size[3])
+static void ncu_csv_add_sizes(struct text *out, const int64_t size[3])
 {
     char text[80];
 
     snprintf(text, sizeof text, "(%lld, %lld, %lld)", (long long)size[0], (long long)size[1], (long long)size[2]);
-    add_string(out, size[0] ? text : "");
+    ncu_csv_add_string(out, size[0] ? text : "");
 }
 
 #define CELL(name)                                                                                                     \
@@ -95,58 +95,58 @@ static void add_sizes(struct text *out, const int64_t size[3])
                            const struct counted_kernel *kernel)
 CELL(launch)
 {
-    add_count(out, kernel->launch);
+    ncu_csv_add_count(out, kernel->launch);
 }
 CELL(process)
 {
-    add_count(out, kernel->pid);
+    ncu_csv_add_count(out, kernel->pid);
 }
 CELL(process_name)
 {
-    add_pooled(out, counters->report, kernel->process_name);
+    ncu_csv_add_pooled(out, counters->report, kernel->process_name);
 }
 CELL(host_name)
 {
-    add_pooled(out, counters->report, kernel->host_name);
+    ncu_csv_add_pooled(out, counters->report, kernel->host_name);
 }
 CELL(kernel_name)
 {
-    add_pooled(out, counters->report, kernel->name);
+    ncu_csv_add_pooled(out, counters->report, kernel->name);
 }
 CELL(context)
 {
-    add_count(out, kernel->context);
+    ncu_csv_add_count(out, kernel->context);
 }
 CELL(stream)
 {
-    add_count(out, kernel->stream);
+    ncu_csv_add_count(out, kernel->stream);
 }
 CELL(block)
 {
-    add_sizes(out, kernel->block);
+    ncu_csv_add_sizes(out, kernel->block);
 }
 CELL(grid)
 {
-    add_sizes(out, kernel->grid);
+    ncu_csv_add_sizes(out, kernel->grid);
 }
 CELL(device)
 {
-    add_count(out, kernel->device);
+    ncu_csv_add_count(out, kernel->device);
 }
 CELL(capability)
 {
     char text[48];
 
     snprintf(text, sizeof text, "%lld.%lld", (long long)kernel->major, (long long)kernel->minor);
-    add_string(out, kernel->major < 0 ? "" : text);
+    ncu_csv_add_string(out, kernel->major < 0 ? "" : text);
 }
 CELL(invocations)
 {
-    add_count(out, kernel->invocations);
+    ncu_csv_add_count(out, kernel->invocations);
 }
 CELL(range)
 {
-    add_pooled(out, counters->report, kernel->range);
+    ncu_csv_add_pooled(out, counters->report, kernel->range);
 }
 
 /* Which kinds of table have a column: a bit for each enum ncu_summary. */
@@ -180,33 +180,33 @@ static const struct leading {
 #define RANGES_NAME "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"
 
 /* A page that is being written. */
-struct page {
+struct ncu_csv_page {
     struct text *out;
     const struct kernel_counters *counters;
     const struct ncu_page_options *options;
     int has_ranges; /* some launch was inside of NVTX ranges */
 };
 
-static void add_leading_names(const struct page *page)
+static void add_leading_names(const struct ncu_csv_page *page)
 {
     for (size_t i = 0; i < LEADINGS; i++)
         if (leadings[i].in & 1u << page->options->summary)
-            add_string(page->out, leadings[i].name);
+            ncu_csv_add_string(page->out, leadings[i].name);
     if (page->has_ranges)
-        add_string(page->out, RANGES_NAME);
+        ncu_csv_add_string(page->out, RANGES_NAME);
 }
 
-static void add_leading(const struct page *page, const struct counted_kernel *kernel)
+static void add_leading(const struct ncu_csv_page *page, const struct counted_kernel *kernel)
 {
     for (size_t i = 0; i < LEADINGS; i++)
         if (leadings[i].in & 1u << page->options->summary)
             leadings[i].add(page->out, page->counters, kernel);
     if (page->has_ranges)
-        add_pooled(page->out, page->counters->report, kernel->range);
+        ncu_csv_add_pooled(page->out, page->counters->report, kernel->range);
 }
 
 /* The unit in which a value is printed; returns how many base units it is. */
-static double add_unit(const struct page *page, const char *base, double value)
+static double add_unit(const struct ncu_csv_page *page, const char *base, double value)
 {
     struct text unit = { 0 };
     double size = 1;
@@ -215,7 +215,7 @@ static double add_unit(const struct page *page, const char *base, double value)
         text_add(&unit, base);
     else
         size = counter_unit_scaled(&unit, base, value);
-    add_quoted(page->out, text_string(&unit), unit.length);
+    ncu_csv_add_quoted(page->out, text_string(&unit), unit.length);
     text_free(&unit);
     return size;
 }
@@ -228,7 +228,7 @@ struct raw_column {
     int is_printed;
 };
 
-static void add_raw_rows(const struct page *page, const struct raw_column *columns)
+static void add_raw_rows(const struct ncu_csv_page *page, const struct raw_column *columns)
 {
     const struct kernel_counters *counters = page->counters;
 
@@ -242,17 +242,17 @@ static void add_raw_rows(const struct page *page, const struct raw_column *colum
             if (!columns[m].is_printed)
                 continue;
             if (value)
-                add_value(page->out, counters->report, value, columns[m].size,
-                          columns[m].is_scaled ? counters->metrics[m].name : NULL);
+                ncu_csv_add_value(page->out, counters->report, value, columns[m].size,
+                                  columns[m].is_scaled ? counters->metrics[m].name : NULL);
             else
-                add_string(page->out, "");
+                ncu_csv_add_string(page->out, "");
         }
         text_add_char(page->out, '\n');
     }
 }
 
 /* A column has one unit: that of its greatest value. */
-static void add_raw_units(const struct page *page, struct raw_column *columns)
+static void add_raw_units(const struct ncu_csv_page *page, struct raw_column *columns)
 {
     const struct kernel_counters *counters = page->counters;
 
@@ -270,7 +270,7 @@ static void add_raw_units(const struct page *page, struct raw_column *columns)
     }
 }
 
-static int add_raw(const struct page *page)
+static int ncu_csv_add_raw(const struct ncu_csv_page *page)
 {
     const struct kernel_counters *counters = page->counters;
     struct raw_column *columns = malloc((counters->names.count + 1) * sizeof *columns);
@@ -280,13 +280,13 @@ static int add_raw(const struct page *page)
     add_leading_names(page);
     for (size_t m = 0; m < counters->names.count; m++)
         if ((columns[m].is_printed = ncu_asked_column(page->options->asked, counters, m)))
-            add_string(page->out, counters->metrics[m].name);
+            ncu_csv_add_string(page->out, counters->metrics[m].name);
     text_add_char(page->out, '\n');
     for (size_t i = 0; i < LEADINGS; i++)
         if (leadings[i].in & 1u << page->options->summary)
-            add_string(page->out, "");
+            ncu_csv_add_string(page->out, "");
     if (page->has_ranges)
-        add_string(page->out, "");
+        ncu_csv_add_string(page->out, "");
     add_raw_units(page, columns);
     text_add_char(page->out, '\n');
     add_raw_rows(page, columns);
@@ -301,31 +301,32 @@ static int add_raw(const struct page *page)
 static const char *const rule_columns[] = { "Rule Name", "Rule Type", "Rule Description", "Estimated Speedup Type",
                                             "Estimated Speedup" };
 
-static int has_rules(const struct page *page)
+static int has_rules(const struct ncu_csv_page *page)
 {
     return page->options->page == NCU_PAGE_DETAILS && page->options->summary == NCU_SUMMARY_NONE;
 }
 
-static void add_row(const struct page *page, const struct counted_kernel *kernel, const struct ncu_detail *row)
+static void ncu_csv_add_row(const struct ncu_csv_page *page, const struct counted_kernel *kernel,
+                            const struct ncu_detail *row)
 {
     const struct counter_value *value = row->value;
 
     add_leading(page, kernel);
     if (page->options->page == NCU_PAGE_DETAILS)
-        add_string(page->out, row->section);
-    add_string(page->out, row->label);
+        ncu_csv_add_string(page->out, row->section);
+    ncu_csv_add_string(page->out, row->label);
     double size = add_unit(page, page->counters->metrics[value->metric].unit, value->value);
     if (page->options->summary != NCU_SUMMARY_NONE) {
-        add_measured(page->out, value->minimum, size);
-        add_measured(page->out, value->maximum, size);
-        add_measured(page->out, value->value, size);
+        ncu_csv_add_measured(page->out, value->minimum, size);
+        ncu_csv_add_measured(page->out, value->maximum, size);
+        ncu_csv_add_measured(page->out, value->value, size);
     } else {
-        add_value(page->out, page->counters->report, value, size, NULL);
+        ncu_csv_add_value(page->out, page->counters->report, value, size, NULL);
     }
     text_add(page->out, has_rules(page) ? ",\n" : "\n");
 }
 
-static int add_kernels(const struct page *page)
+static int ncu_csv_add_kernels(const struct ncu_csv_page *page)
 {
     int (*read)(struct ncu_details *, const struct kernel_counters *, const struct counted_kernel *,
                 const struct ncu_asked *) = page->options->page == NCU_PAGE_RAW ? ncu_details_read_all
@@ -339,40 +340,41 @@ static int add_kernels(const struct page *page)
         if (code != 0)
             break;
         for (size_t i = 0; i < details.count; i++)
-            add_row(page, kernel, &details.rows[i]);
+            ncu_csv_add_row(page, kernel, &details.rows[i]);
     }
     ncu_details_free(&details);
     return code;
 }
 
-static int add_rows(const struct page *page)
+static int ncu_csv_add_rows(const struct ncu_csv_page *page)
 {
     static const char *const of_launches[] = { "Metric Name", "Metric Unit", "Metric Value", NULL };
     static const char *const of_summaries[] = { "Metric Name", "Metric Unit", "Minimum", "Maximum", "Average", NULL };
 
     add_leading_names(page);
     if (page->options->page == NCU_PAGE_DETAILS)
-        add_string(page->out, "Section Name");
+        ncu_csv_add_string(page->out, "Section Name");
     for (const char *const *name = page->options->summary ? of_summaries : of_launches; *name; name++)
-        add_string(page->out, *name);
+        ncu_csv_add_string(page->out, *name);
     for (size_t i = 0; has_rules(page) && i < COUNT_OF(rule_columns); i++)
-        add_string(page->out, rule_columns[i]);
+        ncu_csv_add_string(page->out, rule_columns[i]);
     text_add_char(page->out, '\n');
-    return add_kernels(page);
+    return ncu_csv_add_kernels(page);
 }
 
 /* ---- pages ----------------------------------------------------------------------------------------------------- */
 
-static int add_page(struct text *out, const struct kernel_counters *counters, const struct ncu_page_options *options)
+static int ncu_csv_add_page(struct text *out, const struct kernel_counters *counters,
+                            const struct ncu_page_options *options)
 {
-    struct page page = { out, counters, options, 0 };
+    struct ncu_csv_page page = { out, counters, options, 0 };
 
     if (options->is_text)
         return ncu_text_add(out, counters, options);
     for (size_t i = 0; options->summary == NCU_SUMMARY_NONE && i < counters->kernel_count; i++)
         page.has_ranges |= counters->kernels[i].range != 0;
     int is_wide = options->page == NCU_PAGE_RAW && options->summary == NCU_SUMMARY_NONE;
-    if ((is_wide ? add_raw(&page) : add_rows(&page)) != 0)
+    if ((is_wide ? ncu_csv_add_raw(&page) : ncu_csv_add_rows(&page)) != 0)
         return ERR_NO_MEMORY;
     return text_failed(out) ? ERR_NO_MEMORY : 0;
 }
@@ -388,10 +390,10 @@ int ncu_csv_add(struct text *out, const struct kernel_counters *counters, const 
     int code;
 
     if (options->summary == NCU_SUMMARY_NONE)
-        return add_page(out, counters, options);
+        return ncu_csv_add_page(out, counters, options);
     if ((code = kernel_counters_summarize(&summary, counters, by[options->summary])) != 0)
         goto free_summary;
-    code = add_page(out, &summary, options);
+    code = ncu_csv_add_page(out, &summary, options);
 free_summary:
     kernel_counters_free(&summary);
     return code;

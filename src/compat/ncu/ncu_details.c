@@ -9,7 +9,7 @@
 /* The section of metrics that were asked for by name, as ncu calls it. */
 #define OTHER_SECTION "Command line profiler metrics"
 
-static int add(struct ncu_details *details, struct ncu_detail row)
+static int ncu_details_add(struct ncu_details *details, struct ncu_detail row)
 {
     if (array_reserve(&details->rows, &details->room, details->count + 1, sizeof *details->rows) != 0)
         return ERR_NO_MEMORY;
@@ -18,8 +18,9 @@ static int add(struct ncu_details *details, struct ncu_detail row)
 }
 
 /* The value of a row under one of its names; of an import whose label has several, under its label. */
-static const struct counter_value *value_of(const struct kernel_counters *counters, const struct counted_kernel *kernel,
-                                            const struct section_metric *row)
+static const struct counter_value *ncu_details_value_of(const struct kernel_counters *counters,
+                                                        const struct counted_kernel *kernel,
+                                                        const struct section_metric *row)
 {
     const struct counter_value *value = NULL;
     char name[256];
@@ -53,7 +54,7 @@ static struct collected count_collected(const struct kernel_counters *counters, 
     for (const struct section_metric *row = section->metrics; row->names; row++) {
         if (!row->unit || is_fact(row))
             continue;
-        const struct counter_value *value = value_of(counters, kernel, row);
+        const struct counter_value *value = ncu_details_value_of(counters, kernel, row);
         const char *origin = value ? counters->metrics[value->metric].section : "";
         count.shown++;
         count.found += value != NULL;
@@ -84,27 +85,28 @@ static int is_printed(const struct ncu_asked *asked, const struct kernel_counter
     return asked->settings ? ncu_asked_section(asked, section) : is_collected(counters, kernel, section, asked);
 }
 
-static int add_section(struct ncu_details *details, const struct kernel_counters *counters,
-                       const struct counted_kernel *kernel, const struct counter_section *section)
+static int ncu_details_add_section(struct ncu_details *details, const struct kernel_counters *counters,
+                                   const struct counted_kernel *kernel, const struct counter_section *section)
 {
     for (const struct section_metric *row = section->metrics; row->names; row++) {
-        const struct counter_value *value = row->unit ? value_of(counters, kernel, row) : NULL;
-        if (value && add(details, (struct ncu_detail){ section->title, row->label, value }) != 0)
+        const struct counter_value *value = row->unit ? ncu_details_value_of(counters, kernel, row) : NULL;
+        if (value && ncu_details_add(details, (struct ncu_detail){ section->title, row->label, value }) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int add_shown(struct ncu_details *details, const struct kernel_counters *counters,
-                     const struct counted_kernel *kernel, const struct ncu_asked *asked)
+static int ncu_details_add_shown(struct ncu_details *details, const struct kernel_counters *counters,
+                                 const struct counted_kernel *kernel, const struct ncu_asked *asked)
 {
     for (const struct counter_section *section = counter_sections; section->name; section++)
-        if (is_printed(asked, counters, kernel, section) && add_section(details, counters, kernel, section) != 0)
+        if (is_printed(asked, counters, kernel, section) &&
+            ncu_details_add_section(details, counters, kernel, section) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
 
-static int is_shown(const struct ncu_details *details, size_t count, const struct counter_value *value)
+static int ncu_details_is_shown(const struct ncu_details *details, size_t count, const struct counter_value *value)
 {
     for (size_t i = 0; i < count; i++)
         if (details->rows[i].value == value)
@@ -114,7 +116,8 @@ static int is_shown(const struct ncu_details *details, size_t count, const struc
 
 /* Whether a metric that no section shows is printed, without options that say so: if it came from a details page, from
  * a section of ours, or was asked for by name. ncu leaves the others to its raw page. */
-static int is_other(const struct kernel_counters *counters, const struct counter_value *value, int has_shown)
+static int ncu_details_is_other(const struct kernel_counters *counters, const struct counter_value *value,
+                                int has_shown)
 {
     const struct counted_metric *metric = &counters->metrics[value->metric];
     const struct counter_section *section = counter_section_find(metric->section);
@@ -126,7 +129,7 @@ static int is_other(const struct kernel_counters *counters, const struct counter
     return *metric->section || !has_shown;
 }
 
-static const char *title_of(const struct counted_metric *metric, const struct counter_section *section)
+static const char *ncu_details_title_of(const struct counted_metric *metric, const struct counter_section *section)
 {
     return section ? section->title : *metric->section ? metric->section : OTHER_SECTION;
 }
@@ -144,31 +147,33 @@ static int is_other_asked(const struct ncu_asked *asked, const struct counted_me
     return 0;
 }
 
-static int add_others(struct ncu_details *details, const struct kernel_counters *counters,
-                      const struct counted_kernel *kernel, const struct ncu_asked *asked)
+static int ncu_details_add_others(struct ncu_details *details, const struct kernel_counters *counters,
+                                  const struct counted_kernel *kernel, const struct ncu_asked *asked)
 {
     size_t shown = details->count;
 
     for (size_t i = kernel->first; i < kernel->first + kernel->count; i++) {
         const struct counter_value *value = &counters->values[i];
         const struct counted_metric *metric = &counters->metrics[value->metric];
-        int is_wanted = asked->settings ? is_other_asked(asked, metric) : is_other(counters, value, shown > 0);
-        const char *title = title_of(metric, counter_section_find(metric->section));
-        if (is_wanted && !is_shown(details, shown, value) &&
-            add(details, (struct ncu_detail){ title, metric->name, value }) != 0)
+        int is_wanted = asked->settings ? is_other_asked(asked, metric)
+                                        : ncu_details_is_other(counters, value, shown > 0);
+        const char *title = ncu_details_title_of(metric, counter_section_find(metric->section));
+        if (is_wanted && !ncu_details_is_shown(details, shown, value) &&
+            ncu_details_add(details, (struct ncu_detail){ title, metric->name, value }) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
 /* Metrics of --metrics come last, in a section of their own, whether another shows them or not. */
-static int add_named(struct ncu_details *details, const struct kernel_counters *counters,
-                     const struct counted_kernel *kernel, const struct ncu_asked *asked)
+static int ncu_details_add_named(struct ncu_details *details, const struct kernel_counters *counters,
+                                 const struct counted_kernel *kernel, const struct ncu_asked *asked)
 {
     for (size_t i = kernel->first; asked->settings && i < kernel->first + kernel->count; i++) {
         const struct counter_value *value = &counters->values[i];
         if (ncu_asked_metric(asked, value->metric) &&
-            add(details, (struct ncu_detail){ OTHER_SECTION, counters->metrics[value->metric].name, value }) != 0)
+            ncu_details_add(details,
+                            (struct ncu_detail){ OTHER_SECTION, counters->metrics[value->metric].name, value }) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -178,9 +183,10 @@ int ncu_details_read(struct ncu_details *details, const struct kernel_counters *
                      const struct counted_kernel *kernel, const struct ncu_asked *asked)
 {
     details->count = 0;
-    if (add_shown(details, counters, kernel, asked) != 0 || add_others(details, counters, kernel, asked) != 0)
+    if (ncu_details_add_shown(details, counters, kernel, asked) != 0 ||
+        ncu_details_add_others(details, counters, kernel, asked) != 0)
         return ERR_NO_MEMORY;
-    return add_named(details, counters, kernel, asked);
+    return ncu_details_add_named(details, counters, kernel, asked);
 }
 
 int ncu_details_read_all(struct ncu_details *details, const struct kernel_counters *counters,
@@ -190,7 +196,7 @@ int ncu_details_read_all(struct ncu_details *details, const struct kernel_counte
     for (size_t i = kernel->first; i < kernel->first + kernel->count; i++) {
         const struct counter_value *value = &counters->values[i];
         if (ncu_asked_column(asked, counters, value->metric) &&
-            add(details, (struct ncu_detail){ "", counters->metrics[value->metric].name, value }) != 0)
+            ncu_details_add(details, (struct ncu_detail){ "", counters->metrics[value->metric].name, value }) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;

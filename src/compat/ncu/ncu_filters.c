@@ -20,8 +20,8 @@ static int check_pattern(const char *option, const char *value, const char *name
     return wrong ? refuse_expression(option, value, wrong, err) : 0;
 }
 
-static int add_number(struct text *lines, const char *option, const char *key, const char *value, int least,
-                      struct error *err)
+static int ncu_filters_add_number(struct text *lines, const char *option, const char *key, const char *value, int least,
+                                  struct error *err)
 {
     if (!value)
         return 0;
@@ -33,7 +33,7 @@ static int add_number(struct text *lines, const char *option, const char *key, c
 }
 
 /* CONTEXT:STREAM:[regex:]NAME:INVOCATION */
-static int add_id(struct text *lines, const char *id, struct error *err)
+static int ncu_filters_add_id(struct text *lines, const char *id, struct error *err)
 {
     const char *stream = strchr(id, ':'), *name = stream ? strchr(stream + 1, ':') : NULL;
     const char *invocation = strrchr(id, ':');
@@ -53,7 +53,7 @@ static int add_id(struct text *lines, const char *id, struct error *err)
     return check_pattern("kernel-id", id, name + 1, (size_t)(invocation - name) - 1, err);
 }
 
-static int add_devices(struct text *lines, const char *list, struct error *err)
+static int ncu_filters_add_devices(struct text *lines, const char *list, struct error *err)
 {
     char **numbers = option_split(list, NULL);
     int code = 0;
@@ -61,7 +61,7 @@ static int add_devices(struct text *lines, const char *list, struct error *err)
     if (!numbers)
         return error_no_memory(err);
     for (char **number = numbers; *number; number++)
-        if ((code = add_number(lines, "devices", "device", *number, 0, err)) != 0)
+        if ((code = ncu_filters_add_number(lines, "devices", "device", *number, 0, err)) != 0)
             break;
     free(numbers);
     return code;
@@ -91,14 +91,14 @@ int ncu_add_filters(struct text *lines, const struct ncu_settings *settings, str
         text_addf(lines, "base=%s\n", base);
     if (settings->filter_mode)
         text_addf(lines, "filter-mode=%s\n", settings->filter_mode);
-    if (settings->kernel_id && add_id(lines, settings->kernel_id, err) != 0)
+    if (settings->kernel_id && ncu_filters_add_id(lines, settings->kernel_id, err) != 0)
         return err->code;
-    if (settings->devices && add_devices(lines, settings->devices, err) != 0)
+    if (settings->devices && ncu_filters_add_devices(lines, settings->devices, err) != 0)
         return err->code;
-    if (add_number(lines, "launch-skip", "skip", settings->launch_skip, 0, err) != 0 ||
-        add_number(lines, "launch-count", "count", settings->launch_count, 1, err) != 0)
+    if (ncu_filters_add_number(lines, "launch-skip", "skip", settings->launch_skip, 0, err) != 0 ||
+        ncu_filters_add_number(lines, "launch-count", "count", settings->launch_count, 1, err) != 0)
         return err->code;
-    return add_number(lines, "launch-skip-before-match", "skip-before", settings->skip_before, 0, err);
+    return ncu_filters_add_number(lines, "launch-skip-before-match", "skip-before", settings->skip_before, 0, err);
 }
 
 /* ---- Ranges ---------------------------------------------------------------------------------------------------- */
@@ -113,7 +113,8 @@ static void add_unescaped(struct text *out, const char *from, const char *to)
 }
 
 /* [DOMAIN@]RANGE, for a push/pop range with a '/' behind it. */
-static int add_range(struct text *lines, const char *option, char what, const char *value, struct error *err)
+static int ncu_filters_add_range(struct text *lines, const char *option, char what, const char *value,
+                                 struct error *err)
 {
     const char *range = value, *end = value + strlen(value);
     int is_wrong = strncmp(value, "regex:", 6) == 0;
@@ -185,10 +186,10 @@ int ncu_add_ranges(struct text *lines, const struct ncu_settings *settings, stru
     if (settings->nvtx_include.count + settings->nvtx_exclude.count > MOST_RANGES)
         return error_set(err, ERR_BAD_ARGUMENT, "at most %d ranges can be included and excluded", MOST_RANGES);
     for (size_t i = 0; i < settings->nvtx_include.count; i++)
-        if (add_range(lines, "nvtx-include", 'i', settings->nvtx_include.values[i], err) != 0)
+        if (ncu_filters_add_range(lines, "nvtx-include", 'i', settings->nvtx_include.values[i], err) != 0)
             return err->code;
     for (size_t i = 0; i < settings->nvtx_exclude.count; i++)
-        if (add_range(lines, "nvtx-exclude", 'e', settings->nvtx_exclude.values[i], err) != 0)
+        if (ncu_filters_add_range(lines, "nvtx-exclude", 'e', settings->nvtx_exclude.values[i], err) != 0)
             return err->code;
     return settings->range_filter ? add_range_filter(lines, settings, err) : 0;
 }

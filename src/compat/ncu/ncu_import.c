@@ -50,8 +50,8 @@ static int check_asked(const struct ncu_asked *asked, const struct kernel_counte
                              asked->settings ? asked->settings->import : "");
 }
 
-static int add_page(struct text *out, const struct kernel_counters *counters, const struct ncu_settings *settings,
-                    struct error *err)
+static int ncu_import_add_page(struct text *out, const struct kernel_counters *counters,
+                               const struct ncu_settings *settings, struct error *err)
 {
     struct ncu_asked asked;
     struct ncu_page_options options = {
@@ -74,7 +74,8 @@ free_asked:
     return code;
 }
 
-static int add_counters(struct text *out, struct report *report, const struct ncu_settings *settings, struct error *err)
+static int ncu_import_add_counters(struct text *out, struct report *report, const struct ncu_settings *settings,
+                                   struct error *err)
 {
     struct kernel_counters counters = { 0 };
     int code;
@@ -87,7 +88,7 @@ static int add_counters(struct text *out, struct report *report, const struct nc
     }
     if (!settings->is_run && (code = ncu_choose_kernels(&counters, settings, err)) != 0)
         goto free_counters;
-    code = add_page(out, &counters, settings, err);
+    code = ncu_import_add_page(out, &counters, settings, err);
 free_counters:
     kernel_counters_free(&counters);
     return code;
@@ -100,7 +101,7 @@ int ncu_import(struct text *out, const struct ncu_settings *settings, struct err
 
     if ((code = open_report(settings->import, &report, err)) != 0)
         return code;
-    code = add_counters(out, report, settings, err);
+    code = ncu_import_add_counters(out, report, settings, err);
     close_report(report, settings->import);
     return code;
 }

@@ -6,7 +6,7 @@
 #include "list_columns.h"
 #include "ncu_command.h"
 
-static int is_listed(const struct option_list *list, const char *name)
+static int ncu_list_is_listed(const struct option_list *list, const char *name)
 {
     for (size_t i = 0; i < list->count; i++)
         if (strcmp(list->values[i], name) == 0)
@@ -18,7 +18,7 @@ static int is_listed(const struct option_list *list, const char *name)
 static int is_set_asked(const struct ncu_settings *settings, const char *name)
 {
     if (settings->sets.count)
-        return is_listed(&settings->sets, name);
+        return ncu_list_is_listed(&settings->sets, name);
     return !settings->sections.count && !settings->metrics.count && strcmp(name, "basic") == 0;
 }
 
@@ -27,7 +27,7 @@ int ncu_has_section(const struct ncu_settings *settings, const char *name, unsig
     for (size_t i = 0; i < COUNTER_SET_COUNT; i++)
         if (sets >> i & 1 && is_set_asked(settings, counter_sets[i].name))
             return 1;
-    return is_listed(&settings->sections, name);
+    return ncu_list_is_listed(&settings->sections, name);
 }
 
 /* The metrics of a row that are not alternatives of each other. */
@@ -58,7 +58,7 @@ static const struct counter_section *next_by_name(const struct counter_section *
 enum { SECTIONS_COLUMNS = 76 };
 
 /* Adds the names of a set's sections, on as many lines as they need; the first line has the other cells. */
-static void add_set(struct list_columns *columns, size_t set, const char *enabled, const char *number)
+static void ncu_list_add_set(struct list_columns *columns, size_t set, const char *enabled, const char *number)
 {
     const char *name = counter_sets[set].name;
     struct text line = { 0 };
@@ -90,7 +90,7 @@ void ncu_list_sets(struct text *out, const struct ncu_settings *settings)
         for (const struct counter_section *section = counter_sections; section->name; section++)
             count += section->sets >> i & 1 ? metrics_of(section) : 0;
         snprintf(number, sizeof number, "%zu", count);
-        add_set(&columns, i, is_set_asked(settings, counter_sets[i].name) ? "yes" : "no", number);
+        ncu_list_add_set(&columns, i, is_set_asked(settings, counter_sets[i].name) ? "yes" : "no", number);
     }
     list_columns_print(&columns, out);
 }

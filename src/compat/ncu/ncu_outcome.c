@@ -20,7 +20,7 @@ static void read_passes(struct ncu_outcome *outcome, struct report *report)
 }
 
 /* "square, own_stream, …" */
-static void read_launches(struct ncu_outcome *outcome, struct report *report)
+static void ncu_outcome_read_launches(struct ncu_outcome *outcome, struct report *report)
 {
     static const char *const names[] = { "shortName", NULL };
     int64_t seen[NAMES_MOST];
@@ -55,7 +55,7 @@ void ncu_outcome_read(struct ncu_outcome *outcome, const char *path)
     if (open_report(path, &report, &err) != 0)
         return;
     read_passes(outcome, report);
-    read_launches(outcome, report);
+    ncu_outcome_read_launches(outcome, report);
     close_report(report, path);
 }
 

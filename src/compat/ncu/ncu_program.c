@@ -17,7 +17,7 @@
 
 enum { WORDS_BEFORE_PROGRAM = 80 }; /* of these, 34 for ranges */
 
-struct job {
+struct ncu_program_job {
     const struct command *self;
     const struct ncu_settings *settings;
     char folder[256];        /* of a temporary report; "": there is none */
@@ -31,7 +31,7 @@ struct job {
     struct text report, counters, filters, ranges, replay, max_time;
 };
 
-static void note(const struct job *job, const char *sentence)
+static void ncu_program_note(const struct ncu_program_job *job, const char *sentence)
 {
     if (!job->settings->quiet)
         fprintf(stderr, "tacho %s: %s\n", job->self->name, sentence);
@@ -40,7 +40,7 @@ static void note(const struct job *job, const char *sentence)
 /* ---- After the program ----------------------------------------------------------------------------------------- */
 
 /* --log-file is opened before the program runs: if that is not possible, nothing is lost. */
-static int open_log(struct job *job, struct error *err)
+static int open_log(struct ncu_program_job *job, struct error *err)
 {
     const char *file = job->settings->log_file;
 
@@ -53,7 +53,7 @@ static int open_log(struct job *job, struct error *err)
 }
 
 /* From here on, stdout is the log. */
-static void redirect(const struct job *job)
+static void redirect(const struct ncu_program_job *job)
 {
     fflush(stdout);
     if (job->log != STDOUT_FILENO)
@@ -61,7 +61,7 @@ static void redirect(const struct job *job)
 }
 
 /* Launches that were recorded, and not counted for no other reason, did not match. */
-static void tell_uncounted(const struct job *job, const struct ncu_outcome *outcome)
+static void ncu_program_tell_uncounted(const struct ncu_program_job *job, const struct ncu_outcome *outcome)
 {
     struct text sentence = { 0 };
 
@@ -69,19 +69,20 @@ static void tell_uncounted(const struct job *job, const struct ncu_outcome *outc
     if (outcome->launches && !job->is_refused && (job->filters.length || job->ranges.length))
         text_addf(&sentence, ": %llu launch%s, none matched: %s", (unsigned long long)outcome->launches,
                   outcome->launches == 1 ? "" : "es", text_string(&outcome->names));
-    note(job, text_string(&sentence));
+    ncu_program_note(job, text_string(&sentence));
     text_free(&sentence);
 }
 
-static void tell_caches(const struct job *job, const struct ncu_outcome *outcome)
+static void tell_caches(const struct ncu_program_job *job, const struct ncu_outcome *outcome)
 {
     const char *caches = job->settings->cache_control;
 
     if ((outcome->passes > 1 || (outcome->passes && job->groups.count > 1)) && (!caches || strcmp(caches, "none") != 0))
-        note(job, "caches are not flushed between passes, unlike ncu's default; --cache-control none hides this note");
+        ncu_program_note(
+            job, "caches are not flushed between passes, unlike ncu's default; --cache-control none hides this note");
 }
 
-static void print_page(const struct job *job, const char *path, const struct ncu_outcome *outcome)
+static void print_page(const struct ncu_program_job *job, const char *path, const struct ncu_outcome *outcome)
 {
     struct ncu_settings settings = *job->settings;
     struct text out = { 0 };
@@ -93,14 +94,14 @@ static void print_page(const struct job *job, const char *path, const struct ncu
         redirect(job);
         command_write(job->self, &out);
     } else if (err.code == ERR_NO_DATA) {
-        tell_uncounted(job, outcome);
+        ncu_program_tell_uncounted(job, outcome);
     } else {
         command_fail(job->self, &err);
     }
     text_free(&out);
 }
 
-static void remove_temporary(struct job *job)
+static void remove_temporary(struct ncu_program_job *job)
 {
     if (!*job->folder)
         return;
@@ -109,13 +110,13 @@ static void remove_temporary(struct job *job)
     *job->folder = 0;
 }
 
-static void path_of_run(const struct job *job, size_t run, char *path, size_t room)
+static void path_of_run(const struct ncu_program_job *job, size_t run, char *path, size_t room)
 {
     snprintf(path, room, "%s/%zu.tacho", job->runs, run);
 }
 
 /* The values of the runs before this one are added to its report. */
-static void merge_runs(struct job *job, const char *report)
+static void merge_runs(struct ncu_program_job *job, const char *report)
 {
     char paths[NCU_RUNS_MOST][300];
     const char *others[NCU_RUNS_MOST];
@@ -129,7 +130,7 @@ static void merge_runs(struct job *job, const char *report)
         job->failed = command_fail(job->self, &err);
 }
 
-static void remove_runs(struct job *job)
+static void remove_runs(struct ncu_program_job *job)
 {
     char path[300];
 
@@ -145,13 +146,13 @@ static void remove_runs(struct job *job)
 
 static void take_report(void *context, const struct collect_result *result, const char *path)
 {
-    struct job *job = context;
+    struct ncu_program_job *job = context;
     const struct ncu_settings *settings = job->settings;
     int is_last = job->run + 1 >= job->groups.count;
     struct ncu_outcome outcome;
 
     for (size_t i = 0; i < result->warning_count && is_last; i++) {
-        note(job, result->warnings[i]);
+        ncu_program_note(job, result->warnings[i]);
         job->is_refused |= strstr(result->warnings[i], "ot counted") != NULL;
     }
     if (!is_last)
@@ -169,7 +170,7 @@ static void take_report(void *context, const struct collect_result *result, cons
 /* ---- The command line ------------------------------------------------------------------------------------------ */
 
 /* A backslash of an expression must survive the splitting of the list. */
-static void add_names(struct text *out, const struct option_list *list)
+static void ncu_program_add_names(struct text *out, const struct option_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         text_add(out, out->length ? "," : "");
@@ -179,7 +180,7 @@ static void add_names(struct text *out, const struct option_list *list)
 }
 
 /* Makes a folder with a name of its own; its path is written to `folder`, which is empty after a failure. */
-static int make_folder(char *folder, size_t room, const char *purpose, struct error *err)
+static int ncu_program_make_folder(char *folder, size_t room, const char *purpose, struct error *err)
 {
     int length = snprintf(folder, room, "%s/tacho-ncu-XXXXXX", path_temporary());
 
@@ -191,13 +192,13 @@ static int make_folder(char *folder, size_t room, const char *purpose, struct er
     return err->code;
 }
 
-static int name_report(struct job *job, struct error *err)
+static int name_report(struct ncu_program_job *job, struct error *err)
 {
     if (job->settings->export) {
         text_add(&job->report, job->settings->export);
         return 0;
     }
-    if (make_folder(job->folder, sizeof job->folder, "the report", err) != 0)
+    if (ncu_program_make_folder(job->folder, sizeof job->folder, "the report", err) != 0)
         return err->code;
     text_addf(&job->report, "%s/report.tacho", job->folder);
     return 0;
@@ -247,7 +248,7 @@ static int check_export(const struct ncu_settings *settings, struct error *err)
     return err->code;
 }
 
-static int prepare(struct job *job, struct error *err)
+static int ncu_program_prepare(struct ncu_program_job *job, struct error *err)
 {
     const struct ncu_settings *settings = job->settings;
     double seconds;
@@ -257,9 +258,9 @@ static int prepare(struct job *job, struct error *err)
         check_replay(settings->replay_mode, err) != 0 || ncu_add_filters(&job->filters, settings, err) != 0 ||
         ncu_add_ranges(&job->ranges, settings, err) != 0 || open_log(job, err) != 0)
         return err->code;
-    add_names(&job->counters, &settings->sets);
-    add_names(&job->counters, &settings->sections);
-    add_names(&job->counters, &settings->metrics);
+    ncu_program_add_names(&job->counters, &settings->sets);
+    ncu_program_add_names(&job->counters, &settings->sections);
+    ncu_program_add_names(&job->counters, &settings->metrics);
     if (!job->counters.length)
         text_add(&job->counters, "basic");
     if (settings->replay_mode)
@@ -269,15 +270,16 @@ static int prepare(struct job *job, struct error *err)
     return check_export(settings, err) != 0 ? err->code : name_report(job, err);
 }
 
-static void tell_differences(const struct job *job)
+static void tell_differences(const struct ncu_program_job *job)
 {
     const struct ncu_settings *settings = job->settings;
     const char *clocks = settings->clock_control, *which = settings->target_processes;
 
     if (clocks && strcmp(clocks, "none") != 0)
-        note(job, "clocks are not locked: nvidia-smi --lock-gpu-clocks does it for root");
+        ncu_program_note(job, "clocks are not locked: nvidia-smi --lock-gpu-clocks does it for root");
     if (which && strcmp(which, "all") != 0)
-        note(job, "--target-processes application-only has no effect: kernels of all processes are counted");
+        ncu_program_note(job,
+                         "--target-processes application-only has no effect: kernels of all processes are counted");
 }
 
 /* --range-filter chooses ranges of cudaProfilerStart(). */
@@ -288,7 +290,7 @@ static int has_profiler_ranges(const struct ncu_settings *settings)
     return first && first[1] != ':';
 }
 
-static int run_profile(struct job *job, const char *const *program, size_t count)
+static int run_profile(struct ncu_program_job *job, const char *const *program, size_t count)
 {
     const struct ncu_settings *settings = job->settings;
     char **words = calloc(WORDS_BEFORE_PROGRAM + count + 1, sizeof *words);
@@ -350,7 +352,7 @@ struct signals {
     struct sigaction actions[ENDS];
 };
 
-static void pass_on(int signal)
+static void ncu_program_pass_on(int signal)
 {
     ended_by = signal;
     if (child > 0 && signal != SIGINT)
@@ -370,7 +372,7 @@ static void block_ends(sigset_t *before)
 /* Signals that tacho was started with ignored stay so. */
 static void watch_ends(struct signals *before)
 {
-    struct sigaction action = { .sa_handler = pass_on };
+    struct sigaction action = { .sa_handler = ncu_program_pass_on };
 
     for (size_t i = 0; i < ENDS; i++) {
         sigaction(ends[i], NULL, &before->actions[i]);
@@ -387,7 +389,7 @@ static void unwatch_ends(const struct signals *before)
 
 /* Runs the program in a process of its own, because tacho ends as the program does. Returns its exit status; negative:
  * a signal ended it. The signals wait until each of the two processes is ready for them. */
-static int run_apart(struct job *job, const char *const *program, size_t count)
+static int run_apart(struct ncu_program_job *job, const char *const *program, size_t count)
 {
     sigset_t mask;
     int status = 0;
@@ -412,7 +414,7 @@ static int run_apart(struct job *job, const char *const *program, size_t count)
     return !is_made ? EXIT_FAILED : WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static int run_group(struct job *job, const char *const *program, size_t count)
+static int ncu_program_run_group(struct ncu_program_job *job, const char *const *program, size_t count)
 {
     struct text report = job->report;
     char path[300];
@@ -433,7 +435,7 @@ static int run_group(struct job *job, const char *const *program, size_t count)
 }
 
 /* Once for each group of metrics; a run that a signal ends is the last. */
-static int run_groups(struct job *job, const char *const *program, size_t count)
+static int ncu_program_run_groups(struct ncu_program_job *job, const char *const *program, size_t count)
 {
     char sentence[96];
     struct error err = { 0 };
@@ -442,14 +444,14 @@ static int run_groups(struct job *job, const char *const *program, size_t count)
 
     job->signals = &before;
     watch_ends(&before);
-    if (make_folder(job->runs, sizeof job->runs, "the reports of the runs", &err) != 0) {
+    if (ncu_program_make_folder(job->runs, sizeof job->runs, "the reports of the runs", &err) != 0) {
         unwatch_ends(&before);
         return command_fail(job->self, &err);
     }
     snprintf(sentence, sizeof sentence, "the program runs %zu times (--replay-mode application)", job->groups.count);
-    note(job, sentence);
+    ncu_program_note(job, sentence);
     for (; job->run < job->groups.count && status >= 0; job->run++)
-        status = run_group(job, program, count);
+        status = ncu_program_run_group(job, program, count);
     remove_runs(job); /* the last run has made no report if they are still there */
     unwatch_ends(&before);
     if (status < 0) {
@@ -461,7 +463,7 @@ static int run_groups(struct job *job, const char *const *program, size_t count)
 }
 
 /* One run, or one for each group of metrics. Without tacho-gpu or a GPU, one run says why nothing is counted. */
-static int run(struct job *job, const char *const *program, size_t count)
+static int ncu_program_run(struct ncu_program_job *job, const char *const *program, size_t count)
 {
     const char *mode = job->settings->replay_mode;
     struct error err = { 0 };
@@ -473,21 +475,21 @@ static int run(struct job *job, const char *const *program, size_t count)
         ncu_replay_free(&job->groups);
     if (code == ERR_BAD_ARGUMENT)
         return command_fail(job->self, &err);
-    return job->groups.count ? run_groups(job, program, count) : run_profile(job, program, count);
+    return job->groups.count ? ncu_program_run_groups(job, program, count) : run_profile(job, program, count);
 }
 
 int ncu_run_program(const struct command *self, const struct ncu_settings *settings, const char *const *program,
                     size_t count)
 {
-    struct job job = { .self = self, .settings = settings };
+    struct ncu_program_job job = { .self = self, .settings = settings };
     struct error err = { 0 };
     int status;
 
-    if (prepare(&job, &err) != 0) {
+    if (ncu_program_prepare(&job, &err) != 0) {
         status = command_fail(self, &err);
     } else {
         tell_differences(&job);
-        status = run(&job, program, count);
+        status = ncu_program_run(&job, program, count);
         ncu_replay_free(&job.groups);
         remove_temporary(&job);
     }

@@ -12,7 +12,7 @@
 #include "list_columns.h"
 #include "ncu_command.h"
 
-struct answer {
+struct ncu_query_answer {
     struct list_columns columns;
     struct text missing; /* a line each */
     struct text chips;   /* on one line */
@@ -21,22 +21,23 @@ struct answer {
     char refusal[GPU_MESSAGE_BYTES];
 };
 
-static const char *const type_names[CUPTI_METRIC_TYPES] = { "Counter", "Ratio", "Throughput" };
+static const char *const ncu_query_type_names[CUPTI_METRIC_TYPES] = { "Counter", "Ratio", "Throughput" };
 
-static void take_metric(struct answer *answer, const struct gpu_frame *frame, const void *payload)
+static void ncu_query_take_metric(struct ncu_query_answer *answer, const struct gpu_frame *frame, const void *payload)
 {
     const char *texts[GPU_METRIC_TEXTS];
     const struct gpu_metric *metric = payload;
 
     if (gpu_frame_texts(frame, payload, sizeof *metric, texts, GPU_METRIC_TEXTS))
         return;
-    const char *type = metric->kind == COUNTER_LAUNCH                                    ? "Launch"
-                       : *texts[GPU_METRIC_COUNTER] && metric->type < CUPTI_METRIC_TYPES ? type_names[metric->type]
-                                                                                         : "";
+    const char *type = metric->kind == COUNTER_LAUNCH ? "Launch"
+                       : *texts[GPU_METRIC_COUNTER] && metric->type < CUPTI_METRIC_TYPES
+                           ? ncu_query_type_names[metric->type]
+                           : "";
     list_columns_add(&answer->columns, (const char *const[]){ texts[GPU_METRIC_NAME], type, texts[GPU_METRIC_UNIT] });
 }
 
-static void take_chip(struct answer *answer, const struct gpu_frame *frame, const void *payload)
+static void take_chip(struct ncu_query_answer *answer, const struct gpu_frame *frame, const void *payload)
 {
     const char *name;
 
@@ -48,14 +49,14 @@ static void take_chip(struct answer *answer, const struct gpu_frame *frame, cons
         text_add_char(&answer->chips, (char)tolower((unsigned char)*name)); /* ncu spells them gh100 */
 }
 
-static void take(void *context, const struct gpu_frame *frame, const void *payload)
+static void ncu_query_take(void *context, const struct gpu_frame *frame, const void *payload)
 {
-    struct answer *answer = context;
+    struct ncu_query_answer *answer = context;
     const struct gpu_refusal *refusal;
     const char *texts[GPU_MISSING_TEXTS], *sentence;
 
     if (frame->type == GPU_FRAME_METRIC)
-        take_metric(answer, frame, payload);
+        ncu_query_take_metric(answer, frame, payload);
     else if (frame->type == GPU_FRAME_CHIP)
         take_chip(answer, frame, payload);
     else if (frame->type == GPU_FRAME_CONFIG && frame->bytes >= sizeof answer->config)
@@ -67,17 +68,18 @@ static void take(void *context, const struct gpu_frame *frame, const void *paylo
         gpu_message(answer->refusal, sentence);
 }
 
-static int ask(struct answer *answer, const char *mode, const char *const *options, struct error *err)
+static int ncu_query_ask(struct ncu_query_answer *answer, const char *mode, const char *const *options,
+                         struct error *err)
 {
     const struct gpu_question question = {
         .mode = mode, .options = options, .ended = "CUPTI ended tacho-gpu", .hint = "; TACHO_CUPTI names another file"
     };
-    int code = gpu_ask(&question, take, answer, err);
+    int code = gpu_ask(&question, ncu_query_take, answer, err);
 
     return *answer->refusal ? error_set(err, ERR_UNSUPPORTED, "%s", answer->refusal) : code;
 }
 
-static void free_answer(struct answer *answer)
+static void free_answer(struct ncu_query_answer *answer)
 {
     text_free(&answer->columns.cells);
     text_free(&answer->missing);
@@ -86,8 +88,8 @@ static void free_answer(struct answer *answer)
 
 int ncu_list_chips(struct text *out, struct error *err)
 {
-    struct answer answer = { 0 };
-    int code = ask(&answer, "chips", (const char *const[]){ NULL }, err);
+    struct ncu_query_answer answer = { 0 };
+    int code = ncu_query_ask(&answer, "chips", (const char *const[]){ NULL }, err);
 
     if (code)
         goto failed;
@@ -115,7 +117,7 @@ static int is_sampling(const struct ncu_settings *settings)
 }
 
 /* With the chip above it, which tacho-gpu names if it is that of a GPU. */
-static void add_answer(struct text *out, struct answer *answer, const char *chip, int has_passes)
+static void ncu_query_add_answer(struct text *out, struct ncu_query_answer *answer, const char *chip, int has_passes)
 {
     text_addf(out, "%s\n", *answer->chip ? answer->chip : strchr(chip, '=') + 1);
     list_columns_print(&answer->columns, out);
@@ -130,7 +132,7 @@ static int print_chip(struct text *out, const struct ncu_settings *settings, con
                       struct error *err)
 {
     static const struct option_list basic = { { "basic" }, 1 };
-    struct answer answer = { .columns.count = 3 };
+    struct ncu_query_answer answer = { .columns.count = 3 };
     char query[32];
     int is_default = !settings->sets.count && !settings->sections.count && !settings->metrics.count;
     int is_query = strcmp(mode, "metrics") == 0;
@@ -145,10 +147,10 @@ static int print_chip(struct text *out, const struct ncu_settings *settings, con
     list_columns_add(&answer.columns, (const char *const[]){ "Metric Name", "Metric Type", "Metric Unit" });
     const char *options[] = { chip,     is_sampling(settings) ? "profiler=sampling" : "profiler=range", query, sets,
                               sections, is_query && !settings->metrics.count ? NULL : metrics,          NULL };
-    code = ask(&answer, mode, options, err);
+    code = ncu_query_ask(&answer, mode, options, err);
     if (code)
         goto failed;
-    add_answer(out, &answer, chip, !is_query);
+    ncu_query_add_answer(out, &answer, chip, !is_query);
 failed:
     free(sets);
     free(sections);
@@ -204,7 +206,7 @@ int ncu_query_metrics(struct text *out, const struct ncu_settings *settings, str
 
 /* ---- Of the table ---------------------------------------------------------------------------------------------- */
 
-static void add_section(struct text *out, const struct counter_section *section)
+static void ncu_query_add_section(struct text *out, const struct counter_section *section)
 {
     char name[256];
 
@@ -221,7 +223,7 @@ int ncu_list_metrics(struct text *out, const struct ncu_settings *settings, stru
         return for_each_chip(out, settings, "config", err);
     for (const struct counter_section *section = counter_sections; section->name; section++)
         if (ncu_has_section(settings, section->name, section->sets))
-            add_section(out, section);
+            ncu_query_add_section(out, section);
     for (size_t i = 0; i < settings->metrics.count; i++)
         text_addf(out, "%s\n", settings->metrics.values[i]);
     return 0;

@@ -16,18 +16,18 @@
 
 /* ---- Groups ---------------------------------------------------------------------------------------------------- */
 
-struct answer {
+struct ncu_replay_answer {
     struct text counted, rest, refusal;
 };
 
-static void add_name(struct text *list, const char *name)
+static void ncu_replay_add_name(struct text *list, const char *name)
 {
     text_addf(list, "%s%s", list->length ? "," : "", name);
 }
 
-static void take(void *context, const struct gpu_frame *frame, const void *payload)
+static void ncu_replay_take(void *context, const struct gpu_frame *frame, const void *payload)
 {
-    struct answer *answer = context;
+    struct ncu_replay_answer *answer = context;
     const struct gpu_missing *missing = payload;
     const struct gpu_refusal *refusal;
     const char *metric[GPU_METRIC_TEXTS], *left[GPU_MISSING_TEXTS];
@@ -35,20 +35,20 @@ static void take(void *context, const struct gpu_frame *frame, const void *paylo
     if (frame->type == GPU_FRAME_METRIC &&
         !gpu_frame_texts(frame, payload, sizeof(struct gpu_metric), metric, GPU_METRIC_TEXTS) &&
         *metric[GPU_METRIC_COUNTER])
-        add_name(&answer->counted, metric[GPU_METRIC_NAME]);
+        ncu_replay_add_name(&answer->counted, metric[GPU_METRIC_NAME]);
     else if (frame->type == GPU_FRAME_MISSING &&
              !gpu_frame_texts(frame, payload, sizeof *missing, left, GPU_MISSING_TEXTS) && missing->needs_pass)
-        add_name(&answer->rest, left[GPU_MISSING_NAME]);
+        ncu_replay_add_name(&answer->rest, left[GPU_MISSING_NAME]);
     else if (frame->type == GPU_FRAME_REFUSAL)
         text_add(&answer->refusal, gpu_frame_refusal(frame, payload, &refusal) ? "1" : "");
 }
 
-static int ask(struct answer *answer, const char *const *options, struct error *err)
+static int ncu_replay_ask(struct ncu_replay_answer *answer, const char *const *options, struct error *err)
 {
     const struct gpu_question question = { "config", options, INT64_C(60000000000), "tacho-gpu was ended", NULL };
 
-    *answer = (struct answer){ 0 };
-    int code = gpu_ask(&question, take, answer, err);
+    *answer = (struct ncu_replay_answer){ 0 };
+    int code = gpu_ask(&question, ncu_replay_take, answer, err);
     if (code)
         return code;
     return answer->refusal.length || !answer->counted.length
@@ -57,7 +57,7 @@ static int ask(struct answer *answer, const char *const *options, struct error *
 }
 
 /* Takes what was counted as a group; returns the option for the rest, NULL if there is none. */
-static char *take_group(struct ncu_groups *groups, struct answer *answer)
+static char *ncu_replay_take_group(struct ncu_groups *groups, struct ncu_replay_answer *answer)
 {
     struct text next = { 0 };
 
@@ -78,7 +78,7 @@ int ncu_replay_groups(struct ncu_groups *groups, const struct ncu_settings *sett
     char *sections = ncu_list_option("sections", &settings->sections);
     char *metrics = ncu_list_option("metrics", &settings->metrics);
     char device[32];
-    struct answer answer;
+    struct ncu_replay_answer answer;
     int code = 0;
 
     snprintf(device, sizeof device, "device=%d", settings->devices ? atoi(settings->devices) : 0);
@@ -89,9 +89,9 @@ int ncu_replay_groups(struct ncu_groups *groups, const struct ncu_settings *sett
         const char *options[] = { device,  "profiler=range",       "single=1",
                                   metrics, is_first ? sets : NULL, is_first ? sections : NULL,
                                   NULL };
-        code = ask(&answer, options, err);
+        code = ncu_replay_ask(&answer, options, err);
         free(metrics);
-        metrics = take_group(groups, &answer);
+        metrics = ncu_replay_take_group(groups, &answer);
         if (code)
             goto failed;
     }
@@ -114,15 +114,15 @@ void ncu_replay_free(struct ncu_groups *groups)
 
 /* ---- Merging --------------------------------------------------------------------------------------------------- */
 
-struct run {
+struct ncu_replay_run {
     struct report *report;
     struct kernel_counters counters;
     uint32_t *order; /* owned; kernels by process and launch */
     uint32_t *place; /* owned; of each kernel in that order */
 };
 
-struct merge {
-    struct run base, *others;
+struct ncu_merge {
+    struct ncu_replay_run base, *others;
     size_t count;
 };
 
@@ -141,7 +141,7 @@ static int compare_launches(const void *a, const void *b)
 }
 
 /* Kernels by process and launch, and the place of each. */
-static int sort_kernels(struct run *run, struct error *err)
+static int sort_kernels(struct ncu_replay_run *run, struct error *err)
 {
     size_t count = run->counters.kernel_count;
     struct launch *launches = calloc(count + 1, sizeof *launches);
@@ -165,7 +165,7 @@ static int sort_kernels(struct run *run, struct error *err)
     return 0;
 }
 
-static int open_run(struct run *run, const char *path, struct error *err)
+static int ncu_replay_open_run(struct ncu_replay_run *run, const char *path, struct error *err)
 {
     int code;
 
@@ -175,7 +175,7 @@ static int open_run(struct run *run, const char *path, struct error *err)
     return sort_kernels(run, err);
 }
 
-static void close_run(struct run *run)
+static void close_run(struct ncu_replay_run *run)
 {
     kernel_counters_free(&run->counters);
     free(run->order);
@@ -184,25 +184,26 @@ static void close_run(struct run *run)
         report_close(run->report);
 }
 
-static const char *name_of(const struct run *run, size_t place)
+static const char *ncu_replay_name_of(const struct ncu_replay_run *run, size_t place)
 {
     size_t length;
     return report_string(run->report, run->counters.kernels[run->order[place]].name, &length);
 }
 
-static int check_launches(const struct run *base, const struct run *other, size_t number, struct error *err)
+static int check_launches(const struct ncu_replay_run *base, const struct ncu_replay_run *other, size_t number,
+                          struct error *err)
 {
     size_t count = base->counters.kernel_count, others = other->counters.kernel_count;
 
     for (size_t i = 0; i < count && i < others; i++) {
         const struct counted_kernel *a = &base->counters.kernels[base->order[i]],
                                     *b = &other->counters.kernels[other->order[i]];
-        if (strcmp(name_of(base, i), name_of(other, i)) != 0 || memcmp(a->grid, b->grid, sizeof a->grid) != 0 ||
-            memcmp(a->block, b->block, sizeof a->block) != 0)
+        if (strcmp(ncu_replay_name_of(base, i), ncu_replay_name_of(other, i)) != 0 ||
+            memcmp(a->grid, b->grid, sizeof a->grid) != 0 || memcmp(a->block, b->block, sizeof a->block) != 0)
             return error_set(err, ERR_UNSUPPORTED,
                              "the program launched other kernels in run %zu (launch %zu was %s, not %s): "
                              "--replay-mode application needs the same launches in each run",
-                             number, i, name_of(other, i), name_of(base, i));
+                             number, i, ncu_replay_name_of(other, i), ncu_replay_name_of(base, i));
     }
     if (count != others)
         return error_set(err, ERR_UNSUPPORTED,
@@ -212,7 +213,7 @@ static int check_launches(const struct run *base, const struct run *other, size_
     return 0;
 }
 
-static int64_t text_id(struct writer *writer, const char *text)
+static int64_t ncu_replay_text_id(struct writer *writer, const char *text)
 {
     return writer_string(writer, text, strlen(text));
 }
@@ -233,30 +234,32 @@ static const char *chip_of(struct report *report)
     return chip;
 }
 
-static void add_metric(struct writer *writer, const struct counted_metric *metric, int64_t id, const char *chip)
+static void ncu_replay_add_metric(struct writer *writer, const struct counted_metric *metric, int64_t id,
+                                  const char *chip)
 {
     struct row_TACHO_METRICS row = { 0 };
 
     ROW_SET(&row, TACHO_METRICS, id, id);
-    ROW_SET(&row, TACHO_METRICS, name, text_id(writer, metric->name));
+    ROW_SET(&row, TACHO_METRICS, name, ncu_replay_text_id(writer, metric->name));
     if (*metric->unit)
-        ROW_SET(&row, TACHO_METRICS, unit, text_id(writer, metric->unit));
+        ROW_SET(&row, TACHO_METRICS, unit, ncu_replay_text_id(writer, metric->unit));
     if (*metric->section)
-        ROW_SET(&row, TACHO_METRICS, section, text_id(writer, metric->section));
+        ROW_SET(&row, TACHO_METRICS, section, ncu_replay_text_id(writer, metric->section));
     if (*chip)
-        ROW_SET(&row, TACHO_METRICS, chip, text_id(writer, chip));
+        ROW_SET(&row, TACHO_METRICS, chip, ncu_replay_text_id(writer, chip));
     writer_append(writer, TABLE_TACHO_METRICS, &row);
 }
 
 /* Metrics that the first report has, too, are facts of the launch, which are not stored. */
-static void add_run(struct writer *writer, const struct run *base, const struct run *run, int64_t first)
+static void ncu_replay_add_run(struct writer *writer, const struct ncu_replay_run *base,
+                               const struct ncu_replay_run *run, int64_t first)
 {
     const struct kernel_counters *counters = &run->counters;
     const char *chip = chip_of(run->report);
 
     for (size_t i = 0; i < counters->names.count; i++)
         if (intern_find(&base->counters.names, counters->metrics[i].name, strlen(counters->metrics[i].name)) < 0)
-            add_metric(writer, &counters->metrics[i], first + (int64_t)i, chip);
+            ncu_replay_add_metric(writer, &counters->metrics[i], first + (int64_t)i, chip);
     for (size_t i = 0; i < counters->value_count; i++) {
         const struct counter_value *value = &counters->values[i];
         const char *name = counters->metrics[value->metric].name;
@@ -272,18 +275,18 @@ static void add_run(struct writer *writer, const struct run *base, const struct 
     }
 }
 
-static void add_rows(struct writer *writer, void *context)
+static void ncu_replay_add_rows(struct writer *writer, void *context)
 {
-    const struct merge *merge = context;
+    const struct ncu_merge *merge = context;
     enum { IDS_OF_A_RUN = 1 << 20 }; /* more than a run can have metrics */
 
     for (size_t i = 0; i < merge->count; i++)
-        add_run(writer, &merge->base, &merge->others[i], (int64_t)(i + 1) * IDS_OF_A_RUN);
+        ncu_replay_add_run(writer, &merge->base, &merge->others[i], (int64_t)(i + 1) * IDS_OF_A_RUN);
 }
 
-static int write_merged(struct merge *merge, const char *path, struct error *err)
+static int write_merged(struct ncu_merge *merge, const char *path, struct error *err)
 {
-    struct export_options all = { .more = add_rows, .more_context = merge };
+    struct export_options all = { .more = ncu_replay_add_rows, .more_context = merge };
     struct text made = { 0 };
 
     text_addf(&made, "%s.merged", path);
@@ -301,15 +304,15 @@ failed:
 
 int ncu_replay_merge(const char *path, const char *const *others, size_t count, struct error *err)
 {
-    struct merge merge = { .others = calloc(count + 1, sizeof *merge.others) };
+    struct ncu_merge merge = { .others = calloc(count + 1, sizeof *merge.others) };
     int code;
 
     if (!merge.others)
         return error_no_memory(err);
-    if ((code = open_run(&merge.base, path, err)) != 0)
+    if ((code = ncu_replay_open_run(&merge.base, path, err)) != 0)
         goto failed;
     for (; merge.count < count; merge.count++)
-        if ((code = open_run(&merge.others[merge.count], others[merge.count], err)) != 0 ||
+        if ((code = ncu_replay_open_run(&merge.others[merge.count], others[merge.count], err)) != 0 ||
             (code = check_launches(&merge.base, &merge.others[merge.count], merge.count + 1, err)) != 0)
             goto failed;
     code = write_merged(&merge, path, err);

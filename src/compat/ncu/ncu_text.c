@@ -9,7 +9,7 @@
 #include "ncu_figures.h"
 #include "report/counters/counter_units.h"
 
-struct page {
+struct ncu_text_page {
     struct text *out;
     const struct kernel_counters *counters;
     const struct ncu_page_options *options;
@@ -17,7 +17,7 @@ struct page {
 
 /* ---- kernels --------------------------------------------------------------------------------------------------- */
 
-static void add_pooled(const struct page *page, int64_t id)
+static void ncu_text_add_pooled(const struct ncu_text_page *page, int64_t id)
 {
     size_t length = 0;
     const char *bytes = id ? report_string(page->counters->report, id, &length) : "";
@@ -25,7 +25,7 @@ static void add_pooled(const struct page *page, int64_t id)
     text_add_bytes(page->out, bytes, length);
 }
 
-static void add_sizes(struct text *out, const int64_t size[3])
+static void ncu_text_add_sizes(struct text *out, const int64_t size[3])
 {
     text_addf(out, "(%lld, %lld, %lld)", (long long)size[0], (long long)size[1], (long long)size[2]);
 }
@@ -45,18 +45,18 @@ static void add_fact(struct text *out, size_t start, const char *name, int64_t n
 }
 
 /* "copy(char*) (7, 1, 1)x(64, 2, 1), Context 1, Stream 7, Device 0, CC 9.0" */
-static void add_kernel(const struct page *page, const struct counted_kernel *kernel)
+static void ncu_text_add_kernel(const struct ncu_text_page *page, const struct counted_kernel *kernel)
 {
     struct text *out = page->out;
 
     text_add(out, "  ");
     size_t start = out->length;
-    add_pooled(page, kernel->name);
+    ncu_text_add_pooled(page, kernel->name);
     if (kernel->grid[0]) {
         text_add_char(out, ' ');
-        add_sizes(out, kernel->grid);
+        ncu_text_add_sizes(out, kernel->grid);
         text_add_char(out, 'x');
-        add_sizes(out, kernel->block);
+        ncu_text_add_sizes(out, kernel->block);
     }
     add_fact(out, start, "Context", kernel->context);
     add_fact(out, start, "Stream", kernel->stream);
@@ -70,27 +70,27 @@ static void add_kernel(const struct page *page, const struct counted_kernel *ker
     text_add_char(out, '\n');
 }
 
-static int is_of_process(const struct counted_kernel *a, const struct counted_kernel *b)
+static int ncu_text_is_of_process(const struct counted_kernel *a, const struct counted_kernel *b)
 {
     return a->pid == b->pid && a->process_name == b->process_name && a->host_name == b->host_name;
 }
 
 /* "[4711] train@127.0.0.1" */
-static void add_process(const struct page *page, const struct counted_kernel *kernel)
+static void ncu_text_add_process(const struct ncu_text_page *page, const struct counted_kernel *kernel)
 {
     if (kernel->pid < 0)
         return;
     text_addf(page->out, "[%lld] ", (long long)kernel->pid);
-    add_pooled(page, kernel->process_name);
+    ncu_text_add_pooled(page, kernel->process_name);
     if (kernel->host_name)
         text_add_char(page->out, '@');
-    add_pooled(page, kernel->host_name);
+    ncu_text_add_pooled(page, kernel->host_name);
     text_add_char(page->out, '\n');
 }
 
 /* ---- sections -------------------------------------------------------------------------------------------------- */
 
-static void set_figure(struct text *cell, double value, int is_summary)
+static void ncu_text_set_figure(struct text *cell, double value, int is_summary)
 {
     text_clear(cell);
     if (isnan(value))
@@ -101,7 +101,8 @@ static void set_figure(struct text *cell, double value, int is_summary)
         ncu_figure_add(cell, value);
 }
 
-static void add_row(const struct page *page, struct list_columns *columns, const struct ncu_detail *row)
+static void ncu_text_add_row(const struct ncu_text_page *page, struct list_columns *columns,
+                             const struct ncu_detail *row)
 {
     const struct counter_value *value = row->value;
     const char *base = page->counters->metrics[value->metric].unit;
@@ -113,9 +114,9 @@ static void add_row(const struct page *page, struct list_columns *columns, const
         text_add(&unit, base);
     else
         size = counter_unit_scaled(&unit, base, value->value);
-    set_figure(&cells[0], (is_summary ? value->minimum : value->value) / size, is_summary);
-    set_figure(&cells[1], value->maximum / size, is_summary);
-    set_figure(&cells[2], value->value / size, is_summary);
+    ncu_text_set_figure(&cells[0], (is_summary ? value->minimum : value->value) / size, is_summary);
+    ncu_text_set_figure(&cells[1], value->maximum / size, is_summary);
+    ncu_text_set_figure(&cells[2], value->value / size, is_summary);
     if (isnan(value->value) && value->text) {
         size_t length;
         const char *bytes = report_string(page->counters->report, value->text, &length);
@@ -133,7 +134,7 @@ static void add_row(const struct page *page, struct list_columns *columns, const
 }
 
 /* The rows of one section, from the first on; returns how many they are. */
-static size_t add_section(const struct page *page, const struct ncu_detail *rows, size_t count)
+static size_t ncu_text_add_section(const struct ncu_text_page *page, const struct ncu_detail *rows, size_t count)
 {
     static const char *const of_launches[] = { "Metric Name", "Metric Unit", "Metric Value" };
     static const char *const of_summaries[] = { "Metric Name", "Metric Unit", "Minimum", "Maximum", "Average" };
@@ -145,7 +146,7 @@ static size_t add_section(const struct page *page, const struct ncu_detail *rows
         text_addf(page->out, "    Section: %s\n", rows->section);
     list_columns_add(&columns, is_summary ? of_summaries : of_launches);
     for (; i < count && strcmp(rows[i].section, rows->section) == 0; i++)
-        add_row(page, &columns, &rows[i]);
+        ncu_text_add_row(page, &columns, &rows[i]);
     list_columns_print(&columns, page->out);
     text_add_char(page->out, '\n');
     return i;
@@ -153,7 +154,7 @@ static size_t add_section(const struct page *page, const struct ncu_detail *rows
 
 /* ---- pages ----------------------------------------------------------------------------------------------------- */
 
-static int add_kernels(const struct page *page, const struct counted_kernel *const *kernels)
+static int ncu_text_add_kernels(const struct ncu_text_page *page, const struct counted_kernel *const *kernels)
 {
     int (*read)(struct ncu_details *, const struct kernel_counters *, const struct counted_kernel *,
                 const struct ncu_asked *) = page->options->page == NCU_PAGE_RAW ? ncu_details_read_all
@@ -168,11 +169,11 @@ static int add_kernels(const struct page *page, const struct counted_kernel *con
             break;
         if (page->options->summary != NCU_SUMMARY_NONE)
             ncu_details_sort(&details);
-        if (k == 0 || !is_of_process(kernels[k - 1], kernel))
-            add_process(page, kernel);
-        add_kernel(page, kernel);
+        if (k == 0 || !ncu_text_is_of_process(kernels[k - 1], kernel))
+            ncu_text_add_process(page, kernel);
+        ncu_text_add_kernel(page, kernel);
         for (size_t i = 0; i < details.count;)
-            i += add_section(page, &details.rows[i], details.count - i);
+            i += ncu_text_add_section(page, &details.rows[i], details.count - i);
     }
     ncu_details_free(&details);
     return code;
@@ -191,7 +192,7 @@ static int by_name_and_size(const void *a, const void *b, void *report)
 
 int ncu_text_add(struct text *out, const struct kernel_counters *counters, const struct ncu_page_options *options)
 {
-    struct page page = { out, counters, options };
+    struct ncu_text_page page = { out, counters, options };
     const struct counted_kernel **kernels = malloc((counters->kernel_count + 1) * sizeof *kernels);
 
     if (!kernels)
@@ -200,7 +201,7 @@ int ncu_text_add(struct text *out, const struct kernel_counters *counters, const
         kernels[i] = &counters->kernels[i];
     if (options->summary == NCU_SUMMARY_PER_KERNEL)
         qsort_r(kernels, counters->kernel_count, sizeof *kernels, by_name_and_size, counters->report);
-    int code = add_kernels(&page, kernels);
+    int code = ncu_text_add_kernels(&page, kernels);
     free(kernels);
     return code != 0 || text_failed(out) ? ERR_NO_MEMORY : 0;
 }

@@ -13,7 +13,7 @@
 #include "base/saturating.h"
 #include "compat/dlprof/dlprof_internal.h"
 
-static const struct table_column columns[PYPROF_COLUMNS] = {
+static const struct table_column pyprof_columns[PYPROF_COLUMNS] = {
     [PYPROF_IDX] = { "Idx", CELL_INT, UNIT_ID, 0 },
     [PYPROF_SEQ] = { "SeqId", CELL_TEXT, UNIT_NONE, 0 },
     [PYPROF_ALTSEQ] = { "AltSeqId", CELL_TEXT, UNIT_NONE, 0 },
@@ -41,7 +41,7 @@ struct kernel_times {
     double all_ns, product_ns;
 };
 
-struct listing {
+struct pyprof_listing {
     struct dlprof dlprof;
     struct ranges layers;             /* "layer:NAME", of the user */
     struct kernel_times *times;       /* owned; by call */
@@ -65,7 +65,7 @@ static size_t dropped(const char *name)
 }
 
 /* "void at::native::(anonymous namespace)::softmax_warp_forward<float, …>(…)" is softmax_warp_forward. */
-static void add_kernel(struct text *out, const char *name)
+static void pyprof_add_kernel(struct text *out, const char *name)
 {
     for (size_t length; (length = dropped(name)) > 0 || (*name && *name != '(' && *name != '<'); name += length) {
         if (length)
@@ -83,7 +83,7 @@ static void add_joined(struct text *out, const char *text, size_t length, char f
 }
 
 /* The ranges of the user around the launch; without any in the report, the modules around the operator. */
-static void add_layer(struct text *out, const struct listing *listing, const struct dlprof_work *work)
+static void pyprof_add_layer(struct text *out, const struct pyprof_listing *listing, const struct dlprof_work *work)
 {
     const struct ranges *layers = &listing->layers;
     const struct dlprof_call *call = &listing->dlprof.calls[work->call];
@@ -138,14 +138,14 @@ static void add_params(struct text *out, const struct dlprof *dlprof, const stru
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 /* The FLOPs or bytes of a call; 0 where there are none to count. */
-static double figure_of(const struct op_work *work, size_t offset)
+static double pyprof_figure_of(const struct op_work *work, size_t offset)
 {
     return work->class == OP_UNKNOWN ? 0 : *(const double *)((const char *)work + offset);
 }
 
 /* The FLOPs or bytes of a call that a kernel has: products of matrices are done by the kernels that multiply, all else
  * by the others. The markers of a call count the forward pass alone; each product of its backward pass is as large. */
-static void set_part(struct table_cell *cell, const struct listing *listing, const struct dlprof_work *work,
+static void set_part(struct table_cell *cell, const struct pyprof_listing *listing, const struct dlprof_work *work,
                      size_t offset)
 {
     const struct dlprof_call *call = &listing->dlprof.calls[work->call];
@@ -153,8 +153,8 @@ static void set_part(struct table_cell *cell, const struct listing *listing, con
     const struct op_work *marked = &call->words.work, none = { 0 };
     int is_counted = call->products.class != OP_UNKNOWN || call->others.class != OP_UNKNOWN;
     int is_product = op_class_is_matrix(marked->class);
-    double products = figure_of(is_counted ? &call->products : is_product ? marked : &none, offset);
-    double others = figure_of(is_counted ? &call->others : is_product ? &none : marked, offset);
+    double products = pyprof_figure_of(is_counted ? &call->products : is_product ? marked : &none, offset);
+    double others = pyprof_figure_of(is_counted ? &call->others : is_product ? &none : marked, offset);
     double ns = (double)saturating_duration(work->start_ns, work->end_ns), value = products + others,
            all_ns = times->all_ns;
 
@@ -180,7 +180,7 @@ static int set_built(struct table *table, struct table_cell *cell, struct text *
     return code;
 }
 
-static int set_call(struct table *table, struct table_cell *row, const struct listing *listing,
+static int set_call(struct table *table, struct table_cell *row, const struct pyprof_listing *listing,
                     const struct dlprof_work *work)
 {
     const struct dlprof *dlprof = &listing->dlprof;
@@ -193,7 +193,7 @@ static int set_call(struct table *table, struct table_cell *row, const struct li
     if ((code = set_built(table, &row[PYPROF_SEQ], &text)) != 0 ||
         (code = dlprof_set_text(table, &row[PYPROF_ALTSEQ], dlprof, call->other_sequences)) != 0)
         goto free_text;
-    add_layer(&text, listing, work);
+    pyprof_add_layer(&text, listing, work);
     if ((code = set_built(table, &row[PYPROF_LAYER], &text)) != 0)
         goto free_text;
     if (call->words.direction == DLPROF_UNKNOWN)
@@ -216,7 +216,7 @@ free_text:
 }
 
 /* "4,1,1" */
-static int set_size(struct table *table, struct table_cell *cell, const int64_t size[3])
+static int pyprof_set_size(struct table *table, struct table_cell *cell, const int64_t size[3])
 {
     struct text text = { 0 };
 
@@ -226,7 +226,8 @@ static int set_size(struct table *table, struct table_cell *cell, const int64_t 
     return code;
 }
 
-static int add_row(struct table *table, const struct listing *listing, const struct dlprof_work *work, int64_t sub)
+static int pyprof_add_row(struct table *table, const struct pyprof_listing *listing, const struct dlprof_work *work,
+                          int64_t sub)
 {
     static const char *const uses[TENSOR_USES] = { [TENSOR_UNKNOWN] = "", [TENSOR_NO] = "0", [TENSOR_YES] = "1" };
     struct table_cell *row = table_add_row(table);
@@ -239,19 +240,20 @@ static int add_row(struct table *table, const struct listing *listing, const str
     cell_set_int(&row[PYPROF_SIL], saturating_duration(work->start_ns, work->end_ns));
     cell_set_int(&row[PYPROF_DEVICE], work->device);
     cell_set_int(&row[PYPROF_STREAM], work->stream);
-    if (set_size(table, &row[PYPROF_GRID], work->grid) != 0 || set_size(table, &row[PYPROF_BLOCK], work->block) != 0)
+    if (pyprof_set_size(table, &row[PYPROF_GRID], work->grid) != 0 ||
+        pyprof_set_size(table, &row[PYPROF_BLOCK], work->block) != 0)
         return ERR_NO_MEMORY;
     if ((work->tensor.is_matrix || work->tensor.use == TENSOR_YES) && work->tensor.use != TENSOR_UNKNOWN &&
         cell_set_string(table, &row[PYPROF_TC], uses[work->tensor.use]) != 0)
         return ERR_NO_MEMORY;
-    add_kernel(&name, report_string(listing->dlprof.report, work->long_name, NULL));
+    pyprof_add_kernel(&name, report_string(listing->dlprof.report, work->long_name, NULL));
     int code = set_built(table, &row[PYPROF_KERNEL], &name);
     text_free(&name);
     return code != 0 ? code : set_call(table, row, listing, work);
 }
 
 /* Kernels of the same number and operator that follow each other are counted. */
-static int fill(struct table *table, const struct listing *listing)
+static int pyprof_fill(struct table *table, const struct pyprof_listing *listing)
 {
     const struct dlprof_call *last = NULL;
     int64_t sub = 0;
@@ -262,7 +264,7 @@ static int fill(struct table *table, const struct listing *listing)
                       call->words.type == last->words.type && call->words.direction == last->words.direction;
         sub = goes_on ? sub + 1 : 0;
         last = call;
-        if (add_row(table, listing, listing->order[i], sub) != 0)
+        if (pyprof_add_row(table, listing, listing->order[i], sub) != 0)
             return ERR_NO_MEMORY;
     }
     table_number_rows(table);
@@ -271,7 +273,7 @@ static int fill(struct table *table, const struct listing *listing)
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
-static int by_start(const void *left, const void *right)
+static int pyprof_by_start(const void *left, const void *right)
 {
     const struct dlprof_work *a = *(const struct dlprof_work *const *)left,
                              *b = *(const struct dlprof_work *const *)right;
@@ -281,7 +283,7 @@ static int by_start(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static int order_kernels(struct listing *listing)
+static int order_kernels(struct pyprof_listing *listing)
 {
     const struct dlprof *dlprof = &listing->dlprof;
 
@@ -299,7 +301,7 @@ static int order_kernels(struct listing *listing)
         listing->times[work->call].product_ns += work->tensor.is_matrix ? ns : 0;
     }
     if (listing->count)
-        qsort(listing->order, listing->count, sizeof *listing->order, by_start);
+        qsort(listing->order, listing->count, sizeof *listing->order, pyprof_by_start);
     return 0;
 }
 
@@ -308,7 +310,7 @@ static int is_layer(void *context, int64_t name)
     return text_begins_with(report_string(context, name, NULL), "layer:");
 }
 
-static int read_listing(struct listing *listing, struct report *report, struct error *err)
+static int read_listing(struct pyprof_listing *listing, struct report *report, struct error *err)
 {
     const struct dlprof_request all = { .last = -1, .has_details = 1 };
     const struct range_names names = { is_layer, report };
@@ -331,14 +333,14 @@ static int read_listing(struct listing *listing, struct report *report, struct e
 
 int pyprof_table(struct report *report, struct table **out, struct error *err)
 {
-    struct listing listing = { 0 };
+    struct pyprof_listing listing = { 0 };
     struct table *table = NULL;
     int code = read_listing(&listing, report, err);
 
     if (code != 0)
         goto free_listing;
-    table = table_new(columns, PYPROF_COLUMNS);
-    code = table ? fill(table, &listing) : ERR_NO_MEMORY;
+    table = table_new(pyprof_columns, PYPROF_COLUMNS);
+    code = table ? pyprof_fill(table, &listing) : ERR_NO_MEMORY;
 free_listing:
     free(listing.order);
     free(listing.times);

@@ -11,14 +11,14 @@
 #include "cmd/print/print.h"
 #include "pyprof.h"
 
-struct settings {
+struct pyprof_cmd_settings {
     const char *columns, *width;
     int csv;
 };
 
 /* Names for -c, in the order of the table; the least width with -w; and the word for a cell that is not known. Kernel
  * and params share the width that is left. */
-static const struct choice {
+static const struct pyprof_cmd_choice {
     const char *name;
     size_t width;
     const char *unknown;
@@ -35,7 +35,7 @@ static const struct choice {
     [PYPROF_FLOPS] = { "flops", 12, "-" },  [PYPROF_BYTES] = { "bytes", 12, "-" },
 };
 
-static const char *const *column_names(void)
+static const char *const *pyprof_cmd_column_names(void)
 {
     static const char *names[PYPROF_COLUMNS + 1];
 
@@ -44,11 +44,11 @@ static const char *const *column_names(void)
     return names;
 }
 
-#define FIELD(name) offsetof(struct settings, name)
+#define FIELD(name) offsetof(struct pyprof_cmd_settings, name)
 /* clang-format off */
-static const struct option options[] = {
+static const struct option pyprof_cmd_options[] = {
     { .name = "columns", .letter = 'c', .kind = OPTION_TEXT, .offset = FIELD(columns), .value = "LIST",
-      .choices = column_names,
+      .choices = pyprof_cmd_column_names,
       .help = "Columns to print: all, or any of idx, seq (number of autograd), altseq, tid, layer, trace (call stack), "
               "dir, sub, mod, op, kernel, params, sil (ns), tc (tensor cores), device, stream, grid, block, flops, "
               "bytes. Default: idx,dir,sub,mod,op,kernel,params,sil." },
@@ -59,7 +59,7 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-struct listing {
+struct pyprof_cmd_listing {
     enum pyprof_column columns[PYPROF_COLUMNS];
     size_t widths[PYPROF_COLUMNS]; /* with -w */
     size_t count;
@@ -69,14 +69,14 @@ struct listing {
 
 /* ---- options --------------------------------------------------------------------------------------------------- */
 
-static int add_column(struct listing *listing, const char *name, struct error *err)
+static int pyprof_cmd_add_column(struct pyprof_cmd_listing *listing, const char *name, struct error *err)
 {
     size_t column = 0;
 
     while (column < PYPROF_COLUMNS && strcmp(choices[column].name, name) != 0)
         column++;
     if (column == PYPROF_COLUMNS) {
-        const char *nearest = nearest_name(name, column_names());
+        const char *nearest = nearest_name(name, pyprof_cmd_column_names());
         return error_set(err, ERR_BAD_ARGUMENT, "unknown column '%s' for -c%s%s; tacho help pyprof lists the names",
                          name, nearest ? ": did you mean " : "", nearest ? nearest : "");
     }
@@ -87,7 +87,7 @@ static int add_column(struct listing *listing, const char *name, struct error *e
     return 0;
 }
 
-static int choose_columns(struct listing *listing, const char *list, struct error *err)
+static int pyprof_cmd_choose_columns(struct pyprof_cmd_listing *listing, const char *list, struct error *err)
 {
     int is_all = list && strcmp(list, "all") == 0, code = 0;
     size_t count = 0;
@@ -98,7 +98,7 @@ static int choose_columns(struct listing *listing, const char *list, struct erro
     for (size_t i = 0; is_all && i < PYPROF_COLUMNS; i++)
         listing->columns[listing->count++] = (enum pyprof_column)i;
     for (size_t i = 0; i < count && !is_all; i++)
-        if ((code = add_column(listing, names[i], err)) != 0)
+        if ((code = pyprof_cmd_add_column(listing, names[i], err)) != 0)
             break;
     free(names);
     if (code != 0 || listing->count)
@@ -107,7 +107,7 @@ static int choose_columns(struct listing *listing, const char *list, struct erro
 }
 
 /* Each column has its least width; kernel and params share what is left. */
-static int set_widths(struct listing *listing, const char *width, struct error *err)
+static int pyprof_cmd_set_widths(struct pyprof_cmd_listing *listing, const char *width, struct error *err)
 {
     size_t taken = 0, wide = 0;
     char *end;
@@ -137,8 +137,8 @@ static int set_widths(struct listing *listing, const char *width, struct error *
 /* ---- output ---------------------------------------------------------------------------------------------------- */
 
 /* The text of a cell; with -w, of a call stack only the innermost line. */
-static void add_text(struct text *out, const struct listing *listing, enum pyprof_column column,
-                     const struct table_column *columns, const struct table_cell *cell)
+static void pyprof_cmd_add_text(struct text *out, const struct pyprof_cmd_listing *listing, enum pyprof_column column,
+                                const struct table_column *columns, const struct table_cell *cell)
 {
     if (cell->kind == CELL_NONE || (cell->kind == CELL_TEXT && !cell->text.length)) {
         text_add(out, choices[column].unknown);
@@ -154,7 +154,8 @@ static void add_text(struct text *out, const struct listing *listing, enum pypro
 }
 
 /* A cell as the options ask for it. Outside of csv nothing that a terminal would interpret is printed. */
-static void add_cell(struct text *out, const struct listing *listing, size_t at, const struct text *cell, int is_number)
+static void pyprof_cmd_add_cell(struct text *out, const struct pyprof_cmd_listing *listing, size_t at,
+                                const struct text *cell, int is_number)
 {
     size_t width = listing->widths[at];
 
@@ -177,7 +178,7 @@ static void add_cell(struct text *out, const struct listing *listing, size_t at,
     text_add(out, listing->width ? " " : "");
 }
 
-static void add_table(struct text *out, const struct listing *listing, const struct table *table)
+static void pyprof_cmd_add_table(struct text *out, const struct pyprof_cmd_listing *listing, const struct table *table)
 {
     const struct table_column *columns = table_columns(table);
     struct text cell = { 0 };
@@ -187,17 +188,18 @@ static void add_table(struct text *out, const struct listing *listing, const str
             enum pyprof_column column = listing->columns[i];
             text_clear(&cell);
             if (row)
-                add_text(&cell, listing, column, columns, &table_row(table, row - 1)[column]);
+                pyprof_cmd_add_text(&cell, listing, column, columns, &table_row(table, row - 1)[column]);
             else
                 text_add(&cell, columns[column].name);
-            add_cell(out, listing, i, &cell, row && columns[column].kind == CELL_INT);
+            pyprof_cmd_add_cell(out, listing, i, &cell, row && columns[column].kind == CELL_INT);
         }
         text_add_char(out, '\n');
     }
     text_free(&cell);
 }
 
-static int print_input(const struct command *self, const struct listing *listing, struct input input, struct error *err)
+static int print_input(const struct command *self, const struct pyprof_cmd_listing *listing, struct input input,
+                       struct error *err)
 {
     struct report *report;
     struct table *table;
@@ -212,7 +214,7 @@ static int print_input(const struct command *self, const struct listing *listing
         status = command_fail(self, err);
         goto close_file;
     }
-    add_table(&out, listing, table);
+    pyprof_cmd_add_table(&out, listing, table);
     status = command_write(self, &out);
     text_free(&out);
     table_delete(table);
@@ -222,10 +224,10 @@ close_file:
     return status;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int pyprof_cmd_run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { 0 };
-    struct listing listing = { 0 };
+    struct pyprof_cmd_settings settings = { 0 };
+    struct pyprof_cmd_listing listing = { 0 };
     struct error err = { 0 };
     const char *files[argc];
     size_t count;
@@ -236,12 +238,12 @@ static int run(const struct command *self, int argc, char **argv)
     listing.csv = settings.csv;
     if (!count)
         error_set(&err, ERR_BAD_ARGUMENT, "takes a file: tacho pyprof report1.tacho");
-    else if (choose_columns(&listing, settings.columns, &err) == 0)
-        set_widths(&listing, settings.width, &err);
+    else if (pyprof_cmd_choose_columns(&listing, settings.columns, &err) == 0)
+        pyprof_cmd_set_widths(&listing, settings.width, &err);
     return err.code ? command_fail(self, &err) : print_input(self, &listing, (struct input){ files, count }, &err);
 }
 
-static const struct entry examples[] = {
+static const struct entry pyprof_cmd_examples[] = {
     { "tacho pyprof report1.tacho", "List all kernels with their operators." },
     { "tacho pyprof --csv -c kernel,op,sil,flops,bytes report1.tacho", "Print five columns as csv." },
     { "tacho pyprof -w 150 -c idx,trace,op,kernel,sil mix.sqlite", "Print an export of nsys in columns." },
@@ -257,8 +259,8 @@ const struct command command_pyprof = {
         "call stack, FLOPs, bytes and use of tensor cores. Operators come from the markers of PyProf or DLProf, or "
         "from what PyTorch's profiler or Tacho recorded. FILE is a .tacho report, a trace of torch.profiler or an "
         "SQLite export of nsys.",
-    .examples = examples,
-    .options = options,
+    .examples = pyprof_cmd_examples,
+    .options = pyprof_cmd_options,
     .files = "tacho,sqlite,json,gz,zst",
-    .run = run,
+    .run = pyprof_cmd_run,
 };

@@ -79,7 +79,7 @@ static int add_strip(struct map_layout *map, size_t index, size_t row, size_t co
     return 0;
 }
 
-static int add_metric(struct map_layout *map, size_t row)
+static int map_svg_add_metric(struct map_layout *map, size_t row)
 {
     const struct table_cell *name = &table_row(map->table, row)[map->metric];
     int64_t index = intern_add(&map->metrics, name->text.bytes, name->text.length);
@@ -121,7 +121,7 @@ static int compare_strips(const void *a, const void *b)
 }
 
 /* All lanes have as many bins as the first, whose starts rise. */
-static int find_layout(struct map_layout *map, const struct table *table)
+static int map_svg_find_layout(struct map_layout *map, const struct table *table)
 {
     size_t rows = table_row_count(table);
 
@@ -139,7 +139,7 @@ static int find_layout(struct map_layout *map, const struct table *table)
                                                   table_row(table, map->bins - 1)[map->start].integer))
         map->bins++;
     for (size_t row = 0; map->bins && row + map->bins <= rows; row += map->bins)
-        if ((map->metric != TABLE_NO_COLUMN ? add_metric(map, row) : add_shares(map, row)) != 0)
+        if ((map->metric != TABLE_NO_COLUMN ? map_svg_add_metric(map, row) : add_shares(map, row)) != 0)
             return ERR_NO_MEMORY;
     if (map->strip_count)
         qsort(map->strips, map->strip_count, sizeof *map->strips, compare_strips);
@@ -160,7 +160,7 @@ static double band_height(const struct map_band *band)
 
 /* ---- the document -----------------------------------------------------------------------------------------------*/
 
-static void add_number(struct text *out, const char *before, const struct table_cell *row, size_t column)
+static void map_svg_add_number(struct text *out, const char *before, const struct table_cell *row, size_t column)
 {
     if (column != TABLE_NO_COLUMN && row[column].kind == CELL_INT)
         text_addf(out, "%s%" PRId64, before, row[column].integer);
@@ -170,9 +170,9 @@ static void add_lane_name(struct text *out, const struct map_layout *map, size_t
 {
     const struct table_cell *row = table_row(map->table, at);
 
-    add_number(out, "rank ", row, map->rank);
-    add_number(out, ", pid ", row, map->pid);
-    add_number(out, ", GPU ", row, map->gpu);
+    map_svg_add_number(out, "rank ", row, map->rank);
+    map_svg_add_number(out, ", pid ", row, map->pid);
+    map_svg_add_number(out, ", GPU ", row, map->gpu);
     if (map->device == TABLE_NO_COLUMN || row[map->device].kind != CELL_TEXT)
         return;
     text_add(out, ", ");
@@ -180,13 +180,13 @@ static void add_lane_name(struct text *out, const struct map_layout *map, size_t
 }
 
 /* As precisely as bins tell moments apart. */
-static void add_moment(struct text *out, const struct map_layout *map, int64_t time_ns)
+static void map_svg_add_moment(struct text *out, const struct map_layout *map, int64_t time_ns)
 {
     human_moment(out, time_ns, table_row(map->table, 0)[map->duration].integer / 10);
 }
 
-static void add_cell(struct text *out, const struct map_layout *map, const struct map_strip *strip, size_t bin,
-                     double y)
+static void map_svg_add_cell(struct text *out, const struct map_layout *map, const struct map_strip *strip, size_t bin,
+                             double y)
 {
     const struct map_band *band = &map->bands[strip->band];
     double value = value_at(map, strip->row + bin, strip->column), width = (double)PLOT / (double)map->bins;
@@ -202,7 +202,7 @@ static void add_cell(struct text *out, const struct map_layout *map, const struc
     text_add(out, "><title>");
     add_lane_name(out, map, strip->row);
     text_addf(out, band->is_share ? ": %.1f %% from " : ": %.6g from ", value);
-    add_moment(out, map, table_row(map->table, strip->row + bin)[map->start].integer);
+    map_svg_add_moment(out, map, table_row(map->table, strip->row + bin)[map->start].integer);
     text_add(out, "</title></rect>\n");
 }
 
@@ -213,7 +213,7 @@ static void add_strip_name(struct text *out, const struct map_layout *map, const
     text_add(out, "</text>\n");
 }
 
-static void add_times(struct text *out, const struct map_layout *map, double y)
+static void map_svg_add_times(struct text *out, const struct map_layout *map, double y)
 {
     const struct table_cell *first = table_row(map->table, 0), *last = table_row(map->table, map->bins - 1);
     int64_t from = first[map->start].integer, to = last[map->start].integer + last[map->duration].integer;
@@ -223,7 +223,7 @@ static void add_times(struct text *out, const struct map_layout *map, double y)
                   i == 0   ? "start"
                   : i == 4 ? "end"
                            : "middle");
-        add_moment(out, map, from + (int64_t)((double)(to - from) * i / 4));
+        map_svg_add_moment(out, map, from + (int64_t)((double)(to - from) * i / 4));
         text_add(out, "</text>\n");
     }
 }
@@ -243,15 +243,15 @@ static void add_band(struct text *out, const struct map_layout *map, const struc
     text_addf(out, "<g fill=\"%s\">\n", colours[strip->band % (COUNT_OF(colours))]);
     for (size_t i = 0; i < band->lanes; i++)
         for (size_t bin = 0; bin < map->bins; bin++)
-            add_cell(out, map, &strip[i], bin, top + (double)i * row);
+            map_svg_add_cell(out, map, &strip[i], bin, top + (double)i * row);
     text_addf(out, "</g>\n<rect class=\"frame\" x=\"%d\" y=\"%.2f\" width=\"%d\" height=\"%.2f\"/>\n", LABELS, top,
               PLOT, (double)band->lanes * row);
     for (size_t i = 0; i < band->lanes && row >= 10; i++)
         add_strip_name(out, map, &strip[i], top + ((double)i + 0.5) * row + 4);
-    add_times(out, map, top + (double)band->lanes * row + LINE - 4);
+    map_svg_add_times(out, map, top + (double)band->lanes * row + LINE - 4);
 }
 
-static void add_head(struct text *out, const char *title, double height)
+static void map_svg_add_head(struct text *out, const char *title, double height)
 {
     int width = LABELS + PLOT + MARGIN;
 
@@ -276,11 +276,11 @@ void map_svg(struct text *out, const struct table *table, const char *title)
     double y = 2 * LINE, height = y;
     size_t strip = 0;
 
-    if (find_layout(&map, table) != 0)
+    if (map_svg_find_layout(&map, table) != 0)
         map.band_count = 0;
     for (size_t band = 0; band < map.band_count; band++)
         height += band_height(&map.bands[band]);
-    add_head(out, title, height);
+    map_svg_add_head(out, title, height);
     for (size_t band = 0; band < map.band_count; band++) {
         add_band(out, &map, &map.strips[strip], y);
         strip += map.bands[band].lanes;

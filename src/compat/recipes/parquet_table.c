@@ -24,7 +24,7 @@ struct parquet_page {
 
 /* ---- Thrift -----------------------------------------------------------------------------------------------------*/
 
-static void add_number(struct text *out, int64_t value)
+static void parquet_table_add_number(struct text *out, int64_t value)
 {
     text_add_varint(out, zigzag(value));
 }
@@ -36,13 +36,13 @@ static void begin_field(struct text *out, int *last, int field, enum thrift_type
     *last = field;
 }
 
-static void add_field(struct text *out, int *last, int field, enum thrift_type type, int64_t value)
+static void parquet_table_add_field(struct text *out, int *last, int field, enum thrift_type type, int64_t value)
 {
     begin_field(out, last, field, type);
-    add_number(out, value);
+    parquet_table_add_number(out, value);
 }
 
-static void add_bytes(struct text *out, const char *bytes, size_t length)
+static void parquet_table_add_bytes(struct text *out, const char *bytes, size_t length)
 {
     text_add_varint(out, length);
     text_add_bytes(out, bytes, length);
@@ -85,12 +85,12 @@ static void add_levels(struct text *out, const struct table *table, size_t colum
     text_free(&runs);
 }
 
-static int type_of(const struct table_column *column)
+static int parquet_table_type_of(const struct table_column *column)
 {
     return column->kind == CELL_TEXT ? TYPE_BYTE_ARRAY : column->kind == CELL_REAL ? TYPE_DOUBLE : TYPE_INT64;
 }
 
-static void add_value(struct text *out, const struct table_cell *cell, int type)
+static void parquet_table_add_value(struct text *out, const struct table_cell *cell, int type)
 {
     union {
         double real;
@@ -117,29 +117,29 @@ static void add_page_header(struct text *out, size_t size, size_t rows)
 {
     int last = 0, inner = 0;
 
-    add_field(out, &last, 1, THRIFT_I32, DATA_PAGE);
-    add_field(out, &last, 2, THRIFT_I32, (int64_t)size);
-    add_field(out, &last, 3, THRIFT_I32, (int64_t)size);
+    parquet_table_add_field(out, &last, 1, THRIFT_I32, DATA_PAGE);
+    parquet_table_add_field(out, &last, 2, THRIFT_I32, (int64_t)size);
+    parquet_table_add_field(out, &last, 3, THRIFT_I32, (int64_t)size);
     begin_field(out, &last, 5, THRIFT_STRUCT);
-    add_field(out, &inner, 1, THRIFT_I32, (int64_t)rows);
-    add_field(out, &inner, 2, THRIFT_I32, PLAIN);
-    add_field(out, &inner, 3, THRIFT_I32, RLE);
-    add_field(out, &inner, 4, THRIFT_I32, RLE);
+    parquet_table_add_field(out, &inner, 1, THRIFT_I32, (int64_t)rows);
+    parquet_table_add_field(out, &inner, 2, THRIFT_I32, PLAIN);
+    parquet_table_add_field(out, &inner, 3, THRIFT_I32, RLE);
+    parquet_table_add_field(out, &inner, 4, THRIFT_I32, RLE);
     end_struct(out);
     end_struct(out);
 }
 
-static struct parquet_page add_page(struct text *out, const struct table *table, size_t column, size_t first,
-                                    size_t count)
+static struct parquet_page parquet_table_add_page(struct text *out, const struct table *table, size_t column,
+                                                  size_t first, size_t count)
 {
-    int type = type_of(&table_columns(table)[column]);
+    int type = parquet_table_type_of(&table_columns(table)[column]);
     struct parquet_page page = { .offset = out->length };
     struct text data = { 0 };
 
     add_levels(&data, table, column, first, count);
     for (size_t i = 0; i < count; i++)
         if (table_row(table, first + i)[column].kind != CELL_NONE)
-            add_value(&data, &table_row(table, first + i)[column], type);
+            parquet_table_add_value(&data, &table_row(table, first + i)[column], type);
     add_page_header(out, data.length, count);
     text_add_bytes(out, text_string(&data), data.length);
     text_free(&data);
@@ -149,7 +149,7 @@ static struct parquet_page add_page(struct text *out, const struct table *table,
 
 /* ---- what the file says about itself ----------------------------------------------------------------------------*/
 
-static void add_schema(struct text *out, int *last, const struct table *table)
+static void parquet_table_add_schema(struct text *out, int *last, const struct table *table)
 {
     const struct table_column *columns = table_columns(table);
     size_t count = table_column_count(table);
@@ -157,19 +157,19 @@ static void add_schema(struct text *out, int *last, const struct table *table)
 
     begin_list(out, last, 2, THRIFT_STRUCT, count + 1);
     begin_field(out, &field, 4, THRIFT_BINARY);
-    add_bytes(out, "schema", 6);
-    add_field(out, &field, 5, THRIFT_I32, (int64_t)count);
+    parquet_table_add_bytes(out, "schema", 6);
+    parquet_table_add_field(out, &field, 5, THRIFT_I32, (int64_t)count);
     end_struct(out);
     for (size_t c = 0; c < count; c++) {
         struct text name = { 0 };
         print_header(&name, &columns[c], &time_unit_ns);
         field = 0;
-        add_field(out, &field, 1, THRIFT_I32, type_of(&columns[c]));
-        add_field(out, &field, 3, THRIFT_I32, OPTIONAL);
+        parquet_table_add_field(out, &field, 1, THRIFT_I32, parquet_table_type_of(&columns[c]));
+        parquet_table_add_field(out, &field, 3, THRIFT_I32, OPTIONAL);
         begin_field(out, &field, 4, THRIFT_BINARY);
-        add_bytes(out, text_string(&name), name.length);
-        if (type_of(&columns[c]) == TYPE_BYTE_ARRAY)
-            add_field(out, &field, 6, THRIFT_I32, UTF8);
+        parquet_table_add_bytes(out, text_string(&name), name.length);
+        if (parquet_table_type_of(&columns[c]) == TYPE_BYTE_ARRAY)
+            parquet_table_add_field(out, &field, 6, THRIFT_I32, UTF8);
         end_struct(out);
         text_free(&name);
     }
@@ -182,19 +182,19 @@ static void add_column_chunk(struct text *out, const struct table_column *column
     int field = 0, inner = 0;
 
     print_header(&name, column, &time_unit_ns);
-    add_field(out, &field, 2, THRIFT_I64, (int64_t)page->offset);
+    parquet_table_add_field(out, &field, 2, THRIFT_I64, (int64_t)page->offset);
     begin_field(out, &field, 3, THRIFT_STRUCT);
-    add_field(out, &inner, 1, THRIFT_I32, type_of(column));
+    parquet_table_add_field(out, &inner, 1, THRIFT_I32, parquet_table_type_of(column));
     begin_list(out, &inner, 2, THRIFT_I32, 2);
-    add_number(out, PLAIN);
-    add_number(out, RLE);
+    parquet_table_add_number(out, PLAIN);
+    parquet_table_add_number(out, RLE);
     begin_list(out, &inner, 3, THRIFT_BINARY, 1);
-    add_bytes(out, text_string(&name), name.length);
-    add_field(out, &inner, 4, THRIFT_I32, UNCOMPRESSED);
-    add_field(out, &inner, 5, THRIFT_I64, (int64_t)rows);
-    add_field(out, &inner, 6, THRIFT_I64, (int64_t)page->size);
-    add_field(out, &inner, 7, THRIFT_I64, (int64_t)page->size);
-    add_field(out, &inner, 9, THRIFT_I64, (int64_t)page->offset);
+    parquet_table_add_bytes(out, text_string(&name), name.length);
+    parquet_table_add_field(out, &inner, 4, THRIFT_I32, UNCOMPRESSED);
+    parquet_table_add_field(out, &inner, 5, THRIFT_I64, (int64_t)rows);
+    parquet_table_add_field(out, &inner, 6, THRIFT_I64, (int64_t)page->size);
+    parquet_table_add_field(out, &inner, 7, THRIFT_I64, (int64_t)page->size);
+    parquet_table_add_field(out, &inner, 9, THRIFT_I64, (int64_t)page->offset);
     end_struct(out);
     end_struct(out);
     text_free(&name);
@@ -218,8 +218,8 @@ static void add_row_group(struct text *out, const struct table *table, size_t gr
         add_column_chunk(out, &table_columns(table)[c], &pages[c], rows_of_group(table, group));
         size += pages[c].size;
     }
-    add_field(out, &field, 2, THRIFT_I64, (int64_t)size);
-    add_field(out, &field, 3, THRIFT_I64, (int64_t)rows_of_group(table, group));
+    parquet_table_add_field(out, &field, 2, THRIFT_I64, (int64_t)size);
+    parquet_table_add_field(out, &field, 3, THRIFT_I64, (int64_t)rows_of_group(table, group));
     end_struct(out);
 }
 
@@ -228,14 +228,14 @@ static void add_footer(struct text *out, const struct table *table, size_t group
     size_t begin = out->length;
     int field = 0;
 
-    add_field(out, &field, 1, THRIFT_I32, 1);
-    add_schema(out, &field, table);
-    add_field(out, &field, 3, THRIFT_I64, (int64_t)table_row_count(table));
+    parquet_table_add_field(out, &field, 1, THRIFT_I32, 1);
+    parquet_table_add_schema(out, &field, table);
+    parquet_table_add_field(out, &field, 3, THRIFT_I64, (int64_t)table_row_count(table));
     begin_list(out, &field, 4, THRIFT_STRUCT, groups);
     for (size_t group = 0; group < groups; group++)
         add_row_group(out, table, group, pages + group * table_column_count(table));
     begin_field(out, &field, 6, THRIFT_BINARY);
-    add_bytes(out, "tacho", 5);
+    parquet_table_add_bytes(out, "tacho", 5);
     end_struct(out);
     text_add_little_endian(out, out->length - begin, 4);
     text_add(out, MAGIC);
@@ -252,7 +252,8 @@ int parquet_table(struct text *out, const struct table *table)
     text_add(out, MAGIC);
     for (size_t group = 0; group < groups; group++)
         for (size_t c = 0; c < columns; c++)
-            pages[group * columns + c] = add_page(out, table, c, group * ROWS_OF_GROUP, rows_of_group(table, group));
+            pages[group * columns + c] = parquet_table_add_page(out, table, c, group * ROWS_OF_GROUP,
+                                                                rows_of_group(table, group));
     add_footer(out, table, groups, pages);
     free(pages);
     return text_failed(out) ? ERR_NO_MEMORY : 0;

@@ -54,7 +54,7 @@ static const char *const *recipe_names(void)
     return names;
 }
 
-static void add_list(struct text *out)
+static void recipe_add_list(struct text *out)
 {
     size_t columns = print_text_columns();
 
@@ -73,7 +73,7 @@ static void add_list(struct text *out)
 
 #define FIELD(name) offsetof(struct recipe_settings, name)
 /* clang-format off */
-static const struct option options[] = {
+static const struct option recipe_options[] = {
     { .name = "input", .kind = OPTION_LIST, .offset = FIELD(inputs), .value = "FOLDER|FILE…",
       .help = "Reports to read: a folder, a pattern, or files. Further files may follow." },
     { .name = "output", .letter = 'o', .kind = OPTION_TEXT, .offset = FIELD(output), .value = "FOLDER",
@@ -120,8 +120,8 @@ static int unknown_recipe(const struct command *self, const char *name)
     return command_fail(self, &err);
 }
 
-static int run_one(const struct command *self, const struct recipe *recipe, struct recipe_settings *settings,
-                   const char *const *more, size_t more_count)
+static int recipe_run_one(const struct command *self, const struct recipe *recipe, struct recipe_settings *settings,
+                          const char *const *more, size_t more_count)
 {
     const char *inputs[OPTION_LIST_MAX + more_count];
     size_t count = 0;
@@ -150,7 +150,7 @@ static int run_one(const struct command *self, const struct recipe *recipe, stru
     return status;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int recipe_run_command(const struct command *self, int argc, char **argv)
 {
     struct recipe_settings settings = { 0 };
     const char *operands[argc];
@@ -161,16 +161,17 @@ static int run(const struct command *self, int argc, char **argv)
         return status;
     if (!count) {
         struct text out = { 0 };
-        add_list(&out);
+        recipe_add_list(&out);
         status = command_write(self, &out);
         text_free(&out);
         return status;
     }
     const struct recipe *recipe = recipe_find(operands[0]);
-    return recipe ? run_one(self, recipe, &settings, operands + 1, count - 1) : unknown_recipe(self, operands[0]);
+    return recipe ? recipe_run_one(self, recipe, &settings, operands + 1, count - 1)
+                  : unknown_recipe(self, operands[0]);
 }
 
-static const struct entry examples[] = {
+static const struct entry recipe_examples[] = {
     { "tacho recipe", "List the recipes." },
     { "tacho recipe cuda_gpu_kern_sum --input run/ --csv",
       "Write kernel time by name, for each rank and for all, to cuda_gpu_kern_sum-1/." },
@@ -194,8 +195,8 @@ const struct command command_recipe = {
     .arguments = "NAME --input FOLDER|FILE …",
     .summary = "Run a recipe of nsys on the reports of a job",
     .about = about,
-    .examples = examples,
-    .options = options,
+    .examples = recipe_examples,
+    .options = recipe_options,
     .files = "tacho,sqlite",
-    .run = run,
+    .run = recipe_run_command,
 };

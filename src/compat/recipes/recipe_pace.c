@@ -56,7 +56,7 @@ static const struct table_cell *lanes_cell(const struct pace_lanes *lanes, size_
 /* ---- a column a rank --------------------------------------------------------------------------------------------*/
 
 /* "3", or "3.4711" with the process where a rank has several; each ends with a NUL. */
-static void add_names(struct text *names, const struct pace_lanes *lanes)
+static void recipe_pace_add_names(struct text *names, const struct pace_lanes *lanes)
 {
     for (size_t lane = 0; lane < lanes->count; lane++) {
         const struct table_cell *row = table_row(lanes->pace, lanes->first[lane]);
@@ -105,7 +105,7 @@ struct table *recipe_pace_matrix(const struct table *pace, size_t column, struct
 
     if (lanes_find(&lanes, pace) != 0)
         return NULL;
-    add_names(names, &lanes);
+    recipe_pace_add_names(names, &lanes);
     if (!text_failed(names))
         table = new_matrix(&lanes, names);
     if (table && fill_matrix(table, &lanes, column) != 0) {
@@ -135,7 +135,8 @@ static struct table *new_figures(const struct table_column *key)
 }
 
 /* Values and scratch have room for the values of the table. */
-static struct table_cell *add_figures(struct table *table, const int64_t *values, size_t count, int64_t *scratch)
+static struct table_cell *recipe_pace_add_figures(struct table *table, const int64_t *values, size_t count,
+                                                  int64_t *scratch)
 {
     struct table_cell *row = table_add_row(table);
     struct statistics figures = { 0 };
@@ -171,7 +172,7 @@ struct table *recipe_pace_stats(const struct table *pace, size_t column)
             if (cell)
                 values[count++] = cell->integer;
         }
-        struct table_cell *row = add_figures(table, values, count, values + lanes.count + 1);
+        struct table_cell *row = recipe_pace_add_figures(table, values, count, values + lanes.count + 1);
         failed = !row;
         if (row)
             cell_set_int(&row[0], (int64_t)i);
@@ -199,7 +200,7 @@ struct table *recipe_pace_sum(const struct table *pace)
         for (size_t r = 0; r < rows; r++)
             if (table_row(pace, r)[quantities[q]].kind == CELL_INT)
                 values[count++] = table_row(pace, r)[quantities[q]].integer;
-        struct table_cell *row = add_figures(table, values, count, values + rows + 1);
+        struct table_cell *row = recipe_pace_add_figures(table, values, count, values + rows + 1);
         failed = !row || cell_set_string(table, &row[0], table_columns(pace)[quantities[q]].name) != 0;
     }
     if (failed) {

@@ -37,7 +37,7 @@ struct recipe_job {
 
 /* ---- files ------------------------------------------------------------------------------------------------------*/
 
-static struct recipe_file *add_file(struct recipe_job *job, const char *name, const char *extension)
+static struct recipe_file *recipe_run_add_file(struct recipe_job *job, const char *name, const char *extension)
 {
     struct recipe_file *file = &job->files[job->file_count++];
 
@@ -46,13 +46,13 @@ static struct recipe_file *add_file(struct recipe_job *job, const char *name, co
 }
 
 /* Takes the table. */
-static int add_table(struct recipe_job *job, const char *name, struct table *table, struct error *err)
+static int recipe_run_add_table(struct recipe_job *job, const char *name, struct table *table, struct error *err)
 {
     const struct print_request request = { .time = &time_unit_ns };
 
-    int failed = !table || parquet_table(&add_file(job, name, "parquet")->text, table) != 0;
+    int failed = !table || parquet_table(&recipe_run_add_file(job, name, "parquet")->text, table) != 0;
     if (table && job->settings->csv) {
-        struct recipe_file *file = add_file(job, name, "csv");
+        struct recipe_file *file = recipe_run_add_file(job, name, "csv");
         print_csv.table(&file->text, table, &request);
         failed |= text_failed(&file->text);
     }
@@ -60,7 +60,7 @@ static int add_table(struct recipe_job *job, const char *name, struct table *tab
     return failed ? error_no_memory(err) : 0;
 }
 
-static int write_file(const char *folder, const struct recipe_file *file, struct error *err)
+static int recipe_run_write_file(const char *folder, const struct recipe_file *file, struct error *err)
 {
     struct text path = { 0 };
     int code = 0;
@@ -76,7 +76,7 @@ static int write_file(const char *folder, const struct recipe_file *file, struct
 }
 
 /* Makes the folder that is asked for, or NAME-1, NAME-2, …, and puts its name into `folder`. */
-static int make_folder(struct recipe_job *job, struct text *folder, struct error *err)
+static int recipe_run_make_folder(struct recipe_job *job, struct text *folder, struct error *err)
 {
     const char *wanted = job->settings->output;
 
@@ -104,10 +104,10 @@ static int write_files(struct recipe_job *job, struct text *said, struct error *
     struct text folder = { 0 };
     int code;
 
-    if ((code = make_folder(job, &folder, err)) != 0)
+    if ((code = recipe_run_make_folder(job, &folder, err)) != 0)
         goto free_folder;
     for (size_t i = 0; i < job->file_count; i++) {
-        if ((code = write_file(text_string(&folder), &job->files[i], err)) != 0)
+        if ((code = recipe_run_write_file(text_string(&folder), &job->files[i], err)) != 0)
             goto free_folder;
         display_add(said, text_string(&folder), folder.length, 0);
         text_addf(said, "/%s\n", job->files[i].name);
@@ -119,27 +119,27 @@ free_folder:
 
 /* ---- options ----------------------------------------------------------------------------------------------------*/
 
-static void add_option(struct selection_item *item, const char *name, const char *value)
+static void recipe_run_add_option(struct selection_item *item, const char *name, const char *value)
 {
     if (value)
         item->options[item->option_count++] = (struct analysis_option){ name, value };
 }
 
-static void choose_report(struct selection_item *item, const struct recipe *recipe,
-                          const struct recipe_settings *settings)
+static void recipe_run_choose_report(struct selection_item *item, const struct recipe *recipe,
+                                     const struct recipe_settings *settings)
 {
     const struct analysis *rule = rule_find(recipe->analysis);
 
     item->analysis = rule ? rule : analysis_find(recipe->analysis);
     if (rule)
-        add_option(item, "rows", settings->rows ? settings->rows : "-1");
+        recipe_run_add_option(item, "rows", settings->rows ? settings->rows : "-1");
     else
-        add_option(item, "rows", settings->rows);
-    add_option(item, "name", settings->name);
-    add_option(item, "bins", settings->bins);
-    add_option(item, "gap", settings->gap);
-    add_option(item, "chunks", settings->chunks);
-    add_option(item, "threshold", settings->threshold);
+        recipe_run_add_option(item, "rows", settings->rows);
+    recipe_run_add_option(item, "name", settings->name);
+    recipe_run_add_option(item, "bins", settings->bins);
+    recipe_run_add_option(item, "gap", settings->gap);
+    recipe_run_add_option(item, "chunks", settings->chunks);
+    recipe_run_add_option(item, "threshold", settings->threshold);
 }
 
 /* ---- shapes -----------------------------------------------------------------------------------------------------*/
@@ -149,7 +149,7 @@ static int add_rank_table(struct recipe_job *job, const char *name, int by_devic
     struct table *table;
     int code = recipe_rank_table(&job->set, &job->item, by_device, &table, err);
 
-    return code != 0 ? code : add_table(job, name, table, err);
+    return code != 0 ? code : recipe_run_add_table(job, name, table, err);
 }
 
 static int add_whole_table(struct recipe_job *job, const char *name, struct error *err)
@@ -157,7 +157,7 @@ static int add_whole_table(struct recipe_job *job, const char *name, struct erro
     struct table *table;
     int code = recipe_whole_table(&job->set, &job->item, &table, err);
 
-    return code != 0 ? code : add_table(job, name, table, err);
+    return code != 0 ? code : recipe_run_add_table(job, name, table, err);
 }
 
 static int make_sums(struct recipe_job *job, struct error *err)
@@ -206,7 +206,7 @@ static int make_overlap(struct recipe_job *job, struct error *err)
     return add_whole_table(job, "grouped_trace", err);
 }
 
-static int make_map(struct recipe_job *job, struct error *err)
+static int recipe_run_make_map(struct recipe_job *job, struct error *err)
 {
     struct table *table;
     int code;
@@ -214,13 +214,13 @@ static int make_map(struct recipe_job *job, struct error *err)
     recipe_set_limit(&job->set);
     if ((code = recipe_rank_table(&job->set, &job->item, 0, &table, err)) != 0)
         return code;
-    struct recipe_file *picture = add_file(job, "heatmap", "svg");
+    struct recipe_file *picture = recipe_run_add_file(job, "heatmap", "svg");
     map_svg(&picture->text, table, job->item.analysis->title);
-    return add_table(job, "analysis", table, err);
+    return recipe_run_add_table(job, "analysis", table, err);
 }
 
 /* All ranks pace the same name: the one with the most time over all, unless it is given. */
-static int choose_name(struct recipe_job *job, struct text *name, struct error *err)
+static int recipe_run_choose_name(struct recipe_job *job, struct text *name, struct error *err)
 {
     struct table *table;
     int code = recipe_whole_table(&job->set, &job->item, &table, err);
@@ -253,26 +253,27 @@ static int add_pace_tables(struct recipe_job *job, const struct table *pace, str
 
     for (size_t i = 0; i < COUNT_OF(quantities); i++) {
         struct text names = { 0 };
-        code = add_table(job, quantities[i].file, recipe_pace_matrix(pace, quantities[i].column, &names), err);
+        code = recipe_run_add_table(job, quantities[i].file, recipe_pace_matrix(pace, quantities[i].column, &names),
+                                    err);
         text_free(&names);
         if (code != 0)
             return code;
     }
-    if ((code = add_table(job, "pace_delta_stats", recipe_pace_stats(pace, PACE_DELTA), err)) != 0)
+    if ((code = recipe_run_add_table(job, "pace_delta_stats", recipe_pace_stats(pace, PACE_DELTA), err)) != 0)
         return code;
-    return add_table(job, "stats", recipe_pace_sum(pace), err);
+    return recipe_run_add_table(job, "stats", recipe_pace_sum(pace), err);
 }
 
-static int make_pace(struct recipe_job *job, struct error *err)
+static int recipe_run_make_pace(struct recipe_job *job, struct error *err)
 {
     struct text name = { 0 };
     struct table *pace = NULL;
     int code;
 
-    if ((code = choose_name(job, &name, err)) != 0)
+    if ((code = recipe_run_choose_name(job, &name, err)) != 0)
         goto free_name;
     if (!job->settings->name)
-        add_option(&job->item, "name", text_string(&name));
+        recipe_run_add_option(&job->item, "name", text_string(&name));
     if ((code = recipe_rank_table(&job->set, &job->item, 0, &pace, err)) != 0)
         goto free_name;
     code = add_pace_tables(job, pace, err);
@@ -284,7 +285,7 @@ free_name:
 
 /* ---- the difference of two inputs -------------------------------------------------------------------------------*/
 
-static int table_of(struct recipe_job *job, const char *input, struct table **out, struct error *err)
+static int recipe_run_table_of(struct recipe_job *job, const char *input, struct table **out, struct error *err)
 {
     struct report *report;
     int code = open_as_set((struct input){ &input, 1 }, &job->settings->input, &report, err);
@@ -315,11 +316,11 @@ static int make_diff(struct recipe_job *job, const char *const *inputs, size_t c
                                                 .rows_overlap = job->item.analysis->overlap != NULL,
                                                 .with_unchanged = 1 };
     for (int i = 0; i < 2; i++)
-        if ((code = table_of(job, inputs[i], &tables[i], err)) != 0)
+        if ((code = recipe_run_table_of(job, inputs[i], &tables[i], err)) != 0)
             goto delete_tables;
     if ((code = table_diff_make(tables, 1, 1, &request, &diff, err)) != 0)
         goto delete_tables;
-    code = add_table(job, "all_stats", diff.table, err);
+    code = recipe_run_add_table(job, "all_stats", diff.table, err);
     diff.table = NULL;
     table_diff_free(&diff);
 delete_tables:
@@ -337,12 +338,12 @@ static int (*const makers[])(struct recipe_job *job, struct error *err) = {
     [RECIPE_LIST] = make_list,
     [RECIPE_TRACE] = make_trace,
     [RECIPE_OVERLAP] = make_overlap,
-    [RECIPE_MAP] = make_map,
-    [RECIPE_PACE] = make_pace,
+    [RECIPE_MAP] = recipe_run_make_map,
+    [RECIPE_PACE] = recipe_run_make_pace,
     [RECIPE_WHOLE] = make_whole,
 };
 
-static int make_tables(struct recipe_job *job, struct input input, struct text *said, struct error *err)
+static int recipe_run_make_tables(struct recipe_job *job, struct input input, struct text *said, struct error *err)
 {
     struct text name = { 0 };
     struct table *files;
@@ -353,7 +354,8 @@ static int make_tables(struct recipe_job *job, struct input input, struct text *
         return code;
     if ((code = recipe_set_open(&job->set, report, &job->settings->part, err)) != 0)
         goto close_set;
-    if ((code = recipe_files_table(&job->set, &files, err)) != 0 || (code = add_table(job, "files", files, err)) != 0)
+    if ((code = recipe_files_table(&job->set, &files, err)) != 0 ||
+        (code = recipe_run_add_table(job, "files", files, err)) != 0)
         goto close_set;
     if ((code = makers[job->recipe->shape](job, err)) != 0)
         goto close_set;
@@ -367,15 +369,15 @@ close_set:
     return code;
 }
 
-static int run_job(struct recipe_job *job, const char *const *inputs, size_t count, struct text *said,
-                   struct error *err)
+static int recipe_run_job(struct recipe_job *job, const char *const *inputs, size_t count, struct text *said,
+                          struct error *err)
 {
     int code;
 
     if (job->recipe->analysis)
-        choose_report(&job->item, job->recipe, job->settings);
+        recipe_run_choose_report(&job->item, job->recipe, job->settings);
     code = job->recipe->shape == RECIPE_DIFF ? make_diff(job, inputs, count, err)
-                                             : make_tables(job, (struct input){ inputs, count }, said, err);
+                                             : recipe_run_make_tables(job, (struct input){ inputs, count }, said, err);
     return code != 0 ? code : write_files(job, said, err);
 }
 
@@ -393,7 +395,7 @@ int recipe_run(const struct recipe *recipe, const struct recipe_settings *settin
         return error_no_memory(err);
     job->recipe = recipe;
     job->settings = settings;
-    int code = run_job(job, inputs, count, said, err);
+    int code = recipe_run_job(job, inputs, count, said, err);
     for (size_t i = 0; i < job->file_count; i++)
         text_free(&job->files[i].text);
     free(job);

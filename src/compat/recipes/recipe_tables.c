@@ -15,7 +15,7 @@ enum { MOST_COLUMNS = 64, MOST_DEVICES = 4096 };
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------*/
 
-static int add_rank(struct recipe_set *set, size_t part, int64_t kept, int64_t number)
+static int recipe_tables_add_rank(struct recipe_set *set, size_t part, int64_t kept, int64_t number)
 {
     if (array_reserve(&set->ranks, &set->room, set->count + 1, sizeof *set->ranks) != 0)
         return ERR_NO_MEMORY;
@@ -36,13 +36,13 @@ static int divide_part(struct recipe_set *set, size_t part, const struct report_
     qsort(ranks, about->rank_count, sizeof *ranks, array_by_int64);
     for (size_t i = 0; i < about->rank_count; i++)
         if ((!i || ranks[i] != ranks[i - 1]) && report_part_keeps(about, ranks[i]) &&
-            (code = add_rank(set, part, ranks[i], ranks[i])) != 0)
+            (code = recipe_tables_add_rank(set, part, ranks[i], ranks[i])) != 0)
             break;
     free(ranks);
     return code;
 }
 
-static int compare_ranks(const void *a, const void *b)
+static int recipe_tables_compare_ranks(const void *a, const void *b)
 {
     const struct recipe_rank *x = a, *y = b;
 
@@ -51,16 +51,16 @@ static int compare_ranks(const void *a, const void *b)
     return (x->part > y->part) - (x->part < y->part);
 }
 
-static int find_ranks(struct recipe_set *set)
+static int recipe_tables_find_ranks(struct recipe_set *set)
 {
     for (size_t i = 0; i < report_part_count(set->report); i++) {
         const struct report_part *about = report_part_at(set->report, i);
-        int code = about->rank_count ? divide_part(set, i, about) : add_rank(set, i, -1, about->rank);
+        int code = about->rank_count ? divide_part(set, i, about) : recipe_tables_add_rank(set, i, -1, about->rank);
         if (code != 0)
             return code;
     }
     if (set->count)
-        qsort(set->ranks, set->count, sizeof *set->ranks, compare_ranks);
+        qsort(set->ranks, set->count, sizeof *set->ranks, recipe_tables_compare_ranks);
     for (size_t i = 0; i < set->count; i++)
         set->is_by_place |= set->ranks[i].number < 0 || (i && set->ranks[i].number == set->ranks[i - 1].number);
     for (size_t i = 0; i < set->count && set->is_by_place; i++)
@@ -72,7 +72,7 @@ int recipe_set_open(struct recipe_set *set, struct report *report, const struct 
                     struct error *err)
 {
     *set = (struct recipe_set){ .report = report };
-    if (find_ranks(set) != 0)
+    if (recipe_tables_find_ranks(set) != 0)
         return error_no_memory(err);
     return selection_part_find(part, report, &set->part, err);
 }
@@ -166,7 +166,8 @@ static int copy_cell(struct table *table, struct table_cell *to, const struct ta
     return 0;
 }
 
-static int add_rows(struct joined *joined, const struct table *from, int64_t rank, int by_device, int64_t device)
+static int recipe_tables_add_rows(struct joined *joined, const struct table *from, int64_t rank, int by_device,
+                                  int64_t device)
 {
     int code = joined->table ? 0 : start_table(joined, from, by_device);
 
@@ -187,8 +188,9 @@ static int add_rows(struct joined *joined, const struct table *from, int64_t ran
 }
 
 /* device: NULL for all. A part without data adds nothing. */
-static int add_part(struct joined *joined, const struct recipe_set *set, int64_t number, struct report *alone,
-                    const struct selection_item *item, const int64_t *device, struct error *err)
+static int recipe_tables_add_part(struct joined *joined, const struct recipe_set *set, int64_t number,
+                                  struct report *alone, const struct selection_item *item, const int64_t *device,
+                                  struct error *err)
 {
     struct analysis_request request = selection_part_request(&set->part, item);
     struct analysis_filter filter = set->part.filter;
@@ -206,7 +208,7 @@ static int add_part(struct joined *joined, const struct recipe_set *set, int64_t
     }
     if (code != 0)
         return code;
-    code = add_rows(joined, table, number, device != NULL, device ? *device : 0);
+    code = recipe_tables_add_rows(joined, table, number, device != NULL, device ? *device : 0);
     if (code != 0)
         error_set(err, code, "%s", error_name(code));
     table_delete(table);
@@ -220,7 +222,7 @@ struct device_list {
     size_t count, room;
 };
 
-static int add_device(struct device_list *devices, int64_t device)
+static int recipe_tables_add_device(struct device_list *devices, int64_t device)
 {
     for (size_t i = devices->count; i-- > 0;)
         if (devices->list[i] == device)
@@ -232,7 +234,8 @@ static int add_device(struct device_list *devices, int64_t device)
     return 0;
 }
 
-static int add_devices(struct device_list *devices, struct report *report, const char *table, struct error *err)
+static int recipe_tables_add_devices(struct device_list *devices, struct report *report, const char *table,
+                                     struct error *err)
 {
     static const char *const names[] = { "deviceId" };
     struct report_columns columns = { 0 };
@@ -241,7 +244,7 @@ static int add_devices(struct device_list *devices, struct report *report, const
     if ((code = columns_read(report, table, names, 1, &columns, err)) != 0)
         return code;
     for (size_t row = 0; row < columns.rows; row++)
-        if (!columns_is_null(&columns, 0, row) && add_device(devices, columns.values[0][row]) != 0) {
+        if (!columns_is_null(&columns, 0, row) && recipe_tables_add_device(devices, columns.values[0][row]) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "more than %d GPUs", MOST_DEVICES);
             goto free_columns;
         }
@@ -255,7 +258,7 @@ static int find_devices(struct device_list *devices, struct report *report, stru
     int code;
 
     for (int kind = 0; kind < GPU_KINDS; kind++)
-        if ((code = add_devices(devices, report, gpu_tables[kind], err)) != 0)
+        if ((code = recipe_tables_add_devices(devices, report, gpu_tables[kind], err)) != 0)
             return code;
     if (devices->count)
         qsort(devices->list, devices->count, sizeof *devices->list, array_by_int64);
@@ -271,7 +274,7 @@ static int add_by_device(struct joined *joined, const struct recipe_set *set, in
     if ((code = find_devices(&devices, alone, err)) != 0)
         goto free_devices;
     for (size_t i = 0; i < devices.count; i++)
-        if ((code = add_part(joined, set, number, alone, item, &devices.list[i], err)) != 0)
+        if ((code = recipe_tables_add_part(joined, set, number, alone, item, &devices.list[i], err)) != 0)
             goto free_devices;
 free_devices:
     free(devices.list);
@@ -288,7 +291,7 @@ static int add_rank_rows(struct joined *joined, const struct recipe_set *set, co
     if ((code = report_choose(set->report, &choice, 1, &alone, err)) != 0)
         return code;
     code = by_device ? add_by_device(joined, set, rank->number, alone, item, err)
-                     : add_part(joined, set, rank->number, alone, item, NULL, err);
+                     : recipe_tables_add_part(joined, set, rank->number, alone, item, NULL, err);
     report_close(alone);
     return code;
 }

@@ -7,19 +7,19 @@
 #include "base/nearest.h"
 #include "monitor.h"
 
-enum kind { LEVEL, SHARE, EVENT };
+enum dmon_kind { LEVEL, SHARE, EVENT };
 enum { WIDTH = 6, GPM_WIDTH = 10 };
 #define MIB 1048576
 
-static const struct monitor_column columns[] = {
+static const struct monitor_column dmon_table_columns[] = {
 #define DMON_COLUMN(letter, name, unit, scale, kind, reading) { letter, name, unit, WIDTH, WIDTH, scale },
 #include "dmon_columns.def"
 };
 
 static const struct {
-    enum kind kind;
+    enum dmon_kind kind;
     enum gpu_reading reading;
-} sources[] = {
+} dmon_sources[] = {
 #define DMON_COLUMN(letter, name, unit, scale, kind, reading) { kind, GPU_READING_##reading },
 #include "dmon_columns.def"
 };
@@ -42,11 +42,11 @@ static const struct {
 };
 
 enum {
-    COLUMNS = COUNT_OF(columns),
+    COLUMNS = COUNT_OF(dmon_table_columns),
     GPM_COLUMNS = COUNT_OF(gpm_names),
 };
 
-struct settings {
+struct dmon_settings {
     struct monitor_settings common;
     const char *gpm_list, *gpm_options;
 };
@@ -55,7 +55,7 @@ struct dmon {
     struct monitor monitor;
     struct monitor_column gpm[GPM_COLUMNS];
     enum gpu_reading readings[MONITOR_COLUMNS_MOST]; /* by column of the table */
-    enum kind kinds[MONITOR_COLUMNS_MOST];
+    enum dmon_kind kinds[MONITOR_COLUMNS_MOST];
 };
 
 /* ---- choosing columns ------------------------------------------------------------------------------------------ */
@@ -106,7 +106,7 @@ static int add_gpm(void *context, const char *word, struct error *err)
     return 0;
 }
 
-static int add_gpms(struct dmon *dmon, const struct settings *settings, struct error *err)
+static int add_gpms(struct dmon *dmon, const struct dmon_settings *settings, struct error *err)
 {
     if (settings->gpm_options && strcmp(settings->gpm_options, "d") != 0)
         return error_set(err, ERR_BAD_ARGUMENT,
@@ -124,8 +124,9 @@ static void list_readings(struct dmon *dmon)
     for (size_t i = 0; i < table->count; i++) {
         const struct monitor_column *column = table->columns[i];
         int is_gpm = column >= dmon->gpm && column < dmon->gpm + GPM_COLUMNS;
-        dmon->kinds[i] = is_gpm ? LEVEL : sources[column - columns].kind;
-        dmon->readings[i] = is_gpm ? gpm_names[column - dmon->gpm].reading : sources[column - columns].reading;
+        dmon->kinds[i] = is_gpm ? LEVEL : dmon_sources[column - dmon_table_columns].kind;
+        dmon->readings[i] = is_gpm ? gpm_names[column - dmon->gpm].reading
+                                   : dmon_sources[column - dmon_table_columns].reading;
     }
     dmon->monitor.wish.readings = dmon->readings;
     dmon->monitor.wish.reading_count = table->count;
@@ -141,7 +142,7 @@ static double change(const struct gpu_feed_gpu *gpu, enum gpu_reading reading)
     return gpu->before_ns && !isnan(gpu->before[reading]) ? gpu->now[reading] - gpu->before[reading] : 0;
 }
 
-static double value_of(const struct gpu_feed_gpu *gpu, enum kind kind, enum gpu_reading reading)
+static double dmon_value_of(const struct gpu_feed_gpu *gpu, enum dmon_kind kind, enum gpu_reading reading)
 {
     double grown = kind == LEVEL ? 0 : change(gpu, reading);
     double elapsed_ns = (double)(gpu->time_ns - gpu->before_ns);
@@ -153,7 +154,7 @@ static double value_of(const struct gpu_feed_gpu *gpu, enum kind kind, enum gpu_
     }
 }
 
-static void add_round(struct monitor *monitor, const struct gpu_feed *feed, struct text *out)
+static void dmon_add_round(struct monitor *monitor, const struct gpu_feed *feed, struct text *out)
 {
     const struct dmon *dmon = (const struct dmon *)monitor;
     struct monitor_cell cells[MONITOR_COLUMNS_MOST] = { 0 };
@@ -161,24 +162,25 @@ static void add_round(struct monitor *monitor, const struct gpu_feed *feed, stru
     for (size_t g = 0; g < feed->gpu_count; g++) {
         const struct gpu_feed_gpu *gpu = &feed->gpus[g];
         for (size_t i = 0; i < monitor->table.count; i++)
-            cells[i].value = value_of(gpu, dmon->kinds[i], dmon->readings[i]);
+            cells[i].value = dmon_value_of(gpu, dmon->kinds[i], dmon->readings[i]);
         monitor_table_line(out, &monitor->table, &gpu->facts, gpu->time_ns + feed->utc_offset_ns, cells);
     }
 }
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
-static int run(const struct command *self, int argc, char **argv)
+static int dmon_run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { .common = { .letters = "puc", .feed.interval_us = 1000000 } };
-    struct dmon dmon = { .monitor = {
-                             .self = self, .settings = &settings.common, .can_record = 1, .add_round = add_round } };
+    struct dmon_settings settings = { .common = { .letters = "puc", .feed.interval_us = 1000000 } };
+    struct dmon dmon = {
+        .monitor = { .self = self, .settings = &settings.common, .can_record = 1, .add_round = dmon_add_round }
+    };
     struct error err = { 0 };
     int status;
 
     if (!gpu_feed_options(self, argc, argv, &settings.common.feed, &status))
         return status;
-    if (monitor_select(&dmon.monitor, columns, COLUMNS, &status))
+    if (monitor_select(&dmon.monitor, dmon_table_columns, COLUMNS, &status))
         return status;
     if (add_gpms(&dmon, &settings, &err))
         return command_fail(self, &err);
@@ -187,24 +189,24 @@ static int run(const struct command *self, int argc, char **argv)
 }
 
 /* clang-format off */
-static const struct option options[] = {
-    MONITOR_OPTIONS(struct settings, common,
+static const struct option dmon_options[] = {
+    MONITOR_OPTIONS(struct dmon_settings, common,
       "Columns: p (power, temperatures), u (utilization), c (clocks), v (time lost to power and thermal limits), "
       "m (memory), e (ECC and PCIe errors), t (PCIe throughput), printed in the order of the letters. Default: puc.",
       "DT|FILE", "Begin each line with the date (D), the time (T) or both (DT), as in nvidia-smi. Or record the "
       "columns in a report, FILE.tacho, which 'tacho view' shows. May be repeated for both."),
-    { .name = "gpm-metrics", .kind = OPTION_TEXT, .offset = offsetof(struct settings, gpm_list), .value = "LIST",
+    { .name = "gpm-metrics", .kind = OPTION_TEXT, .offset = offsetof(struct dmon_settings, gpm_list), .value = "LIST",
       .help = "Add columns of GPM, on Hopper and later: 1 gract, 2 smutil, 3 smocc, 4 intutil, 5 mmaact, 6 dfmat, "
               "7 hmmat, 9 immat, 10 dram, 11 fp64, 12 fp32, 13 fp16, 20 pcitx, 21 pcirx, 60 nvlrx, 61 nvltx; of "
               "single engines 30 to 37 nvdecN, 40 to 47 nvjpgN, 50 nvofa0, 166 to 169 nvencN; of single links 62, 64, "
               "… 96 nvlNrx, 63, 65, … 97 nvlNtx. Numbers or names, separated by commas." },
-    { .name = "gpm-options", .kind = OPTION_TEXT, .offset = offsetof(struct settings, gpm_options), .value = "d",
+    { .name = "gpm-options", .kind = OPTION_TEXT, .offset = offsetof(struct dmon_settings, gpm_options), .value = "d",
       .help = "Level of GPM metrics: d (whole GPUs), the default." },
     { 0 },
 };
 /* clang-format on */
 
-static const struct entry examples[] = {
+static const struct entry dmon_examples[] = {
     { "tacho dmon", "Print power, temperatures, utilization and clocks of all GPUs every second." },
     { "tacho dmon -i 0 -s pucvmet -o DT -c 60 --format csv -f gpu.csv", "Write everything for a minute as csv." },
     { "tacho dmon -d 0.1 --gpm-metrics smutil,mmaact,dram",
@@ -222,9 +224,9 @@ const struct command command_dmon = {
     .about =
         "Print a line for each GPU and reading: nvidia-smi's options, columns and csv, so that scripts that read its "
         "output read this. A value that is not available is '-'. Ctrl-C ends it.",
-    .examples = examples,
+    .examples = dmon_examples,
     .exits = monitor_exits,
-    .options = options,
+    .options = dmon_options,
     .variables = COMMAND_GPU_VARIABLES,
-    .run = run,
+    .run = dmon_run,
 };

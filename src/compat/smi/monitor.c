@@ -35,7 +35,7 @@ free_words:
     return code;
 }
 
-static int take_format(void *context, const char *word, struct error *err)
+static int monitor_take_format(void *context, const char *word, struct error *err)
 {
     struct monitor_table *table = context;
     int *flags[] = { &table->is_csv, &table->without_units, &table->without_names };
@@ -57,7 +57,8 @@ static int take_formats(struct monitor *monitor, struct error *err)
     int code;
 
     for (size_t i = 0; i < monitor->settings->formats.count; i++)
-        if ((code = monitor_each_word(monitor->settings->formats.values[i], take_format, &monitor->table, err)) != 0)
+        if ((code = monitor_each_word(monitor->settings->formats.values[i], monitor_take_format, &monitor->table,
+                                      err)) != 0)
             return code;
     return 0;
 }
@@ -143,7 +144,7 @@ static void print_notes(const struct monitor *monitor, struct gpu_feed *feed)
 }
 
 /* Each round is out before the next one is awaited, in a pipe and in a file too. */
-static int deliver(FILE *file, const struct text *out, struct error *err)
+static int monitor_deliver(FILE *file, const struct text *out, struct error *err)
 {
     if (text_failed(out))
         return error_no_memory(err);
@@ -154,7 +155,7 @@ static int deliver(FILE *file, const struct text *out, struct error *err)
     return 0;
 }
 
-static int run_rounds(struct monitor *monitor, FILE *file, struct error *err)
+static int monitor_run_rounds(struct monitor *monitor, FILE *file, struct error *err)
 {
     struct gpu_feed feed;
     struct text out = { 0 };
@@ -166,7 +167,7 @@ static int run_rounds(struct monitor *monitor, FILE *file, struct error *err)
         print_notes(monitor, &feed);
         text_clear(&out);
         monitor->add_round(monitor, &feed, &out);
-        if ((code = deliver(file, &out, err)) != 0)
+        if ((code = monitor_deliver(file, &out, err)) != 0)
             goto end_feed;
     }
     print_notes(monitor, &feed);
@@ -184,12 +185,12 @@ static int run_recorded(struct monitor *monitor, FILE *file, struct error *err)
     int code;
 
     if (!monitor->report)
-        return run_rounds(monitor, file, err);
+        return monitor_run_rounds(monitor, file, err);
     if ((code = monitor_record_open(&record, monitor->report, monitor->settings->feed.interval_us, err)) != 0)
         return code;
     monitor->wish.take = monitor_record_take;
     monitor->wish.context = record;
-    code = monitor_record_close_after(record, run_rounds(monitor, file, err), err);
+    code = monitor_record_close_after(record, monitor_run_rounds(monitor, file, err), err);
     if (code != 0)
         return code;
     fprintf(stderr, "tacho %s: wrote %s; tacho stats prints it, tacho view shows it\n", monitor->self->name,

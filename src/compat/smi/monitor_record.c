@@ -23,7 +23,7 @@ struct monitor_record {
 };
 
 /* NVML's number of a GPU is its number in the report; it gets its row. */
-static uint32_t add_gpu(void *context, const struct gpu_device *facts)
+static uint32_t monitor_record_add_gpu(void *context, const struct gpu_device *facts)
 {
     struct monitor_record *record = context;
 
@@ -51,7 +51,7 @@ int monitor_record_open(struct monitor_record **out, const char *path, int64_t i
         .origin_ns = record->origin_ns,
         .metrics = gpu_metrics_of_set(GPU_SET_FULL), /* as far as they are read */
         .frequency_hz = (uint32_t)(interval_us < SECOND_US ? SECOND_US / interval_us : 1),
-        .find_gpu = add_gpu,
+        .find_gpu = monitor_record_add_gpu,
         .context = record,
     });
     if (!record->rows && (code = error_no_memory(err)) != 0)

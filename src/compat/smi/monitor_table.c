@@ -36,8 +36,8 @@ const char *monitor_table_select(struct monitor_table *table, const struct monit
 
 /* The first part of a line. In columns a date takes 12 characters and a time 13; a GPU's number stands in 3 behind a
  * time, and else in 4. */
-static void add_start(struct text *out, const struct monitor_table *table, char mark, const char *date,
-                      const char *time, const char *gpu)
+static void monitor_table_add_start(struct text *out, const struct monitor_table *table, char mark, const char *date,
+                                    const char *time, const char *gpu)
 {
     text_add_char(out, mark);
     if (table->is_csv) {
@@ -55,7 +55,7 @@ static void add_start(struct text *out, const struct monitor_table *table, char 
 static void add_heading_line(struct text *out, const struct monitor_table *table, const char *date, const char *time,
                              const char *gpu, const char *(*word_of)(const struct monitor_column *column))
 {
-    add_start(out, table, '#', date, time, gpu);
+    monitor_table_add_start(out, table, '#', date, time, gpu);
     for (size_t i = 0; i < table->count; i++) {
         const struct monitor_column *column = table->columns[i];
         if (table->is_csv)
@@ -68,31 +68,31 @@ static void add_heading_line(struct text *out, const struct monitor_table *table
     text_add_char(out, '\n');
 }
 
-static const char *name_of(const struct monitor_column *column)
+static const char *monitor_table_name_of(const struct monitor_column *column)
 {
     return column->name;
 }
 
-static const char *unit_of(const struct monitor_column *column)
+static const char *monitor_table_unit_of(const struct monitor_column *column)
 {
     return column->unit;
 }
 
-static void add_heading(struct text *out, struct monitor_table *table)
+static void monitor_table_add_heading(struct text *out, struct monitor_table *table)
 {
     if (table->has_heading && (!table->lines_per_heading || table->lines < table->lines_per_heading))
         return;
     if (!table->without_names)
-        add_heading_line(out, table, "Date", "Time", "gpu", name_of);
+        add_heading_line(out, table, "Date", "Time", "gpu", monitor_table_name_of);
     if (!table->without_units)
-        add_heading_line(out, table, "YYYYMMDD", "HH:MM:SS", "Idx", unit_of);
+        add_heading_line(out, table, "YYYYMMDD", "HH:MM:SS", "Idx", monitor_table_unit_of);
     table->has_heading = 1;
     table->lines = 0;
 }
 
 /* Whole units, cut as NVML's integers are; a value that was scaled to base units and back may lack the last bit. */
-static void add_cell(struct text *out, const struct monitor_table *table, const struct monitor_column *column,
-                     const struct monitor_cell *cell)
+static void monitor_table_add_cell(struct text *out, const struct monitor_table *table,
+                                   const struct monitor_column *column, const struct monitor_cell *cell)
 {
     char word[64] = "-";
 
@@ -142,10 +142,10 @@ void monitor_table_line(struct text *out, struct monitor_table *table, const str
     strftime(date, sizeof date, "%Y%m%d", &local);
     strftime(time, sizeof time, "%H:%M:%S", &local);
     snprintf(number, sizeof number, "%u", gpu->device);
-    add_heading(out, table);
-    add_start(out, table, ' ', date, time, number);
+    monitor_table_add_heading(out, table);
+    monitor_table_add_start(out, table, ' ', date, time, number);
     for (size_t i = 0; i < table->count; i++)
-        add_cell(out, table, table->columns[i], &cells[i]);
+        monitor_table_add_cell(out, table, table->columns[i], &cells[i]);
     text_add_char(out, '\n');
     table->lines++;
 }

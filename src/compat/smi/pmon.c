@@ -7,19 +7,19 @@
 #include "cmd/print/display.h"
 #include "monitor.h"
 
-enum column {
+enum pmon_column {
 #define PMON_COLUMN(id, letter, name, unit, heading_width, width, scale) COLUMN_##id,
 #include "pmon_columns.def"
     COLUMNS
 };
 
-static const struct monitor_column columns[COLUMNS] = {
+static const struct monitor_column pmon_table_columns[COLUMNS] = {
 #define PMON_COLUMN(id, letter, name, unit, heading_width, width, scale)                                            \
     { letter, name, unit, heading_width, width, scale },
 #include "pmon_columns.def"
 };
 
-struct settings {
+struct pmon_settings {
     struct monitor_settings common;
 };
 
@@ -38,7 +38,7 @@ static void find_command(struct text *out, uint32_t pid)
     display_add(out, name, strcspn(name, "\n"), 0);
 }
 
-static double percent(int32_t value)
+static double pmon_percent(int32_t value)
 {
     return value < 0 ? NAN : value;
 }
@@ -62,18 +62,18 @@ static double protected_bytes(const struct gpu_process *process, const struct gp
                : bytes(process->protected_bytes);
 }
 
-static void add_line(struct monitor *monitor, const struct gpu_feed *feed, const struct gpu_feed_gpu *gpu,
-                     const struct monitor_cell *all, struct text *out)
+static void pmon_add_line(struct monitor *monitor, const struct gpu_feed *feed, const struct gpu_feed_gpu *gpu,
+                          const struct monitor_cell *all, struct text *out)
 {
     struct monitor_cell cells[COLUMNS];
 
     for (size_t i = 0; i < monitor->table.count; i++)
-        cells[i] = all[monitor->table.columns[i] - columns];
+        cells[i] = all[monitor->table.columns[i] - pmon_table_columns];
     monitor_table_line(out, &monitor->table, &gpu->facts, gpu->time_ns + feed->utc_offset_ns, cells);
 }
 
-static void add_process(struct monitor *monitor, const struct gpu_feed *feed, const struct gpu_feed_gpu *gpu,
-                        const struct gpu_process *process, struct text *out)
+static void pmon_add_process(struct monitor *monitor, const struct gpu_feed *feed, const struct gpu_feed_gpu *gpu,
+                             const struct gpu_process *process, struct text *out)
 {
     struct text command = { 0 };
 
@@ -81,8 +81,8 @@ static void add_process(struct monitor *monitor, const struct gpu_feed *feed, co
     struct monitor_cell all[COLUMNS] = {
         [COLUMN_PID] = { .value = process->pid },
         [COLUMN_TYPE] = { .text = gpu_feed_type(process->types) },
-        [COLUMN_SM] = { .value = percent(process->sm) },
-        [COLUMN_MEMORY] = { .value = percent(process->memory) },
+        [COLUMN_SM] = { .value = pmon_percent(process->sm) },
+        [COLUMN_MEMORY] = { .value = pmon_percent(process->memory) },
         [COLUMN_ENCODER] = { .value = engine(process->encoder) },
         [COLUMN_DECODER] = { .value = engine(process->decoder) },
         [COLUMN_JPEG] = { .value = engine(process->jpeg) },
@@ -91,67 +91,67 @@ static void add_process(struct monitor *monitor, const struct gpu_feed *feed, co
         [COLUMN_PROTECTED] = { .value = protected_bytes(process, gpu) },
         [COLUMN_COMMAND] = { .text = text_string(&command) },
     };
-    add_line(monitor, feed, gpu, all, out);
+    pmon_add_line(monitor, feed, gpu, all, out);
     text_free(&command);
 }
 
 /* A GPU without processes has a line of '-', but for programs that read JSON. */
-static void add_idle(struct monitor *monitor, const struct gpu_feed *feed, const struct gpu_feed_gpu *gpu,
-                     struct text *out)
+static void pmon_add_idle(struct monitor *monitor, const struct gpu_feed *feed, const struct gpu_feed_gpu *gpu,
+                          struct text *out)
 {
     struct monitor_cell none[COLUMNS];
 
     for (size_t i = 0; i < COLUMNS; i++)
         none[i] = (struct monitor_cell){ .value = NAN };
     if (!monitor->table.is_json)
-        add_line(monitor, feed, gpu, none, out);
+        pmon_add_line(monitor, feed, gpu, none, out);
 }
 
-static void add_round(struct monitor *monitor, const struct gpu_feed *feed, struct text *out)
+static void pmon_add_round(struct monitor *monitor, const struct gpu_feed *feed, struct text *out)
 {
     for (size_t g = 0; g < feed->gpu_count; g++) {
         const struct gpu_feed_gpu *gpu = &feed->gpus[g];
         size_t found = 0;
         for (size_t i = 0; i < feed->process_count; i++)
             if (feed->processes[i].device == gpu->facts.device) {
-                add_process(monitor, feed, gpu, &feed->processes[i], out);
+                pmon_add_process(monitor, feed, gpu, &feed->processes[i], out);
                 found++;
             }
         if (!found)
-            add_idle(monitor, feed, gpu, out);
+            pmon_add_idle(monitor, feed, gpu, out);
     }
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int pmon_run(const struct command *self, int argc, char **argv)
 {
     static const enum gpu_reading readings[] = { GPU_READING_PROTECTED_USED };
-    struct settings settings = { .common = { .letters = "u", .feed.interval_us = 1000000 } };
+    struct pmon_settings settings = { .common = { .letters = "u", .feed.interval_us = 1000000 } };
     struct monitor monitor = { .self = self,
                                .settings = &settings.common,
                                .wish = { .readings = readings, .reading_count = 1, .has_processes = 1 },
-                               .add_round = add_round };
+                               .add_round = pmon_add_round };
     int status;
 
     if (!gpu_feed_options(self, argc, argv, &settings.common.feed, &status))
         return status;
-    monitor_table_add(&monitor.table, &columns[COLUMN_PID]);
-    monitor_table_add(&monitor.table, &columns[COLUMN_TYPE]);
-    if (monitor_select(&monitor, columns, COLUMNS, &status))
+    monitor_table_add(&monitor.table, &pmon_table_columns[COLUMN_PID]);
+    monitor_table_add(&monitor.table, &pmon_table_columns[COLUMN_TYPE]);
+    if (monitor_select(&monitor, pmon_table_columns, COLUMNS, &status))
         return status;
-    monitor_table_add(&monitor.table, &columns[COLUMN_COMMAND]);
+    monitor_table_add(&monitor.table, &pmon_table_columns[COLUMN_COMMAND]);
     return monitor_run(&monitor);
 }
 
 /* clang-format off */
-static const struct option options[] = {
-    MONITOR_OPTIONS(struct settings, common,
+static const struct option pmon_options[] = {
+    MONITOR_OPTIONS(struct pmon_settings, common,
       "Columns: u (utilization of SMs, memory and engines), m (memory), in the order of the letters. Default: u.",
       "DT", "Begin each line with the date (D), the time (T) or both (DT)."),
     { 0 },
 };
 /* clang-format on */
 
-static const struct entry examples[] = {
+static const struct entry pmon_examples[] = {
     { "tacho pmon", "Print which processes use the GPUs, and how much, every second." },
     { "tacho pmon -i 0 -s um -c 1", "Print the processes on GPU 0 once, with their memory." },
     { "tacho pmon -s um -o DT --format csv -f processes.csv", "Write a csv file with times." },
@@ -165,9 +165,9 @@ const struct command command_pmon = {
     .about =
         "Print a line for each process on a GPU and reading: nvidia-smi's options, columns and csv, so that scripts "
         "that read its output read this. A value that is not available is '-'. Ctrl-C ends it.",
-    .examples = examples,
+    .examples = pmon_examples,
     .exits = monitor_exits,
-    .options = options,
+    .options = pmon_options,
     .variables = COMMAND_GPU_VARIABLES,
-    .run = run,
+    .run = pmon_run,
 };

@@ -7,14 +7,14 @@
 #include "topo_print.h"
 #include "wire/gpu_device_name.h"
 
-struct settings {
+struct topo_settings {
     int matrix, matrix_pci, gpu_path, closest_cpu, closest_memory, own_node, json;
     const char *ids, *cpu, *nearest, *peers;
 };
 
-#define FIELD(name) offsetof(struct settings, name)
+#define FIELD(name) offsetof(struct topo_settings, name)
 /* clang-format off */
-static const struct option options[] = {
+static const struct option topo_options[] = {
     { .name = "matrix", .letter = 'm', .kind = OPTION_FLAG, .offset = FIELD(matrix),
       .help = "Print how GPUs and network adapters are connected, and the CPUs and NUMA nodes next to each GPU "
               "(default)." },
@@ -74,11 +74,11 @@ static char *spelling(char *word)
 }
 
 /* The GPUs of -i, by their place among the nodes. */
-struct chosen {
+struct topo_chosen {
     size_t count, place[2];
 };
 
-static int choose(const struct topology *topology, const char *list, struct chosen *chosen, struct error *err)
+static int topo_choose(const struct topology *topology, const char *list, struct topo_chosen *chosen, struct error *err)
 {
     for (const char *word = list; *word; word += strcspn(word, ","), word += *word == ',') {
         size_t length = strcspn(word, ","), place = 0;
@@ -97,7 +97,7 @@ static int choose(const struct topology *topology, const char *list, struct chos
     return 0;
 }
 
-static int check(const struct settings *settings, struct error *err)
+static int topo_check(const struct topo_settings *settings, struct error *err)
 {
     int of_gpus = settings->closest_cpu || settings->closest_memory || settings->own_node;
 
@@ -112,7 +112,7 @@ static int check(const struct settings *settings, struct error *err)
     return 0;
 }
 
-static int number_of(const char *text, const char *option, size_t below, size_t *out, struct error *err)
+static int topo_number_of(const char *text, const char *option, size_t below, size_t *out, struct error *err)
 {
     char *end;
 
@@ -122,15 +122,15 @@ static int number_of(const char *text, const char *option, size_t below, size_t 
     return error_set(err, ERR_BAD_ARGUMENT, "%s needs a number below %zu, not '%s'", option, below, text);
 }
 
-static int add_of_gpus(struct text *out, const struct topology *topology, const struct settings *settings,
+static int add_of_gpus(struct text *out, const struct topology *topology, const struct topo_settings *settings,
                        struct error *err)
 {
-    struct chosen chosen = { 0 };
+    struct topo_chosen chosen = { 0 };
     size_t path = 0;
 
-    if (settings->nearest && number_of(settings->nearest, "-n", TOPO_PATHS, &path, err))
+    if (settings->nearest && topo_number_of(settings->nearest, "-n", TOPO_PATHS, &path, err))
         return err->code;
-    if (choose(topology, settings->ids, &chosen, err))
+    if (topo_choose(topology, settings->ids, &chosen, err))
         return err->code;
     if (chosen.count != (settings->gpu_path ? 2u : 1u))
         return error_set(err, ERR_BAD_ARGUMENT, "-i needs %s here", settings->gpu_path ? "two GPUs" : "one GPU");
@@ -148,8 +148,8 @@ static int add_of_gpus(struct text *out, const struct topology *topology, const 
     return 0;
 }
 
-static int add_answer(struct text *out, const struct topology *topology, const struct settings *settings,
-                      struct error *err)
+static int topo_add_answer(struct text *out, const struct topology *topology, const struct topo_settings *settings,
+                           struct error *err)
 {
     size_t cpu;
 
@@ -159,7 +159,7 @@ static int add_answer(struct text *out, const struct topology *topology, const s
     }
     if (settings->ids)
         return add_of_gpus(out, topology, settings, err);
-    if (settings->cpu && number_of(settings->cpu, "-c", GPU_PLACE_CPUS, &cpu, err))
+    if (settings->cpu && topo_number_of(settings->cpu, "-c", GPU_PLACE_CPUS, &cpu, err))
         return err->code;
     if (settings->cpu)
         topo_add_of_cpu(out, topology, cpu);
@@ -170,13 +170,13 @@ static int add_answer(struct text *out, const struct topology *topology, const s
     return 0;
 }
 
-static int answer(const struct command *self, const struct settings *settings)
+static int topo_answer(const struct command *self, const struct topo_settings *settings)
 {
     struct topology *topology = NULL;
     struct text out = { 0 };
     struct error err = { 0 };
-    int is_refused = check(settings, &err) || topology_read(&topology, &err) ||
-                     add_answer(&out, topology, settings, &err);
+    int is_refused = topo_check(settings, &err) || topology_read(&topology, &err) ||
+                     topo_add_answer(&out, topology, settings, &err);
     int status = is_refused ? command_fail(self, &err) : command_write(self, &out);
 
     text_free(&out);
@@ -184,9 +184,9 @@ static int answer(const struct command *self, const struct settings *settings)
     return status;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int topo_run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { 0 };
+    struct topo_settings settings = { 0 };
     const char *operands[argc];
     size_t operand_count = 0;
     struct error err = { 0 };
@@ -199,12 +199,12 @@ static int run(const struct command *self, int argc, char **argv)
     if (!command_options(self, argc, argv, &settings, operands, &operand_count, &status))
         return status;
     if (!operand_count)
-        return answer(self, &settings);
+        return topo_answer(self, &settings);
     error_set(&err, ERR_BAD_ARGUMENT, "takes no file or other argument, not '%s'", operands[0]);
     return command_fail(self, &err);
 }
 
-static const struct entry examples[] = {
+static const struct entry topo_examples[] = {
     { "tacho topo -m", "Print the connections of GPUs and network adapters." },
     { "tacho topo --p2pstatus r", "Print which GPUs can read each other's memory." },
     { 0 },
@@ -215,8 +215,8 @@ const struct command command_topo = {
     .arguments = "",
     .summary = "Show how GPUs, network adapters and CPUs are connected",
     .about = "Print what nvidia-smi topo prints, from NVML and sysfs, or all of it as JSON.",
-    .examples = examples,
-    .options = options,
+    .examples = topo_examples,
+    .options = topo_options,
     .variables = COMMAND_GPU_VARIABLES ",TACHO_SYSFS",
-    .run = run,
+    .run = topo_run,
 };

@@ -30,7 +30,7 @@ static void add_memory_nodes(struct text *out, const struct topology_node *gpu)
     topology_add_set(out, gpu->place.memory_nodes, GPU_PLACE_NODES);
 }
 
-static void add_number(struct text *out, int number)
+static void topo_print_add_number(struct text *out, int number)
 {
     if (number < 0)
         text_add(out, NOT_KNOWN);
@@ -58,7 +58,7 @@ static void add_matrix_row(struct text *out, const struct topology *topology, si
     text_add_char(out, '\t');
     add_memory_nodes(out, node);
     text_add(out, "\t\t");
-    add_number(out, node->place.numa_node);
+    topo_print_add_number(out, node->place.numa_node);
     text_add_char(out, '\n');
 }
 
@@ -240,7 +240,7 @@ void topo_add_closest_memory(struct text *out, const struct topology_node *gpu)
 
 void topo_add_own_node(struct text *out, const struct topology_node *gpu)
 {
-    add_number(out, gpu->place.numa_node);
+    topo_print_add_number(out, gpu->place.numa_node);
     text_add_char(out, '\n');
 }
 

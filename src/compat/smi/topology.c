@@ -9,7 +9,7 @@
 #include "collect/gpu/gpu_ask.h"
 #include "collect/gpu/gpu_link.h"
 
-static struct topology_node *find_gpu(struct topology *topology, uint32_t device)
+static struct topology_node *topology_find_gpu(struct topology *topology, uint32_t device)
 {
     for (size_t i = 0; i < topology->gpus; i++)
         if (topology->node[i].device.device == device)
@@ -17,7 +17,7 @@ static struct topology_node *find_gpu(struct topology *topology, uint32_t device
     return NULL;
 }
 
-static void add_gpu(struct topology *topology, const struct gpu_device *device)
+static void topology_add_gpu(struct topology *topology, const struct gpu_device *device)
 {
     if (topology->gpus == TOPOLOGY_GPUS)
         return;
@@ -29,9 +29,10 @@ static void add_gpu(struct topology *topology, const struct gpu_device *device)
     topology_sysfs_slot(node->device.bus_id, &node->slot);
 }
 
-static void add_pair(struct topology *topology, const struct gpu_pair *pair)
+static void topology_add_pair(struct topology *topology, const struct gpu_pair *pair)
 {
-    const struct topology_node *from = find_gpu(topology, pair->from), *to = find_gpu(topology, pair->to);
+    const struct topology_node *from = topology_find_gpu(topology, pair->from),
+                               *to = topology_find_gpu(topology, pair->to);
 
     if (from && to)
         topology->pair[from - topology->node][to - topology->node] = *pair;
@@ -47,14 +48,14 @@ static int is_frame(const struct gpu_frame *frame, const void *payload, enum gpu
     return 1;
 }
 
-struct answer {
+struct topology_answer {
     struct topology *topology;
     char refusal[GPU_MESSAGE_BYTES]; /* of all GPUs; "": none */
 };
 
-static void take(void *context, const struct gpu_frame *frame, const void *payload)
+static void topology_take(void *context, const struct gpu_frame *frame, const void *payload)
 {
-    struct answer *answer = context;
+    struct topology_answer *answer = context;
     struct topology *topology = answer->topology;
     const struct gpu_refusal *refusal;
     struct gpu_driver driver;
@@ -65,11 +66,11 @@ static void take(void *context, const struct gpu_frame *frame, const void *paylo
     if (is_frame(frame, payload, GPU_FRAME_DRIVER, &driver, sizeof driver))
         snprintf(topology->driver, sizeof topology->driver, "%.63s", driver.version);
     if (is_frame(frame, payload, GPU_FRAME_DEVICE, &device, sizeof device))
-        add_gpu(topology, &device);
-    if (is_frame(frame, payload, GPU_FRAME_PLACE, &place, sizeof place) && find_gpu(topology, place.device))
-        find_gpu(topology, place.device)->place = place;
+        topology_add_gpu(topology, &device);
+    if (is_frame(frame, payload, GPU_FRAME_PLACE, &place, sizeof place) && topology_find_gpu(topology, place.device))
+        topology_find_gpu(topology, place.device)->place = place;
     if (is_frame(frame, payload, GPU_FRAME_PAIR, &pair, sizeof pair))
-        add_pair(topology, &pair);
+        topology_add_pair(topology, &pair);
     const char *sentence = frame->type == GPU_FRAME_REFUSAL ? gpu_frame_refusal(frame, payload, &refusal) : NULL;
     if (sentence && refusal->device == GPU_ALL && !*answer->refusal)
         gpu_message(answer->refusal, sentence);
@@ -80,8 +81,8 @@ static int ask_helper(struct topology *topology, struct error *err)
 {
     const char *const none[] = { NULL };
     const struct gpu_question question = { .mode = "topology", .options = none };
-    struct answer answer = { .topology = topology };
-    int code = gpu_ask(&question, take, &answer, err);
+    struct topology_answer answer = { .topology = topology };
+    int code = gpu_ask(&question, topology_take, &answer, err);
 
     return *answer.refusal ? error_set(err, ERR_NO_DATA, "%s", answer.refusal) : code;
 }

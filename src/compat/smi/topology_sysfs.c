@@ -19,7 +19,7 @@ static const char *root(void)
 }
 
 /* The place at which a link of sysfs ends; "" if it is not on PCI. */
-static void read_place(const char *link, char out[TOPOLOGY_PATH])
+static void topology_sysfs_read_place(const char *link, char out[TOPOLOGY_PATH])
 {
     char full[4096], target[4096];
 
@@ -54,7 +54,7 @@ void topology_sysfs_slot(const char *bus_id, struct topology_slot *slot)
     if (sscanf(bus_id, "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4)
         return;
     snprintf(link, sizeof link, "/bus/pci/devices/%04x:%02x:%02x.%x", domain, bus, device, function);
-    read_place(link, slot->path);
+    topology_sysfs_read_place(link, slot->path);
     slot->numa_node = read_numa_node(slot->path);
 }
 
@@ -68,7 +68,7 @@ static int read_adapter(struct topology_adapter *adapter, const char *uverbs)
     if (!*name || strchr(name, '/'))
         return 0;
     snprintf(path, sizeof path, "/class/infiniband/%s", name);
-    read_place(path, adapter->slot.path);
+    topology_sysfs_read_place(path, adapter->slot.path);
     snprintf(tail, sizeof tail, "/infiniband/%s", name);
     char *end = strstr(adapter->slot.path, tail);
     if (!end)
@@ -84,7 +84,7 @@ static int is_device(const struct dirent *entry)
     return strncmp(entry->d_name, "uverbs", strlen("uverbs")) == 0;
 }
 
-static int by_number(const struct dirent **a, const struct dirent **b)
+static int topology_sysfs_by_number(const struct dirent **a, const struct dirent **b)
 {
     int first = atoi((*a)->d_name + strlen("uverbs")), second = atoi((*b)->d_name + strlen("uverbs"));
 
@@ -98,7 +98,7 @@ size_t topology_sysfs_adapters(struct topology_adapter *list, size_t most)
     size_t found = 0;
 
     snprintf(folder, sizeof folder, "%s/class/infiniband_verbs", root());
-    int count = scandir(folder, &entries, is_device, by_number);
+    int count = scandir(folder, &entries, is_device, topology_sysfs_by_number);
     for (int i = 0; i < count; i++) {
         found += found < most && read_adapter(&list[found], entries[i]->d_name);
         free(entries[i]);

@@ -28,7 +28,7 @@ struct arrow_export {
 
 /* ---- filling a batch ------------------------------------------------------------------------------------------- */
 
-static int make_columns(struct arrow_export *export, struct error *err)
+static int arrow_export_make_columns(struct arrow_export *export, struct error *err)
 {
     for (size_t c = 0; c < EXPORT_COLUMNS_MAX; c++) {
         struct arrow_column *column = &export->columns[c];
@@ -41,7 +41,7 @@ static int make_columns(struct arrow_export *export, struct error *err)
     return 0;
 }
 
-static void free_columns(struct arrow_export *export)
+static void arrow_export_free_columns(struct arrow_export *export)
 {
     for (size_t c = 0; c < EXPORT_COLUMNS_MAX; c++) {
         free(export->columns[c].values);
@@ -68,7 +68,7 @@ static void clear_batch(struct arrow_table *table)
 
 /* These three add the value of the next row. */
 
-static void put_number(struct arrow_column *column, size_t row, int64_t value)
+static void arrow_export_put_number(struct arrow_column *column, size_t row, int64_t value)
 {
     column->values[row] = value;
     column->valid[row / 8] = (unsigned char)((row % 8 ? column->valid[row / 8] : 0) | 1u << row % 8);
@@ -76,25 +76,25 @@ static void put_number(struct arrow_column *column, size_t row, int64_t value)
 
 static void put_null(struct arrow_column *column, size_t row)
 {
-    put_number(column, row, (int64_t)column->bytes.length);
+    arrow_export_put_number(column, row, (int64_t)column->bytes.length);
     column->valid[row / 8] &= (unsigned char)~(1u << row % 8);
     column->null_count++;
 }
 
 /* A large_string must be UTF-8. */
-static void put_text(struct arrow_column *column, size_t row, const char *bytes, size_t length)
+static void arrow_export_put_text(struct arrow_column *column, size_t row, const char *bytes, size_t length)
 {
     if (column->type == ARROW_BYTES)
         text_add_bytes(&column->bytes, bytes, length);
     else
         utf8_add(&column->bytes, bytes, length);
-    put_number(column, row, (int64_t)column->bytes.length);
+    arrow_export_put_number(column, row, (int64_t)column->bytes.length);
 }
 
 static void put_text_or_null(struct arrow_column *column, size_t row, const char *text)
 {
     if (text)
-        put_text(column, row, text, strlen(text));
+        arrow_export_put_text(column, row, text, strlen(text));
     else
         put_null(column, row);
 }
@@ -133,7 +133,7 @@ static int write_stream(void *context, struct outfile *output, struct error *err
     return outfile_put(output, &export->out, 0, err);
 }
 
-static int put_table(struct stream *stream, struct error *err)
+static int arrow_export_put_table(struct stream *stream, struct error *err)
 {
     struct arrow_export *export = stream->export;
     struct text path = { 0 };
@@ -151,7 +151,7 @@ free_path:
 
 /* ---- tables of the report -------------------------------------------------------------------------------------- */
 
-static enum arrow_type type_of(const char *name, enum column_type type)
+static enum arrow_type arrow_export_type_of(const char *name, enum column_type type)
 {
     if (type == COLUMN_REAL)
         return ARROW_DOUBLE;
@@ -173,9 +173,9 @@ static void put_row(struct arrow_export *export, const struct report_table *tabl
             put_null(column, row);
         else if (table->columns[columns[c]].type == COLUMN_TEXT) {
             const char *bytes = report_string(export->report, value, &length);
-            put_text(column, row, bytes, length);
+            arrow_export_put_text(column, row, bytes, length);
         } else
-            put_number(column, row, value);
+            arrow_export_put_number(column, row, value);
     }
 }
 
@@ -211,9 +211,9 @@ static int put_reported(struct arrow_export *export, const struct report_table *
     for (size_t c = 0; c < export->table.column_count; c++) {
         const struct report_column *column = &table->columns[columns[c]];
         const struct schema_column *note = nsys_column(known, column->name);
-        set_column(export, c, column->name, note ? note->note : NULL, type_of(column->name, column->type));
+        set_column(export, c, column->name, note ? note->note : NULL, arrow_export_type_of(column->name, column->type));
     }
-    return put_table(&stream, err);
+    return arrow_export_put_table(&stream, err);
 }
 
 static int put_empty(struct arrow_export *export, const struct schema_table *known, struct error *err)
@@ -226,12 +226,12 @@ static int put_empty(struct arrow_export *export, const struct schema_table *kno
     for (size_t c = 0; c < known->column_count; c++)
         if (!known->columns[c].extra)
             set_column(export, export->table.column_count++, known->columns[c].name, known->columns[c].note,
-                       type_of(known->columns[c].name, known->columns[c].type));
-    return put_table(&stream, err);
+                       arrow_export_type_of(known->columns[c].name, known->columns[c].type));
+    return arrow_export_put_table(&stream, err);
 }
 
 /* META_DATA_EXPORT of an imported file describes that file; put_metadata() describes this one. */
-static int has_rows(const struct arrow_export *export, const char *name)
+static int arrow_export_has_rows(const struct arrow_export *export, const char *name)
 {
     const struct report_table *table = report_table(export->report, name);
 
@@ -239,21 +239,22 @@ static int has_rows(const struct arrow_export *export, const char *name)
 }
 
 /* StringIds first, as nsys has it. */
-static int put_tables(struct arrow_export *export, struct error *err)
+static int arrow_export_put_tables(struct arrow_export *export, struct error *err)
 {
     static const char strings[] = "StringIds";
     int code;
 
-    if (has_rows(export, strings) && (code = put_reported(export, report_table(export->report, strings), err)) != 0)
+    if (arrow_export_has_rows(export, strings) &&
+        (code = put_reported(export, report_table(export->report, strings), err)) != 0)
         return code;
     for (size_t i = 0; i < report_table_count(export->report); i++) {
         const struct report_table *table = report_table_at(export->report, i);
-        if (strcmp(table->name, strings) != 0 && has_rows(export, table->name) &&
+        if (strcmp(table->name, strings) != 0 && arrow_export_has_rows(export, table->name) &&
             (code = put_reported(export, table, err)) != 0)
             return code;
     }
     for (size_t i = 0; i < TABLE_COUNT; i++)
-        if (i != TABLE_META_DATA_EXPORT && !has_rows(export, schema_tables[i].name) &&
+        if (i != TABLE_META_DATA_EXPORT && !arrow_export_has_rows(export, schema_tables[i].name) &&
             nsys_wants_empty(export->options, (enum table_id)i) &&
             (code = put_empty(export, &schema_tables[i], err)) != 0)
             return code;
@@ -271,7 +272,7 @@ static int fill_enum(const struct stream *stream, struct outfile *output, struct
 
     for (size_t i = 0; i < list->count; i++) {
         size_t row = export->table.rows++;
-        put_number(&export->columns[ID], row, list->values[i].id);
+        arrow_export_put_number(&export->columns[ID], row, list->values[i].id);
         put_text_or_null(&export->columns[NAME], row, list->values[i].name);
         put_text_or_null(&export->columns[LABEL], row, list->values[i].label);
         if (export->table.rows == BATCH_ROWS && (code = write_batch(export, output, err)) != 0)
@@ -280,7 +281,7 @@ static int fill_enum(const struct stream *stream, struct outfile *output, struct
     return 0;
 }
 
-static int put_enum(void *context, const struct schema_enum *list, struct error *err)
+static int arrow_export_put_enum(void *context, const struct schema_enum *list, struct error *err)
 {
     struct arrow_export *export = context;
     struct stream stream = { export, fill_enum, list, NULL };
@@ -291,15 +292,15 @@ static int put_enum(void *context, const struct schema_enum *list, struct error 
     set_column(export, 0, "id", "Number.", ARROW_INT64);
     set_column(export, 1, "name", "Symbol.", ARROW_TEXT);
     set_column(export, 2, "label", "For people.", ARROW_TEXT);
-    return put_table(&stream, err);
+    return arrow_export_put_table(&stream, err);
 }
 
-static int has_table(void *context, const char *name)
+static int arrow_export_has_table(void *context, const char *name)
 {
     const struct arrow_export *export = context;
     int id = schema_find(name);
 
-    return has_rows(export, name) || (id >= 0 && nsys_wants_empty(export->options, (enum table_id)id));
+    return arrow_export_has_rows(export, name) || (id >= 0 && nsys_wants_empty(export->options, (enum table_id)id));
 }
 
 static int fill_metadata(const struct stream *stream, struct outfile *output, struct error *err)
@@ -325,30 +326,30 @@ static int put_metadata(struct arrow_export *export, struct error *err)
     export->table.column_count = 2;
     set_column(export, 0, "name", "What.", ARROW_TEXT);
     set_column(export, 1, "value", "Value.", ARROW_TEXT);
-    return put_table(&stream, err);
+    return arrow_export_put_table(&stream, err);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------- */
 
-static int put_all(void *context, struct outfile *output, struct error *err)
+static int arrow_export_put_all(void *context, struct outfile *output, struct error *err)
 {
     struct arrow_export *export = context;
-    const struct nsys_enum_sink enums = { has_table, put_enum, export };
+    const struct nsys_enum_sink enums = { arrow_export_has_table, arrow_export_put_enum, export };
     int code;
 
     export->output = output;
-    if ((code = put_tables(export, err)) != 0)
+    if ((code = arrow_export_put_tables(export, err)) != 0)
         return code;
     if ((code = nsys_enums(export->report, export->options, &enums, err)) != 0)
         return code;
     return put_metadata(export, err);
 }
 
-static int put_folder(struct arrow_export *export, struct error *err)
+static int arrow_export_put_folder(struct arrow_export *export, struct error *err)
 {
     if (mkdir(export->folder, 0777) != 0)
         return error_set_errno(err, "cannot create the directory '%s'", export->folder);
-    return put_all(export, NULL, err);
+    return arrow_export_put_all(export, NULL, err);
 }
 
 static int export_to(struct report *report, const char *path, int is_folder, const struct export_options *options,
@@ -362,13 +363,13 @@ static int export_to(struct report *report, const char *path, int is_folder, con
     export->report = report;
     export->folder = is_folder ? path : NULL;
     export->options = options;
-    if ((code = make_columns(export, err)) != 0)
+    if ((code = arrow_export_make_columns(export, err)) != 0)
         goto free_export;
     if ((code = export_shift(options, report, &export->shift_ns, err)) != 0)
         goto free_export;
-    code = is_folder ? put_folder(export, err) : outfile_write(path, 0, put_all, export, err);
+    code = is_folder ? arrow_export_put_folder(export, err) : outfile_write(path, 0, arrow_export_put_all, export, err);
 free_export:
-    free_columns(export);
+    arrow_export_free_columns(export);
     text_free(&export->out);
     free(export);
     return code;

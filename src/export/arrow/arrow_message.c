@@ -46,11 +46,12 @@ void arrow_add_end(struct text *out)
 
 /* ---- schema ---------------------------------------------------------------------------------------------------- */
 
-struct pair {
+struct arrow_message_pair {
     const char *key, *value; /* a value that is NULL is left out */
 };
 
-static void add_pairs(struct text *metadata, size_t slot, const struct pair *pairs, size_t count)
+static void arrow_message_add_pairs(struct text *metadata, size_t slot, const struct arrow_message_pair *pairs,
+                                    size_t count)
 {
     static const struct flat_field fields[] = { { 0, 0 }, { 1, 0 } };
     size_t present = 0;
@@ -73,7 +74,7 @@ static const struct type {
     int64_t number;
     struct flat_field fields[2];
     size_t field_count;
-} types[] = {
+} arrow_message_types[] = {
     [ARROW_INT64] = { TYPE_INT, { { 0, 64 }, { 1, 1 } }, 2 }, /* bits, signed */
     [ARROW_DOUBLE] = { TYPE_FLOATING_POINT, { { 0, PRECISION_DOUBLE } }, 1 },
     [ARROW_TEXT] = { TYPE_LARGE_UTF8, { { 0 } }, 0 },
@@ -81,32 +82,32 @@ static const struct type {
 };
 
 /* Every column may have NULLs: whether one has any is known only when all rows are written. */
-static void add_field(struct text *metadata, size_t slot, const struct arrow_column *column)
+static void arrow_message_add_field(struct text *metadata, size_t slot, const struct arrow_column *column)
 {
     enum { NAME, NULLABLE, TYPE_NUMBER, TYPE, CHILDREN, METADATA };
-    const struct type *type = &types[column->type];
+    const struct type *type = &arrow_message_types[column->type];
     const struct flat_field fields[] = { { 0, 0 }, { 1, 1 }, { 2, type->number }, { 3, 0 }, { 5, 0 }, { 6, 0 } };
-    const struct pair note = { "field_desc", column->note };
+    const struct arrow_message_pair note = { "field_desc", column->note };
     size_t field = flat_table(metadata, slot, fields, COUNT_OF(fields));
 
     flat_string(metadata, flat_slot(field, NAME), column->name);
     flat_table(metadata, flat_slot(field, TYPE), type->fields, type->field_count);
     flat_references(metadata, flat_slot(field, CHILDREN), 0);
-    add_pairs(metadata, flat_slot(field, METADATA), &note, 1);
+    arrow_message_add_pairs(metadata, flat_slot(field, METADATA), &note, 1);
 }
 
 void arrow_add_schema(struct text *out, const struct arrow_table *table)
 {
     enum { FIELDS, METADATA };
     static const struct flat_field fields[] = { { 1, 0 }, { 2, 0 } };
-    const struct pair pairs[] = { { "table_name", table->name }, { "table_desc", table->note } };
+    const struct arrow_message_pair pairs[] = { { "table_name", table->name }, { "table_desc", table->note } };
     struct text metadata = { 0 };
     size_t schema = flat_table(&metadata, begin_metadata(&metadata, HEADER_SCHEMA, 0), fields, 2);
     size_t slots = flat_references(&metadata, flat_slot(schema, FIELDS), table->column_count);
 
     for (size_t c = 0; c < table->column_count; c++)
-        add_field(&metadata, slots + c * FLAT_REFERENCE_BYTES, &table->columns[c]);
-    add_pairs(&metadata, flat_slot(schema, METADATA), pairs, 2);
+        arrow_message_add_field(&metadata, slots + c * FLAT_REFERENCE_BYTES, &table->columns[c]);
+    arrow_message_add_pairs(&metadata, flat_slot(schema, METADATA), pairs, 2);
     add_framed(out, &metadata);
     text_free(&metadata);
 }
@@ -114,7 +115,7 @@ void arrow_add_schema(struct text *out, const struct arrow_table *table)
 /* ---- record batches -------------------------------------------------------------------------------------------- */
 
 /* Part of a batch's body. */
-struct buffer {
+struct arrow_message_buffer {
     const void *bytes;
     size_t length;
     int is_offsets;                         /* Arrow's ends of texts begin with a 0 */
@@ -122,22 +123,23 @@ struct buffer {
 
 enum { BUFFERS_MOST = 3, BODY_ALIGN = 64 }; /* Arrow recommends 64, for vector instructions on mapped files */
 
-static int is_text(const struct arrow_column *column)
+static int arrow_message_is_text(const struct arrow_column *column)
 {
     return column->type == ARROW_TEXT || column->type == ARROW_BYTES;
 }
 
 /* The buffers of a column: validity, which is empty where there are no NULLs; ends of texts; values. */
-static size_t find_buffers(const struct arrow_column *column, size_t rows, struct buffer buffers[BUFFERS_MOST])
+static size_t find_buffers(const struct arrow_column *column, size_t rows,
+                           struct arrow_message_buffer buffers[BUFFERS_MOST])
 {
     size_t count = 0, value_bytes = rows * sizeof *column->values;
 
-    buffers[count++] = (struct buffer){ column->valid, column->null_count ? (rows + 7) / 8 : 0, 0 };
-    if (is_text(column)) {
-        buffers[count++] = (struct buffer){ column->values, value_bytes + sizeof *column->values, 1 };
-        buffers[count++] = (struct buffer){ text_string(&column->bytes), column->bytes.length, 0 };
+    buffers[count++] = (struct arrow_message_buffer){ column->valid, column->null_count ? (rows + 7) / 8 : 0, 0 };
+    if (arrow_message_is_text(column)) {
+        buffers[count++] = (struct arrow_message_buffer){ column->values, value_bytes + sizeof *column->values, 1 };
+        buffers[count++] = (struct arrow_message_buffer){ text_string(&column->bytes), column->bytes.length, 0 };
     } else
-        buffers[count++] = (struct buffer){ column->values, value_bytes, 0 };
+        buffers[count++] = (struct arrow_message_buffer){ column->values, value_bytes, 0 };
     return count;
 }
 
@@ -146,10 +148,10 @@ static size_t padding_of(size_t length)
     return (BODY_ALIGN - length % BODY_ALIGN) % BODY_ALIGN;
 }
 
-static void add_body(struct text *out, const struct arrow_table *table)
+static void arrow_message_add_body(struct text *out, const struct arrow_table *table)
 {
     static const int64_t zero;
-    struct buffer buffers[BUFFERS_MOST];
+    struct arrow_message_buffer buffers[BUFFERS_MOST];
 
     for (size_t c = 0; c < table->column_count; c++) {
         size_t count = find_buffers(&table->columns[c], table->rows, buffers);
@@ -166,7 +168,7 @@ static void add_body(struct text *out, const struct arrow_table *table)
 /* Fills the places of all buffers in the body, offset and length; returns the body's length. */
 static size_t place_buffers(const struct arrow_table *table, int64_t *places, size_t *place_count)
 {
-    struct buffer buffers[BUFFERS_MOST];
+    struct arrow_message_buffer buffers[BUFFERS_MOST];
     size_t body_bytes = 0;
 
     *place_count = 0;
@@ -203,7 +205,7 @@ void arrow_add_batch(struct text *out, const struct arrow_table *table)
     flat_structs(&metadata, flat_slot(batch, NODES), nodes, table->column_count, 2);
     flat_structs(&metadata, flat_slot(batch, BUFFERS), places, place_count, 2);
     add_framed(out, &metadata);
-    add_body(out, table);
+    arrow_message_add_body(out, table);
     text_free(&metadata);
 free_lists:
     free(nodes);

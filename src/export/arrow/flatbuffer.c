@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void add_number(struct text *out, uint64_t value, size_t bytes)
+static void flatbuffer_add_number(struct text *out, uint64_t value, size_t bytes)
 {
     unsigned char encoded[8];
 
@@ -14,7 +14,7 @@ static void add_number(struct text *out, uint64_t value, size_t bytes)
 }
 
 /* Pads so that the position `ahead` bytes behind the end is a multiple of align. */
-static void pad(struct text *out, size_t ahead, size_t align)
+static void flatbuffer_pad(struct text *out, size_t ahead, size_t align)
 {
     text_add_repeat(out, '\0', (align - (out->length + ahead) % align) % align);
 }
@@ -30,7 +30,7 @@ static void refer_to_end(struct text *out, size_t slot)
 
 size_t flat_begin(struct text *out)
 {
-    add_number(out, 0, FLAT_REFERENCE_BYTES);
+    flatbuffer_add_number(out, 0, FLAT_REFERENCE_BYTES);
     return 0;
 }
 
@@ -39,28 +39,28 @@ size_t flat_table(struct text *out, size_t slot, const struct flat_field *fields
 {
     size_t entries = count ? fields[count - 1].number + 1 : 0, vtable_bytes = 4 + 2 * entries, at = 0;
 
-    pad(out, vtable_bytes, 8);
-    add_number(out, vtable_bytes, 2);
-    add_number(out, flat_slot(0, count), 2);
+    flatbuffer_pad(out, vtable_bytes, 8);
+    flatbuffer_add_number(out, vtable_bytes, 2);
+    flatbuffer_add_number(out, flat_slot(0, count), 2);
     for (unsigned number = 0; number < entries; number++) {
         int is_there = fields[at].number == number;
-        add_number(out, is_there ? flat_slot(0, at) : 0, 2);
+        flatbuffer_add_number(out, is_there ? flat_slot(0, at) : 0, 2);
         at += (size_t)is_there;
     }
     size_t table = out->length;
     refer_to_end(out, slot);
-    add_number(out, vtable_bytes, 4);
-    add_number(out, 0, 4);
+    flatbuffer_add_number(out, vtable_bytes, 4);
+    flatbuffer_add_number(out, 0, 4);
     for (size_t i = 0; i < count; i++)
-        add_number(out, (uint64_t)fields[i].value, 8);
+        flatbuffer_add_number(out, (uint64_t)fields[i].value, 8);
     return table;
 }
 
 size_t flat_references(struct text *out, size_t slot, size_t count)
 {
-    pad(out, 0, 4);
+    flatbuffer_pad(out, 0, 4);
     refer_to_end(out, slot);
-    add_number(out, count, 4);
+    flatbuffer_add_number(out, count, 4);
     size_t first = out->length;
     text_add_repeat(out, '\0', FLAT_REFERENCE_BYTES * count);
     return first;
@@ -68,17 +68,17 @@ size_t flat_references(struct text *out, size_t slot, size_t count)
 
 void flat_structs(struct text *out, size_t slot, const int64_t *values, size_t count, size_t per_struct)
 {
-    pad(out, 4, 8);
+    flatbuffer_pad(out, 4, 8);
     refer_to_end(out, slot);
-    add_number(out, count, 4);
+    flatbuffer_add_number(out, count, 4);
     for (size_t i = 0; i < count * per_struct; i++)
-        add_number(out, (uint64_t)values[i], 8);
+        flatbuffer_add_number(out, (uint64_t)values[i], 8);
 }
 
 void flat_string(struct text *out, size_t slot, const char *string)
 {
-    pad(out, 0, 4);
+    flatbuffer_pad(out, 0, 4);
     refer_to_end(out, slot);
-    add_number(out, strlen(string), 4);
+    flatbuffer_add_number(out, strlen(string), 4);
     text_add_bytes(out, string, strlen(string) + 1);
 }

@@ -6,16 +6,16 @@
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/stacks/stacks_join.h"
 
-static int has_rows(struct report *report, enum stack_source source)
+static int flame_samples_has_rows(struct report *report, enum stack_source source)
 {
     const struct report_table *table = report_table(report, stack_sample_tables[source]);
 
     return table && table->rows;
 }
 
-static enum stack_source source_of(struct report *report, const struct export_options *options)
+static enum stack_source flame_samples_source_of(struct report *report, const struct export_options *options)
 {
-    return options->python_samples || !has_rows(report, STACKS_CPU) ? STACKS_PYTHON : STACKS_CPU;
+    return options->python_samples || !flame_samples_has_rows(report, STACKS_CPU) ? STACKS_PYTHON : STACKS_CPU;
 }
 
 /* A clock counts ns; nsys's captures do not say what was counted. */
@@ -25,7 +25,8 @@ int flame_samples_are_time(struct report *report, const struct export_options *o
     struct row_cursor rows;
     struct error err;
 
-    if (source_of(report, options) != STACKS_CPU || row_cursor_open(&rows, report, "TACHO_SAMPLING", names, &err) != 0)
+    if (flame_samples_source_of(report, options) != STACKS_CPU ||
+        row_cursor_open(&rows, report, "TACHO_SAMPLING", names, &err) != 0)
         return 0;
     int are_time = rows.columns.rows > 0;
     while (row_cursor_next(&rows))
@@ -35,7 +36,7 @@ int flame_samples_are_time(struct report *report, const struct export_options *o
     return are_time;
 }
 
-static int counts(const struct export_options *options, const struct stack_sample *sample)
+static int flame_samples_counts(const struct export_options *options, const struct stack_sample *sample)
 {
     return export_wants_time(options, sample->time_ns, sample->time_ns) &&
            (!sample->is_waiting || options->waiting_samples);
@@ -45,13 +46,13 @@ int flame_samples_read(struct stacks *stacks, struct report *report, int lines, 
                        struct error *err)
 {
     const struct filter everything = { 0 }, *filter = options->filter ? options->filter : &everything;
-    enum stack_source source = source_of(report, options);
+    enum stack_source source = flame_samples_source_of(report, options);
     size_t kept = 0;
     int code;
 
     if ((code = stacks_open(stacks, report, err)) != 0)
         return code;
-    if (!has_rows(report, source))
+    if (!flame_samples_has_rows(report, source))
         return error_set(err, ERR_NO_DATA, "the report has no %s",
                          options->python_samples ? "Python samples" : "CPU samples");
     code = source == STACKS_CPU ? stacks_join_samples(stacks, lines, filter, err)
@@ -59,7 +60,7 @@ int flame_samples_read(struct stacks *stacks, struct report *report, int lines, 
     if (code != 0)
         return code;
     for (size_t i = 0; i < stacks->sample_count; i++)
-        if (counts(options, &stacks->samples[i]))
+        if (flame_samples_counts(options, &stacks->samples[i]))
             stacks->samples[kept++] = stacks->samples[i];
     stacks->sample_count = kept;
     return kept ? 0 : error_set(err, ERR_NO_DATA, "the selected part of the report has no samples");

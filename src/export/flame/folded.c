@@ -15,7 +15,7 @@ struct folding {
 };
 
 /* A frame must contain neither the separator of frames nor the end of a line. */
-static void add_frame(struct folding *folding, uint32_t frame)
+static void folded_add_frame(struct folding *folding, uint32_t frame)
 {
     text_clear(&folding->frame);
     stack_frame_label(&folding->frame, &folding->stacks, frame);
@@ -34,7 +34,7 @@ static int remember_end(struct folding *folding, size_t level, struct error *err
     return 0;
 }
 
-static int write_lines(void *context, struct outfile *output, struct error *err)
+static int folded_write_lines(void *context, struct outfile *output, struct error *err)
 {
     struct folding *folding = context;
     const struct stack_tree *tree = &folding->tree;
@@ -48,7 +48,7 @@ static int write_lines(void *context, struct outfile *output, struct error *err)
         folding->line.length = folding->ends[level - 1];
         if (level > 1)
             text_add_char(&folding->line, ';');
-        add_frame(folding, tree_frame(tree, node));
+        folded_add_frame(folding, tree_frame(tree, node));
         if ((code = remember_end(folding, level, err)) != 0)
             goto free_text;
         if (!tree->self[node].samples)
@@ -66,8 +66,8 @@ free_text:
     return code;
 }
 
-static int export_report(struct report *report, const char *path, const struct export_options *options,
-                         struct error *err)
+static int folded_export_report(struct report *report, const char *path, const struct export_options *options,
+                                struct error *err)
 {
     struct folding folding = { 0 };
     int code;
@@ -76,7 +76,7 @@ static int export_report(struct report *report, const char *path, const struct e
         goto done;
     if ((code = flame_samples_tree(&folding.tree, &folding.stacks, options, err)) != 0)
         goto done;
-    code = outfile_write(path, options->gzip, write_lines, &folding, err);
+    code = outfile_write(path, options->gzip, folded_write_lines, &folding, err);
 done:
     stack_tree_free(&folding.tree);
     stacks_free(&folding.stacks);
@@ -91,5 +91,5 @@ const struct exporter export_folded = {
     .help = "samples as folded stacks, for flamegraph.pl and similar tools",
     .extension = "folded",
     .gzips = 1,
-    .export_report = export_report,
+    .export_report = folded_export_report,
 };

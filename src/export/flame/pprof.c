@@ -38,7 +38,7 @@ struct profile {
     struct text out, part, inner, name;
 };
 
-static uint64_t add_string(struct profile *profile, const char *bytes, size_t length)
+static uint64_t pprof_add_string(struct profile *profile, const char *bytes, size_t length)
 {
     text_clear(&profile->name);
     utf8_add(&profile->name, bytes, length);
@@ -47,13 +47,13 @@ static uint64_t add_string(struct profile *profile, const char *bytes, size_t le
     return id < 0 ? 0 : (uint64_t)id;
 }
 
-static uint64_t add_word(struct profile *profile, const char *word)
+static uint64_t pprof_add_word(struct profile *profile, const char *word)
 {
-    return add_string(profile, word, strlen(word));
+    return pprof_add_string(profile, word, strlen(word));
 }
 
 /* Adds the fields in part as a message, and empties part. */
-static void add_part(struct profile *profile, unsigned field)
+static void pprof_add_part(struct profile *profile, unsigned field)
 {
     protobuf_message(&profile->out, field, &profile->part);
     profile->out.failed |= text_failed(&profile->part);
@@ -62,13 +62,13 @@ static void add_part(struct profile *profile, unsigned field)
 
 static void add_value_type(struct profile *profile, const char *type, const char *unit)
 {
-    protobuf_varint(&profile->part, VALUE_TYPE, add_word(profile, type));
-    protobuf_varint(&profile->part, VALUE_UNIT, add_word(profile, unit));
-    add_part(profile, PROFILE_SAMPLE_TYPE);
+    protobuf_varint(&profile->part, VALUE_TYPE, pprof_add_word(profile, type));
+    protobuf_varint(&profile->part, VALUE_UNIT, pprof_add_word(profile, unit));
+    pprof_add_part(profile, PROFILE_SAMPLE_TYPE);
 }
 
 /* Locations count from 1, as frames do from 0; the outermost is the thread, and becomes a label. */
-static int add_sample(struct profile *profile, uint32_t node)
+static int pprof_add_sample(struct profile *profile, uint32_t node)
 {
     const struct stack_tree *tree = &profile->tree;
     struct text label = { 0 };
@@ -84,16 +84,16 @@ static int add_sample(struct profile *profile, uint32_t node)
     protobuf_varint(&profile->part, SAMPLE_VALUE, (uint64_t)tree->self[node].samples);
     protobuf_varint(&profile->part, SAMPLE_VALUE, (uint64_t)tree->self[node].weight);
     text_clear(&profile->inner);
-    protobuf_varint(&profile->inner, LABEL_KEY, add_word(profile, "thread"));
-    protobuf_varint(&profile->inner, LABEL_TEXT, add_string(profile, text_string(&label), label.length));
+    protobuf_varint(&profile->inner, LABEL_KEY, pprof_add_word(profile, "thread"));
+    protobuf_varint(&profile->inner, LABEL_TEXT, pprof_add_string(profile, text_string(&label), label.length));
     protobuf_message(&profile->part, SAMPLE_LABEL, &profile->inner);
-    add_part(profile, PROFILE_SAMPLE);
+    pprof_add_part(profile, PROFILE_SAMPLE);
     int failed = text_failed(&label) || text_failed(&profile->inner);
     text_free(&label);
     return failed ? ERR_NO_MEMORY : 0;
 }
 
-static int add_location(struct profile *profile, uint32_t frame)
+static int pprof_add_location(struct profile *profile, uint32_t frame)
 {
     const int64_t *key = stack_frame(&profile->stacks, frame);
     uint32_t function = keys_add(&profile->functions, key);
@@ -108,12 +108,12 @@ static int add_location(struct profile *profile, uint32_t frame)
     if (mapping != NO_KEY)
         protobuf_varint(&profile->part, LOCATION_MAPPING, (uint64_t)mapping + 1);
     protobuf_message(&profile->part, LOCATION_LINE, &profile->inner);
-    add_part(profile, PROFILE_LOCATION);
+    pprof_add_part(profile, PROFILE_LOCATION);
     return text_failed(&profile->inner) ? ERR_NO_MEMORY : 0;
 }
 
 /* The key of a function is the begin of a frame's. */
-static void add_function(struct profile *profile, uint32_t function)
+static void pprof_add_function(struct profile *profile, uint32_t function)
 {
     const int64_t *key = keys_get(&profile->functions, function);
     int64_t whole[FRAME_PARTS] = { key[FRAME_KIND], key[FRAME_SYMBOL], key[FRAME_MODULE], key[FRAME_SOURCE],
@@ -122,15 +122,15 @@ static void add_function(struct profile *profile, uint32_t function)
     size_t length;
 
     stack_key_name(&name, &profile->stacks, whole);
-    uint64_t id = add_string(profile, text_string(&name), name.length);
+    uint64_t id = pprof_add_string(profile, text_string(&name), name.length);
     protobuf_varint(&profile->part, FUNCTION_ID, (uint64_t)function + 1);
     protobuf_varint(&profile->part, FUNCTION_NAME, id);
     protobuf_varint(&profile->part, FUNCTION_SYSTEM_NAME, id);
     if (key[FRAME_SOURCE] != FRAME_NO_NAME) {
         const char *file = report_string(profile->stacks.report, key[FRAME_SOURCE], &length);
-        protobuf_varint(&profile->part, FUNCTION_FILE, add_string(profile, file, length));
+        protobuf_varint(&profile->part, FUNCTION_FILE, pprof_add_string(profile, file, length));
     }
-    add_part(profile, PROFILE_FUNCTION);
+    pprof_add_part(profile, PROFILE_FUNCTION);
     profile->out.failed |= text_failed(&name);
     text_free(&name);
 }
@@ -156,12 +156,12 @@ static void add_mapping(struct profile *profile, uint32_t mapping)
     const char *file = report_string(profile->stacks.report, *keys_get(&profile->mappings, mapping), &length);
 
     protobuf_varint(&profile->part, MAPPING_ID, (uint64_t)mapping + 1);
-    protobuf_varint(&profile->part, MAPPING_FILE, add_string(profile, file, length));
+    protobuf_varint(&profile->part, MAPPING_FILE, pprof_add_string(profile, file, length));
     protobuf_varint(&profile->part, MAPPING_HAS_FUNCTIONS, 1);
-    add_part(profile, PROFILE_MAPPING);
+    pprof_add_part(profile, PROFILE_MAPPING);
 }
 
-static void add_time(struct profile *profile, const struct export_options *options)
+static void pprof_add_time(struct profile *profile, const struct export_options *options)
 {
     const struct stacks *stacks = &profile->stacks;
     int64_t first = INT64_MAX, last = INT64_MIN, shift;
@@ -178,12 +178,12 @@ static void add_time(struct profile *profile, const struct export_options *optio
     protobuf_varint(&profile->out, PROFILE_DURATION, (uint64_t)saturating_duration(first, last));
 }
 
-static int add_samples(struct profile *profile)
+static int pprof_add_samples(struct profile *profile)
 {
     const struct stack_tree *tree = &profile->tree;
 
     for (uint32_t node = 1; node < tree->nodes.count; node++)
-        if (tree->self[node].samples && add_sample(profile, node) != 0)
+        if (tree->self[node].samples && pprof_add_sample(profile, node) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
@@ -191,26 +191,26 @@ static int add_samples(struct profile *profile)
 static int add_locations(struct profile *profile)
 {
     for (uint32_t frame = 0; frame < profile->stacks.frames.count; frame++)
-        if (stack_frame(&profile->stacks, frame)[FRAME_KIND] != FRAME_THREAD && add_location(profile, frame) != 0)
+        if (stack_frame(&profile->stacks, frame)[FRAME_KIND] != FRAME_THREAD && pprof_add_location(profile, frame) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
 
 static int make_profile(struct profile *profile, const struct export_options *options)
 {
-    add_word(profile, ""); /* the first string is the empty one */
+    pprof_add_word(profile, ""); /* the first string is the empty one */
     add_value_type(profile, "samples", "count");
     if (flame_samples_are_time(profile->stacks.report, options))
         add_value_type(profile, "cpu", "nanoseconds");
     else
         add_value_type(profile, "weight", "count");
-    if (add_samples(profile) != 0 || put_program_first(profile) != 0 || add_locations(profile) != 0)
+    if (pprof_add_samples(profile) != 0 || put_program_first(profile) != 0 || add_locations(profile) != 0)
         return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < profile->functions.count; i++)
-        add_function(profile, i);
+        pprof_add_function(profile, i);
     for (uint32_t i = 0; i < profile->mappings.count; i++)
         add_mapping(profile, i);
-    add_time(profile, options);
+    pprof_add_time(profile, options);
     for (size_t i = 0; i < profile->strings.count; i++)
         protobuf_bytes(&profile->out, PROFILE_STRING, profile->strings.strings[i].bytes,
                        profile->strings.strings[i].length);
@@ -224,8 +224,8 @@ static int write_out(void *context, struct outfile *output, struct error *err)
     return outfile_put(output, &profile->out, 0, err);
 }
 
-static int export_report(struct report *report, const char *path, const struct export_options *options,
-                         struct error *err)
+static int pprof_export_report(struct report *report, const char *path, const struct export_options *options,
+                               struct error *err)
 {
     struct profile profile = { .functions.width = FRAME_LINE, .mappings.width = 1 };
     int code;
@@ -254,5 +254,5 @@ const struct exporter export_pprof = {
     .name = "pprof",
     .help = "samples in the format of pprof",
     .extension = "pb.gz",
-    .export_report = export_report,
+    .export_report = pprof_export_report,
 };

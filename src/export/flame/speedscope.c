@@ -7,7 +7,7 @@
 
 #define LINE_BYTES (1u << 16)
 
-struct scope {
+struct speedscope_scope {
     struct stacks stacks;
     struct thread_names names;
     struct outfile *output;
@@ -17,13 +17,13 @@ struct scope {
     size_t room;
 };
 
-static void add_text(struct scope *scope)
+static void speedscope_add_text(struct speedscope_scope *scope)
 {
     json_add_text(&scope->out, text_string(&scope->name), scope->name.length);
     text_clear(&scope->name);
 }
 
-static int write_frames(struct scope *scope, struct error *err)
+static int write_frames(struct speedscope_scope *scope, struct error *err)
 {
     int code;
 
@@ -33,11 +33,11 @@ static int write_frames(struct scope *scope, struct error *err)
         int64_t line = stack_frame(&scope->stacks, frame)[FRAME_LINE];
         json_addf(&scope->out, frame ? ",\n{'name': " : "\n{'name': ");
         stack_frame_name(&scope->name, &scope->stacks, frame);
-        add_text(scope);
+        speedscope_add_text(scope);
         stack_frame_module(&scope->name, &scope->stacks, frame);
         if (scope->name.length) {
             json_addf(&scope->out, ", 'file': ");
-            add_text(scope);
+            speedscope_add_text(scope);
         }
         if (line > FRAME_NO_LINE)
             json_addf(&scope->out, ", 'line': %jd", line);
@@ -50,7 +50,7 @@ static int write_frames(struct scope *scope, struct error *err)
     return 0;
 }
 
-static int add_stack(struct scope *scope, uint32_t stack)
+static int speedscope_add_stack(struct speedscope_scope *scope, uint32_t stack)
 {
     size_t count = 0;
 
@@ -88,7 +88,7 @@ static int64_t weigh(const struct stacks *stacks, size_t first, size_t behind)
     return weight;
 }
 
-static void add_thread_name(struct scope *scope, int64_t thread)
+static void add_thread_name(struct speedscope_scope *scope, int64_t thread)
 {
     const struct thread_name *name = thread_name_find(&scope->names, thread);
     size_t length;
@@ -100,10 +100,10 @@ static void add_thread_name(struct scope *scope, int64_t thread)
     }
     text_addf(&scope->name, "(pid %lld, tid %lld)", (long long)global_pid_number(thread),
               (long long)global_tid_number(thread));
-    add_text(scope);
+    speedscope_add_text(scope);
 }
 
-static int write_profile(struct scope *scope, size_t first, size_t behind, struct error *err)
+static int write_profile(struct speedscope_scope *scope, size_t first, size_t behind, struct error *err)
 {
     const struct stacks *stacks = &scope->stacks;
     int code;
@@ -114,7 +114,7 @@ static int write_profile(struct scope *scope, size_t first, size_t behind, struc
               weigh(stacks, first, behind));
     for (size_t i = first; i < behind; i = same_stack(stacks, i, behind)) {
         text_add(&scope->out, i > first ? ",\n" : "");
-        if (add_stack(scope, stacks->samples[i].stack) != 0)
+        if (speedscope_add_stack(scope, stacks->samples[i].stack) != 0)
             return error_no_memory(err);
         if ((code = outfile_put(scope->output, &scope->out, LINE_BYTES, err)) != 0)
             return code;
@@ -131,9 +131,9 @@ static int write_profile(struct scope *scope, size_t first, size_t behind, struc
     return 0;
 }
 
-static int write_all(void *context, struct outfile *output, struct error *err)
+static int speedscope_write_all(void *context, struct outfile *output, struct error *err)
 {
-    struct scope *scope = context;
+    struct speedscope_scope *scope = context;
     const struct stacks *stacks = &scope->stacks;
     int code;
 
@@ -153,17 +153,17 @@ static int write_all(void *context, struct outfile *output, struct error *err)
     return outfile_put(output, &scope->out, 0, err);
 }
 
-static int export_report(struct report *report, const char *path, const struct export_options *options,
-                         struct error *err)
+static int speedscope_export_report(struct report *report, const char *path, const struct export_options *options,
+                                    struct error *err)
 {
-    struct scope scope = { .unit = flame_samples_are_time(report, options) ? "nanoseconds" : "none" };
+    struct speedscope_scope scope = { .unit = flame_samples_are_time(report, options) ? "nanoseconds" : "none" };
     int code;
 
     if ((code = flame_samples_read(&scope.stacks, report, STACKS_WITHOUT_LINES, options, err)) != 0)
         goto done;
     if ((code = thread_names_read(&scope.names, report, err)) != 0)
         goto done;
-    code = outfile_write(path, options->gzip, write_all, &scope, err);
+    code = outfile_write(path, options->gzip, speedscope_write_all, &scope, err);
 done:
     thread_names_free(&scope.names);
     stacks_free(&scope.stacks);
@@ -178,5 +178,5 @@ const struct exporter export_speedscope = {
     .help = "samples in order of time, for speedscope.app",
     .extension = "speedscope.json",
     .gzips = 1,
-    .export_report = export_report,
+    .export_report = speedscope_export_report,
 };

@@ -20,7 +20,7 @@ static const struct {
     { "self_xpu_time_total", 1 },
 };
 
-static int find_metric(const char *name, int *of_device, struct error *err)
+static int stack_lines_find_metric(const char *name, int *of_device, struct error *err)
 {
     for (size_t i = 0; i < COUNT_OF(metrics); i++)
         if (!name || strcmp(name, metrics[i].name) == 0) {
@@ -38,7 +38,7 @@ struct frames {
     int failed;
 };
 
-static void add_frame(struct frames *frames, struct intern_string frame)
+static void stack_lines_add_frame(struct frames *frames, struct intern_string frame)
 {
     if (!torch_shows_frame(frame.bytes, frame.length))
         return;
@@ -49,7 +49,8 @@ static void add_frame(struct frames *frames, struct intern_string frame)
 }
 
 /* The frames of the recorded stack; without one, the Python functions around the event in its thread. */
-static void find_frames(struct frames *frames, const struct operators *operators, const struct operators_event *event)
+static void stack_lines_find_frames(struct frames *frames, const struct operators *operators,
+                                    const struct operators_event *event)
 {
     struct intern_string stack = operators_text(operators, event->stack);
 
@@ -57,17 +58,17 @@ static void find_frames(struct frames *frames, const struct operators *operators
     while (stack.length) {
         const char *end = memchr(stack.bytes, ';', stack.length);
         size_t length = end ? (size_t)(end - stack.bytes) : stack.length, behind = end ? length + 1 : length;
-        add_frame(frames, (struct intern_string){ stack.bytes, length });
+        stack_lines_add_frame(frames, (struct intern_string){ stack.bytes, length });
         stack = (struct intern_string){ stack.bytes + behind, stack.length - behind };
     }
     if (event->stack != NO_TEXT)
         return;
     for (uint32_t parent = event->parent; parent != NO_OPERATOR; parent = operators->list[parent].parent)
         if (operators->list[parent].kind == OPERATOR_PYTHON)
-            add_frame(frames, operators_text(operators, operators->list[parent].name));
+            stack_lines_add_frame(frames, operators_text(operators, operators->list[parent].name));
 }
 
-static void add_line(struct text *out, const struct frames *frames, int64_t number)
+static void stack_lines_add_line(struct text *out, const struct frames *frames, int64_t number)
 {
     for (size_t i = frames->count; i-- > 0;) {
         size_t from = out->length;
@@ -99,7 +100,7 @@ static double *self_times(const struct operators *operators, int of_device)
 }
 
 /* Whether the event is in the part of the report that is exported. */
-static int is_wanted(const struct export_options *options, const struct operators_event *event)
+static int stack_lines_is_wanted(const struct export_options *options, const struct operators_event *event)
 {
     return export_wants_time(options, event->start_ns, event->end_ns) &&
            (!options->filter || filter_thread(options->filter, event->thread, event->start_ns, event->end_ns));
@@ -111,12 +112,12 @@ struct stack_lines {
     int of_device;
 };
 
-static int no_memory(struct error *err)
+static int stack_lines_no_memory(struct error *err)
 {
     return error_short_memory(err, "for the stacks");
 }
 
-static int write_lines(void *context, struct outfile *output, struct error *err)
+static int stack_lines_write_lines(void *context, struct outfile *output, struct error *err)
 {
     const struct stack_lines *lines = context;
     const struct operators *operators = &lines->operators;
@@ -127,19 +128,19 @@ static int write_lines(void *context, struct outfile *output, struct error *err)
     int code;
 
     if (!times || !owners || torch_stack_owners(operators, owners) != 0) {
-        code = no_memory(err);
+        code = stack_lines_no_memory(err);
         goto done;
     }
     for (size_t i = 0; i < operators->count; i++) {
-        if (times[i] < 1 || owners[i] == NO_OPERATOR || !is_wanted(lines->options, &operators->list[i]))
+        if (times[i] < 1 || owners[i] == NO_OPERATOR || !stack_lines_is_wanted(lines->options, &operators->list[i]))
             continue;
-        find_frames(&frames, operators, &operators->list[owners[i]]);
+        stack_lines_find_frames(&frames, operators, &operators->list[owners[i]]);
         if (frames.failed) {
-            code = no_memory(err);
+            code = stack_lines_no_memory(err);
             goto done;
         }
         if (frames.count)
-            add_line(&out, &frames, (int64_t)times[i]);
+            stack_lines_add_line(&out, &frames, (int64_t)times[i]);
         if ((code = outfile_put(output, &out, 1 << 16, err)) != 0)
             goto done;
     }
@@ -152,7 +153,7 @@ done:
     return code;
 }
 
-static int read_events(struct operators *operators, struct report *report, struct error *err)
+static int stack_lines_read_events(struct operators *operators, struct report *report, struct error *err)
 {
     struct analysis_request everything = { 0 };
     int code = operators_read(operators, report, &everything, err), has_operators = code != ERR_NO_DATA;
@@ -164,10 +165,10 @@ static int read_events(struct operators *operators, struct report *report, struc
     if (!has_operators && operators->count == 0)
         return error_set(err, ERR_NO_DATA,
                          "the report has no stacks: it has neither PyTorch operators nor Python functions");
-    return operators_nest(operators) == 0 ? 0 : no_memory(err);
+    return operators_nest(operators) == 0 ? 0 : stack_lines_no_memory(err);
 }
 
-static int has_stacks(const struct operators *operators)
+static int stack_lines_has_stacks(const struct operators *operators)
 {
     for (size_t i = 0; i < operators->count; i++)
         if (operators->list[i].kind == OPERATOR_PYTHON || operators->list[i].stack != NO_TEXT)
@@ -175,23 +176,23 @@ static int has_stacks(const struct operators *operators)
     return 0;
 }
 
-static int export_report(struct report *report, const char *path, const struct export_options *options,
-                         struct error *err)
+static int stack_lines_export_report(struct report *report, const char *path, const struct export_options *options,
+                                     struct error *err)
 {
     struct stack_lines lines = { .options = options };
     int code;
 
-    if ((code = find_metric(options->metric, &lines.of_device, err)) != 0)
+    if ((code = stack_lines_find_metric(options->metric, &lines.of_device, err)) != 0)
         return code;
-    if ((code = read_events(&lines.operators, report, err)) != 0)
+    if ((code = stack_lines_read_events(&lines.operators, report, err)) != 0)
         goto free_operators;
-    if (!has_stacks(&lines.operators)) {
+    if (!stack_lines_has_stacks(&lines.operators)) {
         code = error_set(err, ERR_NO_DATA,
                          "the report has PyTorch operators without stacks: record with --pytorch-stacks=true, or "
                          "with_stack=True in torch.profiler");
         goto free_operators;
     }
-    code = outfile_write(path, 0, write_lines, &lines, err);
+    code = outfile_write(path, 0, stack_lines_write_lines, &lines, err);
 free_operators:
     operators_free(&lines.operators);
     return code;
@@ -201,5 +202,5 @@ const struct exporter export_stacks = {
     .name = "stacks",
     .help = "Python stacks with times, as torch's export_stacks() writes them",
     .extension = "stacks",
-    .export_report = export_report,
+    .export_report = stack_lines_export_report,
 };

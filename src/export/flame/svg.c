@@ -27,7 +27,7 @@ struct flame {
 /* ---- text ------------------------------------------------------------------------------------------------------ */
 
 /* Adds at most `most` characters; two dots take the place of the rest. */
-static void add_text(struct text *out, const char *bytes, size_t length, size_t most)
+static void svg_add_text(struct text *out, const char *bytes, size_t length, size_t most)
 {
     for (size_t at = 0, count = 0; at < length; count++) {
         uint32_t code;
@@ -67,9 +67,9 @@ static void add_fitting(struct flame *flame, double width)
     double room = (width - 6) / LETTER_WIDTH;
 
     if ((double)count <= room)
-        add_text(&flame->out, text_string(&flame->name), flame->name.length, count);
+        svg_add_text(&flame->out, text_string(&flame->name), flame->name.length, count);
     else if (room >= 3)
-        add_text(&flame->out, text_string(&flame->name), flame->name.length, (size_t)room - 2);
+        svg_add_text(&flame->out, text_string(&flame->name), flame->name.length, (size_t)room - 2);
 }
 
 /* ---- frames ---------------------------------------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ static double width_of(const struct flame *flame, uint32_t node)
 }
 
 /* Children stand side by side above their parent, from its left side on. */
-static int lay_out(struct flame *flame)
+static int svg_lay_out(struct flame *flame)
 {
     const struct stack_tree *tree = &flame->tree;
     double *next = calloc(tree->nodes.count, sizeof *next);
@@ -103,7 +103,7 @@ static int lay_out(struct flame *flame)
     return failed ? ERR_NO_MEMORY : 0;
 }
 
-static void add_frame(struct flame *flame, uint32_t node, size_t level)
+static void svg_add_frame(struct flame *flame, uint32_t node, size_t level)
 {
     static const char kinds[] = {
         [FRAME_NATIVE] = 'n', [FRAME_KERNEL] = 'k', [FRAME_PYTHON] = 'p', [FRAME_THREAD] = 't'
@@ -116,7 +116,7 @@ static void add_frame(struct flame *flame, uint32_t node, size_t level)
     text_clear(&flame->name);
     stack_frame_label(&flame->name, &flame->stacks, frame);
     text_add(&flame->out, "<g class=\"f\"><title>");
-    add_text(&flame->out, text_string(&flame->name), flame->name.length, SIZE_MAX);
+    svg_add_text(&flame->out, text_string(&flame->name), flame->name.length, SIZE_MAX);
     text_addf(&flame->out,
               " (%lld samples, %.2f %%)</title><rect class=\"%c%d\" x=\"%.3f\" y=\"%zu\" width=\"%.3f\" height=\"%d\" "
               "rx=\"1\"/>",
@@ -128,7 +128,7 @@ static void add_frame(struct flame *flame, uint32_t node, size_t level)
     text_add(&flame->out, "</text></g>\n");
 }
 
-static void add_head(struct flame *flame, size_t height)
+static void svg_add_head(struct flame *flame, size_t height)
 {
     const struct stack_figure *all = &flame->tree.total[TREE_ROOT];
 
@@ -150,17 +150,17 @@ static void add_head(struct flame *flame, size_t height)
               WIDTH - 130, WIDTH - 60, WIDTH - 4, height - 8);
 }
 
-static int write_all(void *context, struct outfile *output, struct error *err)
+static int svg_write_all(void *context, struct outfile *output, struct error *err)
 {
     struct flame *flame = context;
     size_t level = 0;
     int code, skip = 0;
 
-    add_head(flame, HEAD + flame->levels * ROW + FOOT);
+    svg_add_head(flame, HEAD + flame->levels * ROW + FOOT);
     for (uint32_t node = TREE_ROOT; (node = stack_tree_next(&flame->tree, node, skip, &level)) != TREE_ROOT;) {
         skip = width_of(flame, node) < LEAST_WIDTH;
         if (!skip)
-            add_frame(flame, node, level);
+            svg_add_frame(flame, node, level);
         if ((code = outfile_put(output, &flame->out, 1 << 16, err)) != 0)
             return code;
     }
@@ -170,8 +170,8 @@ static int write_all(void *context, struct outfile *output, struct error *err)
     return outfile_put(output, &flame->out, 0, err);
 }
 
-static int export_report(struct report *report, const char *path, const struct export_options *options,
-                         struct error *err)
+static int svg_export_report(struct report *report, const char *path, const struct export_options *options,
+                             struct error *err)
 {
     struct flame flame = { 0 };
     int code;
@@ -180,9 +180,9 @@ static int export_report(struct report *report, const char *path, const struct e
         goto done;
     if ((code = flame_samples_tree(&flame.tree, &flame.stacks, options, err)) != 0)
         goto done;
-    if (lay_out(&flame) != 0 && (code = error_short_memory(err, "for the flame graph")) != 0)
+    if (svg_lay_out(&flame) != 0 && (code = error_short_memory(err, "for the flame graph")) != 0)
         goto done;
-    code = outfile_write(path, 0, write_all, &flame, err);
+    code = outfile_write(path, 0, svg_write_all, &flame, err);
 done:
     stack_tree_free(&flame.tree);
     stacks_free(&flame.stacks);
@@ -196,5 +196,5 @@ const struct exporter export_svg = {
     .name = "svg",
     .help = "flame graph of the samples, for a browser",
     .extension = "svg",
-    .export_report = export_report,
+    .export_report = svg_export_report,
 };

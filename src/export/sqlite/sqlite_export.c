@@ -13,7 +13,7 @@
 #include "export/nsys_tables.h"
 #include "report/schema/schema.h"
 
-static int fail(const struct sqlite_export *export, struct error *err)
+static int sqlite_export_fail(const struct sqlite_export *export, struct error *err)
 {
     int code = sqlite3_errcode(export->database);
 
@@ -24,21 +24,21 @@ static int fail(const struct sqlite_export *export, struct error *err)
                      "cannot write '%s': %s", export->path, sqlite3_errmsg(export->database));
 }
 
-static int execute(const struct sqlite_export *export, const char *sql, struct error *err)
+static int sqlite_export_execute(const struct sqlite_export *export, const char *sql, struct error *err)
 {
-    return sqlite3_exec(export->database, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(export, err);
+    return sqlite3_exec(export->database, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : sqlite_export_fail(export, err);
 }
 
 /* Runs a text of sqlite3_mprintf or sqlite3_str_finish, and frees it. */
 static int execute_text(const struct sqlite_export *export, char *sql, struct error *err)
 {
-    int code = sql ? execute(export, sql, err) : error_no_memory(err);
+    int code = sql ? sqlite_export_execute(export, sql, err) : error_no_memory(err);
 
     sqlite3_free(sql);
     return code;
 }
 
-static int has_table(void *context, const char *name)
+static int sqlite_export_has_table(void *context, const char *name)
 {
     const struct sqlite_export *export = context;
 
@@ -49,7 +49,7 @@ static int has_table(void *context, const char *name)
 /* ---- the words of a table -------------------------------------------------------------------------------------- */
 
 /* One table as it will be in the file. */
-struct shape {
+struct sqlite_export_shape {
     const char *name;
     const struct schema_table *known; /* NULL: the schema has no such table */
     const struct report_table *table; /* NULL: no rows */
@@ -65,7 +65,7 @@ static const char *sql_type(enum column_type type)
     return type == COLUMN_REAL ? "REAL" : type == COLUMN_TEXT ? "TEXT" : "INTEGER";
 }
 
-static char *table_sql(const struct sqlite_export *export, const struct shape *shape)
+static char *table_sql(const struct sqlite_export *export, const struct sqlite_export_shape *shape)
 {
     sqlite3_str *sql = sqlite3_str_new(export->database);
 
@@ -90,9 +90,9 @@ static char *table_sql(const struct sqlite_export *export, const struct shape *s
 }
 
 /* A table that the report has no rows of. */
-static void shape_empty(struct shape *shape, const struct schema_table *known)
+static void shape_empty(struct sqlite_export_shape *shape, const struct schema_table *known)
 {
-    *shape = (struct shape){ .name = known->name, .known = known };
+    *shape = (struct sqlite_export_shape){ .name = known->name, .known = known };
     for (size_t c = 0; c < known->column_count; c++) {
         if (known->columns[c].extra)
             continue;
@@ -105,20 +105,20 @@ static void shape_empty(struct shape *shape, const struct schema_table *known)
 
 /* ---- properties of the rows ------------------------------------------------------------------------------------ */
 
-struct key {
+struct sqlite_export_key {
     int64_t first, second;
 };
 
 static int compare_keys(const void *a, const void *b)
 {
-    const struct key *x = a, *y = b;
+    const struct sqlite_export_key *x = a, *y = b;
     int first = (x->first > y->first) - (x->first < y->first);
 
     return first ? first : (x->second > y->second) - (x->second < y->second);
 }
 
 /* Whether the columns are a key. Only in a damaged or a foreign file they are not, and its rows must not get lost. */
-static int is_key(const struct sqlite_export *export, const struct shape *shape)
+static int sqlite_export_is_key(const struct sqlite_export *export, const struct sqlite_export_shape *shape)
 {
     struct report_columns rows;
     struct error err;
@@ -130,9 +130,9 @@ static int is_key(const struct sqlite_export *export, const struct shape *shape)
         columns[k] = shape->columns[shape->keys[k]];
     if (report_read(export->report, shape->table, columns, shape->key_count, &rows, &err) != 0)
         return 0;
-    struct key *keys = malloc((rows.rows + 1) * sizeof *keys);
+    struct sqlite_export_key *keys = malloc((rows.rows + 1) * sizeof *keys);
     for (size_t r = 0; keys && r < rows.rows; r++) {
-        keys[r] = (struct key){ rows.values[0][r], shape->key_count > 1 ? rows.values[1][r] : 0 };
+        keys[r] = (struct sqlite_export_key){ rows.values[0][r], shape->key_count > 1 ? rows.values[1][r] : 0 };
         sorted = sorted && (r == 0 || compare_keys(&keys[r - 1], &keys[r]) < 0);
     }
     unique = keys && !rows.nulls[0] && (shape->key_count < 2 || !rows.nulls[1]);
@@ -145,25 +145,28 @@ static int is_key(const struct sqlite_export *export, const struct shape *shape)
     return unique;
 }
 
-static void shape_table(const struct sqlite_export *export, const struct report_table *table, struct shape *shape)
+static void shape_table(const struct sqlite_export *export, const struct report_table *table,
+                        struct sqlite_export_shape *shape)
 {
     int id = schema_find(table->name);
 
-    *shape = (struct shape){ .name = table->name, .known = id < 0 ? NULL : &schema_tables[id], .table = table };
+    *shape = (struct sqlite_export_shape){ .name = table->name,
+                                           .known = id < 0 ? NULL : &schema_tables[id],
+                                           .table = table };
     shape->count = nsys_columns(export->report, table, shape->columns, EXPORT_COLUMNS_MAX);
     for (size_t c = 0; c < shape->count; c++) {
         shape->notes[c] = nsys_column(shape->known, table->columns[shape->columns[c]].name);
         if (shape->notes[c] && shape->notes[c]->key)
             shape->keys[shape->key_count++] = c;
     }
-    if (shape->key_count && !is_key(export, shape))
+    if (shape->key_count && !sqlite_export_is_key(export, shape))
         shape->key_count = 0;
 }
 
 /* ---- keys, when appending -------------------------------------------------------------------------------------- */
 
 /* Every capture counts its call chains and samples from the start. Other keys mean the same thing in every file. */
-static int is_counted(const struct schema_column *column)
+static int sqlite_export_is_counted(const struct schema_column *column)
 {
     return column->key && strncmp(column->note, "Key", 3) == 0;
 }
@@ -174,8 +177,8 @@ static int find_next_keys(struct sqlite_export *export, struct error *err)
         const struct schema_table *known = &schema_tables[i];
         const struct report_table *table = report_table(export->report, known->name);
         sqlite3_stmt *query = NULL;
-        if (!is_counted(&known->columns[0]) || !table || !table->rows ||
-            !export_wants_table(export->options, known->name) || !has_table(export, known->name))
+        if (!sqlite_export_is_counted(&known->columns[0]) || !table || !table->rows ||
+            !export_wants_table(export->options, known->name) || !sqlite_export_has_table(export, known->name))
             continue;
         char *sql = sqlite3_mprintf("SELECT max(\"%w\") + 1 FROM main.\"%w\"", known->columns[0].name, known->name);
         int code = sql ? sqlite3_prepare_v2(export->database, sql, -1, &query, NULL) : SQLITE_NOMEM;
@@ -183,19 +186,19 @@ static int find_next_keys(struct sqlite_export *export, struct error *err)
             export->next_key[i] = sqlite3_column_int64(query, 0);
         sqlite3_free(sql);
         if (code != SQLITE_OK || sqlite3_finalize(query) != SQLITE_OK)
-            return fail(export, err);
+            return sqlite_export_fail(export, err);
     }
     return 0;
 }
 
 /* The number to add to the values of a column. */
-static int64_t key_shift(const struct sqlite_export *export, const struct shape *shape, size_t c)
+static int64_t key_shift(const struct sqlite_export *export, const struct sqlite_export_shape *shape, size_t c)
 {
     static const char refers[] = "REFERENCES ";
     const struct schema_column *note = shape->notes[c];
     char name[128] = "";
 
-    if (note && is_counted(note))
+    if (note && sqlite_export_is_counted(note))
         snprintf(name, sizeof name, "%s", shape->name);
     else if (note && strncmp(note->note, refers, sizeof refers - 1) == 0)
         snprintf(name, sizeof name, "%.*s", (int)strcspn(note->note + sizeof refers - 1, "("),
@@ -207,7 +210,7 @@ static int64_t key_shift(const struct sqlite_export *export, const struct shape 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
 
 /* A reference of 0 or NULL is none, and stays. */
-static char *insert_sql(const struct sqlite_export *export, const struct shape *shape, int there)
+static char *insert_sql(const struct sqlite_export *export, const struct sqlite_export_shape *shape, int there)
 {
     sqlite3_str *sql = sqlite3_str_new(export->database);
 
@@ -227,8 +230,8 @@ static char *insert_sql(const struct sqlite_export *export, const struct shape *
     return sqlite3_str_finish(sql);
 }
 
-static int insert_rows(struct sqlite_export *export, const struct shape *shape, int there, uint64_t *nulls,
-                       struct error *err)
+static int insert_rows(struct sqlite_export *export, const struct sqlite_export_shape *shape, int there,
+                       uint64_t *nulls, struct error *err)
 {
     struct error row_error = { 0 };
     int code;
@@ -253,7 +256,8 @@ static int insert_rows(struct sqlite_export *export, const struct shape *shape, 
 
 /* NOT NULL is declared only where it holds, which is known only when all rows are in. The table's definition is then
  * changed, which SQLite allows for constraints (its pages stay the same). */
-static int promise_not_null(const struct sqlite_export *export, struct shape *shape, uint64_t nulls, struct error *err)
+static int promise_not_null(const struct sqlite_export *export, struct sqlite_export_shape *shape, uint64_t nulls,
+                            struct error *err)
 {
     for (size_t c = 0; c < shape->count; c++)
         if (shape->notes[c] && shape->notes[c]->not_null && !(nulls >> c & 1))
@@ -266,11 +270,11 @@ static int promise_not_null(const struct sqlite_export *export, struct shape *sh
     return execute_text(export, sql, err);
 }
 
-static int add_table(struct sqlite_export *export, const struct report_table *table, struct error *err)
+static int sqlite_export_add_table(struct sqlite_export *export, const struct report_table *table, struct error *err)
 {
-    struct shape shape;
+    struct sqlite_export_shape shape;
     uint64_t nulls;
-    int there = has_table(export, table->name), code;
+    int there = sqlite_export_has_table(export, table->name), code;
 
     shape_table(export, table, &shape);
     if (!there && (code = execute_text(export, table_sql(export, &shape), err)) != 0)
@@ -283,11 +287,12 @@ static int add_table(struct sqlite_export *export, const struct report_table *ta
 /* All tables of the schema that are not there yet. */
 static int add_empty_tables(struct sqlite_export *export, struct error *err)
 {
-    struct shape shape;
+    struct sqlite_export_shape shape;
     int code;
 
     for (size_t i = 0; i < TABLE_COUNT; i++) {
-        if (has_table(export, schema_tables[i].name) || !nsys_wants_empty(export->options, (enum table_id)i))
+        if (sqlite_export_has_table(export, schema_tables[i].name) ||
+            !nsys_wants_empty(export->options, (enum table_id)i))
             continue;
         shape_empty(&shape, &schema_tables[i]);
         if ((code = execute_text(export, table_sql(export, &shape), err)) != 0)
@@ -317,7 +322,7 @@ static int put_enum_value(const struct sqlite_export *export, const char *list, 
                         err);
 }
 
-static int put_enum(void *context, const struct schema_enum *list, struct error *err)
+static int sqlite_export_put_enum(void *context, const struct schema_enum *list, struct error *err)
 {
     const struct sqlite_export *export = context;
     int code;
@@ -337,11 +342,12 @@ static int add_metadata(const struct sqlite_export *export, struct error *err)
 
     if (!export_wants_table(export->options, "META_DATA_EXPORT"))
         return 0;
-    if ((code = execute(export,
-                        "CREATE TABLE IF NOT EXISTS main.META_DATA_EXPORT (\n    -- " NSYS_METADATA_NOTE "\n\n"
-                        "    name TEXT NOT NULL, -- What.\n    value TEXT -- Value.\n);"
-                        "DELETE FROM main.META_DATA_EXPORT",
-                        err)) != 0)
+    if ((code = sqlite_export_execute(export,
+                                      "CREATE TABLE IF NOT EXISTS main.META_DATA_EXPORT (\n    -- " NSYS_METADATA_NOTE
+                                      "\n\n"
+                                      "    name TEXT NOT NULL, -- What.\n    value TEXT -- Value.\n);"
+                                      "DELETE FROM main.META_DATA_EXPORT",
+                                      err)) != 0)
         return code;
     for (const struct nsys_metadata *row = nsys_metadata; row->name; row++)
         if ((code = execute_text(export,
@@ -364,29 +370,30 @@ static const char *page_size(const struct report *report)
     return rows < 300000 ? "PRAGMA page_size = 4096" : "PRAGMA page_size = 65536";
 }
 
-static int begin(struct sqlite_export *export, struct error *err)
+static int sqlite_export_begin(struct sqlite_export *export, struct error *err)
 {
     int code;
 
-    if ((code = execute(export, page_size(export->report), err)) != 0)
+    if ((code = sqlite_export_execute(export, page_size(export->report), err)) != 0)
         return code;
     /* The file is new and renamed when complete, so a journal would guard nothing. The cache is small because a full
      * page is never needed again. */
-    code = execute(export,
-                   "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
-                   "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; BEGIN;"
-                   "PRAGMA writable_schema = ON;"
-                   "CREATE TABLE IF NOT EXISTS main.StringIds (\n    -- Every string once.\n\n"
-                   "    id INTEGER NOT NULL PRIMARY KEY, -- What other tables refer to.\n"
-                   "    value TEXT NOT NULL -- The bytes.\n)",
-                   err);
+    code = sqlite_export_execute(export,
+                                 "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
+                                 "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; BEGIN;"
+                                 "PRAGMA writable_schema = ON;"
+                                 "CREATE TABLE IF NOT EXISTS main.StringIds (\n    -- Every string once.\n\n"
+                                 "    id INTEGER NOT NULL PRIMARY KEY, -- What other tables refer to.\n"
+                                 "    value TEXT NOT NULL -- The bytes.\n)",
+                                 err);
     if (code != 0)
         return code;
-    return sqlite_rows_register(export) == SQLITE_OK && sqlite_strings_begin(export) == SQLITE_OK ? 0
-                                                                                                  : fail(export, err);
+    return sqlite_rows_register(export) == SQLITE_OK && sqlite_strings_begin(export) == SQLITE_OK
+               ? 0
+               : sqlite_export_fail(export, err);
 }
 
-static int add_tables(struct sqlite_export *export, struct error *err)
+static int sqlite_export_add_tables(struct sqlite_export *export, struct error *err)
 {
     int code;
 
@@ -395,7 +402,7 @@ static int add_tables(struct sqlite_export *export, struct error *err)
         if (!table->rows || strcmp(table->name, "StringIds") == 0 || strcmp(table->name, "META_DATA_EXPORT") == 0 ||
             !export_wants_table(export->options, table->name))
             continue;
-        if ((code = add_table(export, table, err)) != 0)
+        if ((code = sqlite_export_add_table(export, table, err)) != 0)
             return code;
     }
     return 0;
@@ -404,24 +411,24 @@ static int add_tables(struct sqlite_export *export, struct error *err)
 static int finish_strings(struct sqlite_export *export, struct error *err)
 {
     if (sqlite_strings_finish(export) != SQLITE_OK)
-        return fail(export, err);
+        return sqlite_export_fail(export, err);
     if (export->options->append || export_wants_table(export->options, "StringIds"))
         return 0;
-    return execute(export, "DROP TABLE main.StringIds", err);
+    return sqlite_export_execute(export, "DROP TABLE main.StringIds", err);
 }
 
-static int add_all(struct sqlite_export *export, struct error *err)
+static int sqlite_export_add_all(struct sqlite_export *export, struct error *err)
 {
-    const struct nsys_enum_sink enums = { has_table, put_enum, export };
+    const struct nsys_enum_sink enums = { sqlite_export_has_table, sqlite_export_put_enum, export };
     int code;
 
     if ((code = export_shift(export->options, export->report, &export->shift_ns, err)) != 0)
         return code;
-    if ((code = begin(export, err)) != 0)
+    if ((code = sqlite_export_begin(export, err)) != 0)
         return code;
     if (export->options->append && (code = find_next_keys(export, err)) != 0)
         return code;
-    if ((code = add_tables(export, err)) != 0)
+    if ((code = sqlite_export_add_tables(export, err)) != 0)
         return code;
     if ((code = finish_strings(export, err)) != 0)
         return code;
@@ -431,7 +438,7 @@ static int add_all(struct sqlite_export *export, struct error *err)
         return code;
     if ((code = add_metadata(export, err)) != 0)
         return code;
-    return execute(export, "PRAGMA writable_schema = OFF; COMMIT", err);
+    return sqlite_export_execute(export, "PRAGMA writable_schema = OFF; COMMIT", err);
 }
 
 static int export_to_sqlite(struct report *report, const char *path, const struct export_options *options,
@@ -440,8 +447,8 @@ static int export_to_sqlite(struct report *report, const char *path, const struc
     struct sqlite_export export = { .report = report, .path = path, .options = options };
     /* One thread uses the connection, so SQLite's locks would guard nothing; they cost a third of the time. */
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    int code = sqlite3_open_v2(path, &export.database, flags, NULL) == SQLITE_OK ? add_all(&export, err)
-                                                                                 : fail(&export, err);
+    int code = sqlite3_open_v2(path, &export.database, flags, NULL) == SQLITE_OK ? sqlite_export_add_all(&export, err)
+                                                                                 : sqlite_export_fail(&export, err);
 
     sqlite_strings_free(&export);
     int closed = sqlite3_close(export.database);

@@ -5,12 +5,12 @@
 
 #include "base/utf8.h"
 
-struct source {
+struct sqlite_rows_source {
     sqlite3_vtab base;
     struct sqlite_export *export;
 };
 
-struct cursor {
+struct sqlite_rows_cursor {
     sqlite3_vtab_cursor base;
     struct sqlite_export *export;
     const struct export_window *window;
@@ -30,10 +30,10 @@ static int connect(sqlite3 *database, void *context, int argc, const char *const
     char *text = sqlite3_str_finish(sql);
     int code = text ? sqlite3_declare_vtab(database, text) : SQLITE_NOMEM;
     sqlite3_free(text);
-    struct source *source = code == SQLITE_OK ? sqlite3_malloc(sizeof *source) : NULL;
+    struct sqlite_rows_source *source = code == SQLITE_OK ? sqlite3_malloc(sizeof *source) : NULL;
     if (!source)
         return code == SQLITE_OK ? SQLITE_NOMEM : code;
-    *source = (struct source){ .export = context };
+    *source = (struct sqlite_rows_source){ .export = context };
     *out = &source->base;
     return SQLITE_OK;
 }
@@ -52,11 +52,11 @@ static int best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 
 static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **out)
 {
-    struct cursor *cursor = sqlite3_malloc(sizeof *cursor);
+    struct sqlite_rows_cursor *cursor = sqlite3_malloc(sizeof *cursor);
 
     if (!cursor)
         return SQLITE_NOMEM;
-    *cursor = (struct cursor){ .export = ((struct source *)table)->export };
+    *cursor = (struct sqlite_rows_cursor){ .export = ((struct sqlite_rows_source *)table)->export };
     *out = &cursor->base;
     return SQLITE_OK;
 }
@@ -69,7 +69,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 
 static int next(sqlite3_vtab_cursor *base)
 {
-    struct cursor *cursor = (struct cursor *)base;
+    struct sqlite_rows_cursor *cursor = (struct sqlite_rows_cursor *)base;
     struct sqlite_export *export = cursor->export;
 
     cursor->more = export_rows_next(export->rows, export->row_error);
@@ -90,7 +90,7 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
 
 static int at_end(sqlite3_vtab_cursor *base)
 {
-    return ((struct cursor *)base)->more <= 0;
+    return ((struct sqlite_rows_cursor *)base)->more <= 0;
 }
 
 /* Texts in a database are UTF-8: who reads it may fail on anything else. */
@@ -115,7 +115,7 @@ static void give_text(sqlite3_context *context, const char *bytes, size_t length
 
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number)
 {
-    const struct cursor *cursor = (const struct cursor *)base;
+    const struct sqlite_rows_cursor *cursor = (const struct sqlite_rows_cursor *)base;
     struct sqlite_export *export = cursor->export;
     const struct export_window *window = cursor->window;
     size_t length;
@@ -148,7 +148,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numbe
 
 static int row_id(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
-    *out = ((struct cursor *)base)->row;
+    *out = ((struct sqlite_rows_cursor *)base)->row;
     return SQLITE_OK;
 }
 

@@ -12,7 +12,7 @@
 #include "analyze/model/names/operator_text.h"
 #include "analyze/model/torch/operators.h"
 
-static uint64_t rows_of(struct report *report, const char *name)
+static uint64_t call_owners_rows_of(struct report *report, const char *name)
 {
     const struct report_table *table = report_table(report, name);
 
@@ -26,7 +26,7 @@ int64_t call_owners_operator_id(uint64_t row)
 
 int64_t call_owners_range_id(struct report *report, uint64_t row)
 {
-    return (int64_t)(rows_of(report, "TACHO_TORCH_OP") + row) + 1;
+    return (int64_t)(call_owners_rows_of(report, "TACHO_TORCH_OP") + row) + 1;
 }
 
 enum { START, END, THREAD, CATEGORY, EXTERNAL, NAME };
@@ -41,7 +41,7 @@ static int style_of(struct report *report, int64_t category)
 }
 
 /* By thread, then by start, the longer first. */
-static int by_place(const void *a, const void *b)
+static int call_owners_by_place(const void *a, const void *b)
 {
     const struct range *x = a, *y = b;
 
@@ -55,7 +55,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Operators as ranges; ids are by row. */
-static int read_operators(struct report *report, struct ranges *ranges, int64_t **ids, struct error *err)
+static int call_owners_read_operators(struct report *report, struct ranges *ranges, int64_t **ids, struct error *err)
 {
     static const char *const names[] = { "start", "end", "globalTid", "category", "externalId", "nameId", NULL };
     struct row_cursor rows;
@@ -82,13 +82,13 @@ static int read_operators(struct report *report, struct ranges *ranges, int64_t 
             .style = (uint32_t)style,
         };
     }
-    qsort(ranges->list, ranges->count, sizeof *ranges->list, by_place);
+    qsort(ranges->list, ranges->count, sizeof *ranges->list, call_owners_by_place);
 close_rows:
     row_cursor_close(&rows);
     return code;
 }
 
-static int read_ranges(struct report *report, struct ranges *ranges, int64_t **ids, struct error *err)
+static int call_owners_read_ranges(struct report *report, struct ranges *ranges, int64_t **ids, struct error *err)
 {
     struct filter everything = { 0 };
     size_t kept = 0;
@@ -96,7 +96,7 @@ static int read_ranges(struct report *report, struct ranges *ranges, int64_t **i
 
     if (code != 0)
         return code;
-    *ids = malloc((rows_of(report, "NVTX_EVENTS") + 1) * sizeof **ids);
+    *ids = malloc((call_owners_rows_of(report, "NVTX_EVENTS") + 1) * sizeof **ids);
     if (!*ids)
         return error_short_memory(err, "for the ranges");
     for (size_t i = 0; i < ranges->count; i++)
@@ -112,7 +112,7 @@ static int read_ranges(struct report *report, struct ranges *ranges, int64_t **i
     return 0;
 }
 
-struct finding {
+struct call_owners_finding {
     struct call_owners *owners;
     const struct ranges *ranges;
     const int64_t *ids;
@@ -120,7 +120,7 @@ struct finding {
 };
 
 /* The number of an annotation; those around it, which the list begins with, have theirs already. */
-static uint32_t number_of(const struct finding *finding, uint32_t range, uint32_t parent)
+static uint32_t call_owners_number_of(const struct call_owners_finding *finding, uint32_t range, uint32_t parent)
 {
     struct call_owners *owners = finding->owners;
     const struct range *of = &finding->ranges->list[range];
@@ -136,12 +136,12 @@ static uint32_t number_of(const struct finding *finding, uint32_t range, uint32_
 
 static int take_around(void *context, uint32_t call, const uint32_t *around, size_t around_count)
 {
-    const struct finding *finding = context;
+    const struct call_owners_finding *finding = context;
     uint32_t annotation = NO_ANNOTATION;
 
     for (size_t i = 0; i < around_count; i++)
         if (finding->ranges->list[around[i]].style == IS_ANNOTATION)
-            annotation = number_of(finding, around[i], annotation);
+            annotation = call_owners_number_of(finding, around[i], annotation);
     finding->owners->annotation[call] = annotation;
     if (around_count)
         finding->owners->external[call] = finding->ids[finding->ranges->list[around[around_count - 1]].row];
@@ -150,7 +150,7 @@ static int take_around(void *context, uint32_t call, const uint32_t *around, siz
 
 static int find_owners(struct call_owners *owners, const struct ranges *ranges, const int64_t *ids, struct error *err)
 {
-    struct finding finding = { owners, ranges, ids, malloc(ranges->count * sizeof *finding.numbers) };
+    struct call_owners_finding finding = { owners, ranges, ids, malloc(ranges->count * sizeof *finding.numbers) };
     size_t count = owners->calls.count;
     uint32_t *list = malloc((count + 1) * sizeof *list);
     int code = ERR_NO_MEMORY;
@@ -184,8 +184,8 @@ int call_owners_read(struct call_owners *owners, struct report *report, struct e
         return error_short_memory(err, "for the CUDA calls");
     for (size_t i = 0; i < owners->calls.count; i++)
         owners->annotation[i] = NO_ANNOTATION;
-    code = rows_of(report, "TACHO_TORCH_OP") ? read_operators(report, &ranges, &ids, err)
-                                             : read_ranges(report, &ranges, &ids, err);
+    code = call_owners_rows_of(report, "TACHO_TORCH_OP") ? call_owners_read_operators(report, &ranges, &ids, err)
+                                                         : call_owners_read_ranges(report, &ranges, &ids, err);
     if (code != 0)
         goto done;
     if (ranges.count)

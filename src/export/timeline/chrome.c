@@ -32,12 +32,12 @@ void chrome_next(struct chrome *chrome)
     chrome->events++;
 }
 
-static void add_string(struct text *line, struct trace_string string)
+static void chrome_add_string(struct text *line, struct trace_string string)
 {
     json_add_text(line, string.bytes, string.length);
 }
 
-static int check(const struct trace_arg *arg)
+static int chrome_check(const struct trace_arg *arg)
 {
     int is_good = arg->kind == ARG_JSON ? json_is_value(arg->text.bytes, arg->text.length)
                                         : json_is_members(arg->text.bytes, arg->text.length);
@@ -46,21 +46,21 @@ static int check(const struct trace_arg *arg)
 }
 
 /* The same shapes occur again and again, so each text is checked once. */
-static int is_json(struct chrome *chrome, const struct trace_arg *arg)
+static int chrome_is_json(struct chrome *chrome, const struct trace_arg *arg)
 {
     int64_t id = arg->text.id;
 
     if (id < 0 || id >= CHECKED_MOST)
-        return check(arg) == IS_JSON;
+        return chrome_check(arg) == IS_JSON;
     if (array_reserve_zeroed(&chrome->checked, &chrome->checked_room, (size_t)id + 1, sizeof *chrome->checked) != 0)
-        return check(arg) == IS_JSON;
+        return chrome_check(arg) == IS_JSON;
     int shift = arg->kind == ARG_JSON ? 0 : 4;
     if ((chrome->checked[id] >> shift & 3) == UNCHECKED)
-        chrome->checked[id] |= (unsigned char)(check(arg) << shift);
+        chrome->checked[id] |= (unsigned char)(chrome_check(arg) << shift);
     return (chrome->checked[id] >> shift & 3) == IS_JSON;
 }
 
-static void add_value(struct chrome *chrome, const struct trace_arg *arg)
+static void chrome_add_value(struct chrome *chrome, const struct trace_arg *arg)
 {
     struct text *line = &chrome->line;
 
@@ -68,15 +68,15 @@ static void add_value(struct chrome *chrome, const struct trace_arg *arg)
     case ARG_INT: json_add_int(line, arg->numbers[0]); break;
     case ARG_REAL: json_add_real(line, arg->real); break;
     case ARG_FRACTION: text_addf(line, "%f", arg->real); break;
-    case ARG_TEXT: add_string(line, arg->text); break;
+    case ARG_TEXT: chrome_add_string(line, arg->text); break;
     case ARG_JSON:
-        if (is_json(chrome, arg))
+        if (chrome_is_json(chrome, arg))
             text_add_bytes(line, arg->text.bytes, arg->text.length);
         else
             json_add_mended_value(line, arg->text.bytes, arg->text.length);
         break;
     case ARG_MEMBERS:
-        if (is_json(chrome, arg))
+        if (chrome_is_json(chrome, arg))
             text_add_bytes(line, arg->text.bytes, arg->text.length);
         else
             json_add_mended_members(line, arg->text.bytes, arg->text.length);
@@ -109,7 +109,7 @@ static void add_args(struct chrome *chrome, const struct trace_event *event)
             text_add_bytes(line, "\": ", 3);
         }
         size_t begin = line->length;
-        add_value(chrome, arg);
+        chrome_add_value(chrome, arg);
         if (line->length == begin)
             line->length = before;
     }
@@ -128,7 +128,7 @@ static void add_nowhere(struct text *line, const struct trace_event *event)
         const char *number = memrchr(name.bytes, '(', name.length); /* PyTorch Profiler (0) */
         name.length = number && number > name.bytes + 1 ? (size_t)(number - name.bytes) - 1 : name.length;
         text_add(line, ", \"pid\": \"Spans\", \"tid\": ");
-        add_string(line, name);
+        chrome_add_string(line, name);
     } else if (event->phase == TRACE_MOMENT && text_bytes_begin_with(name.bytes, name.length, iteration)) {
         struct text thread = { 0 };
         text_add(&thread, "Trace ");
@@ -143,7 +143,7 @@ static void add_nowhere(struct text *line, const struct trace_event *event)
     }
 }
 
-static void add_place(struct chrome *chrome, const struct trace_event *event)
+static void chrome_add_place(struct chrome *chrome, const struct trace_event *event)
 {
     struct text *line = &chrome->line;
 
@@ -160,13 +160,13 @@ static void add_place(struct chrome *chrome, const struct trace_event *event)
     json_add_int(line, event->where == ON_THREAD ? global_tid_number(event->thread) : event->lane);
 }
 
-static void add_flow(struct text *line, const struct trace_event *event)
+static void chrome_add_flow(struct text *line, const struct trace_event *event)
 {
     text_addf(line, "{\"ph\": \"%c\", \"id\": ", event->flow_end);
     json_add_int(line, event->flow_id);
 }
 
-static void add_name(struct text *line, const struct trace_event *event)
+static void chrome_add_name(struct text *line, const struct trace_event *event)
 {
     int is_moment = event->phase == TRACE_MOMENT;
     /* Of a moment an import keeps no category. */
@@ -177,15 +177,15 @@ static void add_name(struct text *line, const struct trace_event *event)
         text_add(line, ", \"cat\": \"cpu_instant_event\"");
     else if (!is_instant) {
         text_add(line, ", \"cat\": ");
-        add_string(line, event->category);
+        chrome_add_string(line, event->category);
     }
     if (is_moment)
         text_add(line, event->where == ON_NOTHING ? ", \"s\": \"g\"" : ", \"s\": \"t\"");
     text_add(line, ", \"name\": ");
-    add_string(line, event->name);
+    chrome_add_string(line, event->name);
 }
 
-static int write_event(void *context, const struct trace_event *event, struct error *err)
+static int chrome_write_event(void *context, const struct trace_event *event, struct error *err)
 {
     struct chrome *chrome = context;
     struct text *line = &chrome->line;
@@ -194,10 +194,10 @@ static int write_event(void *context, const struct trace_event *event, struct er
         return error_no_memory(err);
     chrome_next(chrome);
     if (event->phase == TRACE_FLOW)
-        add_flow(line, event);
+        chrome_add_flow(line, event);
     else
-        add_name(line, event);
-    add_place(chrome, event);
+        chrome_add_name(line, event);
+    chrome_add_place(chrome, event);
     text_add(line, ", \"ts\": ");
     int64_t ts_ns = saturating_add(event->start_ns, chrome->shift_ns);
     chrome->first_ns = ts_ns < chrome->first_ns ? ts_ns : chrome->first_ns;
@@ -208,9 +208,9 @@ static int write_event(void *context, const struct trace_event *event, struct er
     }
     if (event->phase == TRACE_FLOW) {
         text_add(line, ", \"cat\": ");
-        add_string(line, event->category);
+        chrome_add_string(line, event->category);
         text_add(line, ", \"name\": ");
-        add_string(line, event->name);
+        chrome_add_string(line, event->name);
         text_add(line, event->flow_end == 'f' ? ", \"bp\": \"e\"}" : "}");
     } else {
         if (event->arg_count)
@@ -225,7 +225,7 @@ static int write_event(void *context, const struct trace_event *event, struct er
 static int write_trace(void *context, struct outfile *output, struct error *err)
 {
     struct chrome *chrome = context;
-    struct trace_sink sink = { write_event, chrome };
+    struct trace_sink sink = { chrome_write_event, chrome };
     int code;
 
     chrome->output = output;
@@ -239,8 +239,8 @@ static int write_trace(void *context, struct outfile *output, struct error *err)
     return outfile_put(output, &chrome->line, 0, err);
 }
 
-static int export_report(struct report *report, const char *path, const struct export_options *options,
-                         struct error *err)
+static int chrome_export_report(struct report *report, const char *path, const struct export_options *options,
+                                struct error *err)
 {
     struct chrome chrome = {
         .report = report, .options = options, .is_kineto = trace_is_kineto(report), .first_ns = INT64_MAX
@@ -262,5 +262,5 @@ const struct exporter export_chrome = {
     .help = "trace as torch.profiler writes it, for Perfetto, chrome://tracing, TensorBoard and HolisticTraceAnalysis",
     .extension = "pt.trace.json",
     .gzips = 1,
-    .export_report = export_report,
+    .export_report = chrome_export_report,
 };

@@ -15,7 +15,7 @@ enum { DEEPEST = 16, MOST_GAPS = 64 };
 
 /* ---- taken apart and put together ------------------------------------------------------------------------------ */
 
-struct part {
+struct chrome_members_part {
     const char *name; /* NULL: an element of an array */
     size_t length;
     uint64_t index;
@@ -23,12 +23,12 @@ struct part {
 
 /* Objects and arrays that are open. */
 struct level {
-    struct part part;
+    struct chrome_members_part part;
     int is_array;
     uint64_t count; /* of elements or members written */
 };
 
-struct tree {
+struct chrome_members_tree {
     struct text *out;
     struct level levels[DEEPEST];
     size_t depth; /* level 0 is the trace itself */
@@ -50,7 +50,8 @@ static size_t index_length(const char *name, size_t length, uint64_t *index)
 }
 
 /* "a.b[0].c" to a, b, [0], c. An index counts where something is behind it, or where its array is open. */
-static size_t split(const struct tree *tree, const char *name, size_t length, struct part parts[DEEPEST])
+static size_t chrome_members_split(const struct chrome_members_tree *tree, const char *name, size_t length,
+                                   struct chrome_members_part parts[DEEPEST])
 {
     size_t count = 0;
 
@@ -64,33 +65,33 @@ static size_t split(const struct tree *tree, const char *name, size_t length, st
         int is_open = count + 1 < tree->depth && tree->levels[count + 1].is_array;
         if (brackets && !dot && !is_open)
             brackets = 0;
-        parts[count++] = (struct part){ name, taken - brackets, 0 };
+        parts[count++] = (struct chrome_members_part){ name, taken - brackets, 0 };
         if (brackets)
-            parts[count++] = (struct part){ NULL, 0, index };
+            parts[count++] = (struct chrome_members_part){ NULL, 0, index };
         if (!dot)
             return count;
         name += taken + 1;
         length -= taken + 1;
     }
-    parts[count++] = (struct part){ name, length, 0 };
+    parts[count++] = (struct chrome_members_part){ name, length, 0 };
     return count;
 }
 
-static int same_part(const struct part *a, const struct part *b)
+static int same_part(const struct chrome_members_part *a, const struct chrome_members_part *b)
 {
     if (!a->name || !b->name)
         return a->name == b->name && a->index == b->index;
     return a->length == b->length && memcmp(a->name, b->name, a->length) == 0;
 }
 
-static void close_to(struct tree *tree, size_t depth)
+static void close_to(struct chrome_members_tree *tree, size_t depth)
 {
     while (tree->depth > depth)
         text_add_char(tree->out, tree->levels[--tree->depth].is_array ? ']' : '}');
 }
 
 /* The comma and the name, or the elements that are missing before this one. */
-static void begin_part(struct tree *tree, const struct part *part)
+static void begin_part(struct chrome_members_tree *tree, const struct chrome_members_part *part)
 {
     struct level *level = &tree->levels[tree->depth - 1];
     const char *between = tree->depth == 1 ? ",\n  " : ", ";
@@ -110,7 +111,7 @@ static void begin_part(struct tree *tree, const struct part *part)
     text_add(tree->out, ": ");
 }
 
-static void add_value(struct text *out, const char *value, size_t length)
+static void chrome_members_add_value(struct text *out, const char *value, size_t length)
 {
     if (json_is_value(value, length))
         text_add_bytes(out, value, length);
@@ -118,10 +119,11 @@ static void add_value(struct text *out, const char *value, size_t length)
         json_add_mended_value(out, value, length);
 }
 
-static void add_member(struct tree *tree, const char *name, size_t length, const char *value, size_t value_length)
+static void chrome_members_add_member(struct chrome_members_tree *tree, const char *name, size_t length,
+                                      const char *value, size_t value_length)
 {
-    struct part parts[DEEPEST];
-    size_t count = split(tree, name, length, parts), same = 0;
+    struct chrome_members_part parts[DEEPEST];
+    size_t count = chrome_members_split(tree, name, length, parts), same = 0;
 
     while (same + 1 < count && same + 1 < tree->depth && same_part(&tree->levels[same + 1].part, &parts[same]) &&
            tree->levels[same + 1].is_array == !parts[same + 1].name)
@@ -133,10 +135,10 @@ static void add_member(struct tree *tree, const char *name, size_t length, const
         text_add_char(tree->out, parts[i + 1].name ? '{' : '[');
     }
     begin_part(tree, &parts[count - 1]);
-    add_value(tree->out, value, value_length);
+    chrome_members_add_value(tree->out, value, value_length);
 }
 
-static int add_kineto_members(struct chrome *chrome, struct tree *tree, struct error *err)
+static int add_kineto_members(struct chrome *chrome, struct chrome_members_tree *tree, struct error *err)
 {
     static const char *const names[] = { "name", "value", NULL };
     struct row_cursor rows;
@@ -151,7 +153,7 @@ static int add_kineto_members(struct chrome *chrome, struct tree *tree, struct e
         int is_ours = strcmp(name, KINETO_ORIGIN) == 0 ||
                       (strcmp(name, "baseTimeNanoseconds") == 0 && chrome->options->normalize);
         if (!is_ours && length && strncmp(name, "traceEvents", strlen("traceEvents")) != 0)
-            add_member(tree, name, length, value, value_length);
+            chrome_members_add_member(tree, name, length, value, value_length);
     }
     row_cursor_close(&rows);
     close_to(tree, 1);
@@ -160,18 +162,18 @@ static int add_kineto_members(struct chrome *chrome, struct tree *tree, struct e
 
 /* ---- made up --------------------------------------------------------------------------------------------------- */
 
-static void add_made(struct tree *tree, const char *name, struct text *value)
+static void chrome_members_add_made(struct chrome_members_tree *tree, const char *name, struct text *value)
 {
-    add_member(tree, name, strlen(name), text_string(value), value->length);
+    chrome_members_add_member(tree, name, strlen(name), text_string(value), value->length);
     text_clear(value);
 }
 
-static void add_pair(struct text *out, const char *name)
+static void chrome_members_add_pair(struct text *out, const char *name)
 {
     text_addf(out, "%s\"%s\": ", out->length && strchr("{[", out->bytes[out->length - 1]) ? "" : ", ", name);
 }
 
-static void add_string(struct text *out, struct report *report, int64_t id)
+static void chrome_members_add_string(struct text *out, struct report *report, int64_t id)
 {
     size_t length;
     const char *bytes = report_string(report, id, &length);
@@ -201,22 +203,23 @@ static const struct {
 };
 enum { PROPERTIES = COUNT_OF(properties) };
 
-static void add_device(struct chrome *chrome, struct text *value, const struct row_cursor *rows)
+static void chrome_members_add_device(struct chrome *chrome, struct text *value, const struct row_cursor *rows)
 {
     text_add(value, rows->row ? ", {" : "{");
     for (size_t c = 0; c < PROPERTIES; c++) {
         if (row_is_null(rows, c))
             continue;
-        add_pair(value, properties[c].member);
+        chrome_members_add_pair(value, properties[c].member);
         if (properties[c].factor)
             json_add_int(value, saturating_multiply(row_int(rows, c), properties[c].factor));
         else
-            add_string(value, chrome->report, row_int(rows, c));
+            chrome_members_add_string(value, chrome->report, row_int(rows, c));
     }
     text_add_char(value, '}');
 }
 
-static int add_devices(struct chrome *chrome, struct tree *tree, struct text *value, struct error *err)
+static int chrome_members_add_devices(struct chrome *chrome, struct chrome_members_tree *tree, struct text *value,
+                                      struct error *err)
 {
     const char *names[PROPERTIES + 1] = { NULL };
     struct row_cursor rows;
@@ -228,15 +231,16 @@ static int add_devices(struct chrome *chrome, struct tree *tree, struct text *va
         return code;
     text_add_char(value, '[');
     while (row_cursor_next(&rows))
-        add_device(chrome, value, &rows);
+        chrome_members_add_device(chrome, value, &rows);
     text_add_char(value, ']');
     row_cursor_close(&rows);
-    add_made(tree, "deviceProperties", value);
+    chrome_members_add_made(tree, "deviceProperties", value);
     return 0;
 }
 
 /* The rank, if all processes of the report have the same; and the host. */
-static int add_job(struct chrome *chrome, struct tree *tree, struct text *value, struct error *err)
+static int chrome_members_add_job(struct chrome *chrome, struct chrome_members_tree *tree, struct text *value,
+                                  struct error *err)
 {
     enum { RANK, WORLD, HOST };
     static const char *const names[] = { "rank", "worldSize", "host", NULL };
@@ -259,28 +263,28 @@ static int add_job(struct chrome *chrome, struct tree *tree, struct text *value,
         if (world >= 0)
             text_addf(value, ", \"world_size\": %lld", (long long)world);
         text_add_char(value, '}');
-        add_made(tree, "distributedInfo", value);
+        chrome_members_add_made(tree, "distributedInfo", value);
     }
     if (host >= 0) {
-        add_string(value, chrome->report, host);
-        add_made(tree, "host_name", value);
+        chrome_members_add_string(value, chrome->report, host);
+        chrome_members_add_made(tree, "host_name", value);
     }
     return 0;
 }
 
-static int add_made_members(struct chrome *chrome, struct tree *tree, struct error *err)
+static int add_made_members(struct chrome *chrome, struct chrome_members_tree *tree, struct error *err)
 {
     struct text value = { 0 };
     int code;
 
     text_add(&value, "1");
-    add_made(tree, "schemaVersion", &value);
-    if ((code = add_devices(chrome, tree, &value, err)) != 0)
+    chrome_members_add_made(tree, "schemaVersion", &value);
+    if ((code = chrome_members_add_devices(chrome, tree, &value, err)) != 0)
         goto free_value;
-    if ((code = add_job(chrome, tree, &value, err)) != 0)
+    if ((code = chrome_members_add_job(chrome, tree, &value, err)) != 0)
         goto free_value;
     text_add(&value, "\"ms\"");
-    add_made(tree, "displayTimeUnit", &value);
+    chrome_members_add_made(tree, "displayTimeUnit", &value);
 free_value:
     text_free(&value);
     return code;
@@ -304,7 +308,7 @@ static int add_given_members(struct chrome *chrome, const char *object, struct e
 int chrome_add_members(struct chrome *chrome, struct error *err)
 {
     static const char base[] = "baseTimeNanoseconds";
-    struct tree tree = { .out = &chrome->line, .depth = 1 };
+    struct chrome_members_tree tree = { .out = &chrome->line, .depth = 1 };
     struct trace_clock clock;
     int code;
 
@@ -315,11 +319,11 @@ int chrome_add_members(struct chrome *chrome, struct error *err)
     if (code != 0)
         return code;
     if (!chrome->is_kineto || chrome->options->normalize) {
-        begin_part(&tree, &(struct part){ base, strlen(base), 0 });
+        begin_part(&tree, &(struct chrome_members_part){ base, strlen(base), 0 });
         json_add_int(&chrome->line, clock.base_ns);
     }
     /* An import subtracts this from every ts, so that it gets the report's times again. */
-    begin_part(&tree, &(struct part){ KINETO_ORIGIN, strlen(KINETO_ORIGIN), 0 });
+    begin_part(&tree, &(struct chrome_members_part){ KINETO_ORIGIN, strlen(KINETO_ORIGIN), 0 });
     json_add_int(&chrome->line, clock.origin_ns);
     chrome->shift_ns = clock.shift_ns;
     if (chrome->options->metadata && (code = add_given_members(chrome, chrome->options->metadata, err)) != 0)

@@ -9,12 +9,12 @@
 
 #define FIRST_DEVICE 5000000 /* devices are shown below processes */
 
-struct place {
+struct chrome_names_place {
     int64_t pid, tid;
     int64_t time_ns;
 };
 
-static void begin(struct chrome *chrome, const char *kind, struct place place)
+static void chrome_names_begin(struct chrome *chrome, const char *kind, struct chrome_names_place place)
 {
     struct text *line = &chrome->line;
 
@@ -24,25 +24,27 @@ static void begin(struct chrome *chrome, const char *kind, struct place place)
     json_addf(line, ", 'pid': %jd, 'tid': %jd, 'args': {", place.pid, place.tid);
 }
 
-static void add_name(struct chrome *chrome, const char *kind, struct place place, const char *name, size_t length)
+static void chrome_names_add_name(struct chrome *chrome, const char *kind, struct chrome_names_place place,
+                                  const char *name, size_t length)
 {
-    begin(chrome, kind, place);
+    chrome_names_begin(chrome, kind, place);
     json_addf(&chrome->line, "'name': %.*s}}", (int)length, name);
 }
 
-static void add_order(struct chrome *chrome, const char *kind, struct place place, int64_t index)
+static void add_order(struct chrome *chrome, const char *kind, struct chrome_names_place place, int64_t index)
 {
-    begin(chrome, kind, place);
+    chrome_names_begin(chrome, kind, place);
     json_addf(&chrome->line, "'sort_index': %jd}}", index);
 }
 
-static void add_label(struct chrome *chrome, struct place place, const char *label)
+static void chrome_names_add_label(struct chrome *chrome, struct chrome_names_place place, const char *label)
 {
-    begin(chrome, "process_labels", place);
+    chrome_names_begin(chrome, "process_labels", place);
     json_addf(&chrome->line, "'labels': %s}}", label);
 }
 
-static void add_process(struct chrome *chrome, struct place place, const char *name, size_t length)
+static void chrome_names_add_process(struct chrome *chrome, struct chrome_names_place place, const char *name,
+                                     size_t length)
 {
     const char *slash = memrchr(name, '/', length); /* the program, not its folder */
 
@@ -50,29 +52,31 @@ static void add_process(struct chrome *chrome, struct place place, const char *n
         length -= (size_t)(slash + 1 - name);
         name = slash + 1;
     }
-    add_name(chrome, "process_name", place, name, length);
-    add_label(chrome, place, "CPU");
+    chrome_names_add_name(chrome, "process_name", place, name, length);
+    chrome_names_add_label(chrome, place, "CPU");
     add_order(chrome, "process_sort_index", place, place.pid);
 }
 
-static void add_device(struct chrome *chrome, struct place place, const char *name, size_t length)
+static void chrome_names_add_device(struct chrome *chrome, struct chrome_names_place place, const char *name,
+                                    size_t length)
 {
     char label[40];
 
     snprintf(label, sizeof label, "GPU %lld", (long long)place.pid);
-    add_name(chrome, "process_name", place, name, length);
-    add_label(chrome, place, label);
+    chrome_names_add_name(chrome, "process_name", place, name, length);
+    chrome_names_add_label(chrome, place, label);
     add_order(chrome, "process_sort_index", place, saturating_add(place.pid, FIRST_DEVICE));
 }
 
-static void add_thread(struct chrome *chrome, struct place place, const char *name, size_t length)
+static void chrome_names_add_thread(struct chrome *chrome, struct chrome_names_place place, const char *name,
+                                    size_t length)
 {
-    add_name(chrome, "thread_name", place, name, length);
+    chrome_names_add_name(chrome, "thread_name", place, name, length);
     add_order(chrome, "thread_sort_index", place, place.tid);
 }
 
 /* The names of an imported trace, each unchanged, whether the trace has events under it or not. */
-static int add_kineto_names(struct chrome *chrome, struct place place, struct error *err)
+static int add_kineto_names(struct chrome *chrome, struct chrome_names_place place, struct error *err)
 {
     static const char *const process_columns[] = { "pid", "name", NULL };
     static const char *const thread_columns[] = { "globalTid", "nameId", NULL };
@@ -85,7 +89,7 @@ static int add_kineto_names(struct chrome *chrome, struct place place, struct er
     while (row_cursor_next(&rows)) {
         const char *name = report_string(chrome->report, row_int(&rows, 1), &length);
         place.pid = row_int(&rows, 0);
-        add_process(chrome, place, name, length);
+        chrome_names_add_process(chrome, place, name, length);
     }
     row_cursor_close(&rows);
     if ((code = row_cursor_open(&rows, chrome->report, "ThreadNames", thread_columns, err)) != 0)
@@ -94,13 +98,13 @@ static int add_kineto_names(struct chrome *chrome, struct place place, struct er
         const char *name = report_string(chrome->report, row_int(&rows, 1), &length);
         place.pid = global_pid_number(row_int(&rows, 0));
         place.tid = global_tid_number(row_int(&rows, 0));
-        add_thread(chrome, place, name, length);
+        chrome_names_add_thread(chrome, place, name, length);
     }
     row_cursor_close(&rows);
     return 0;
 }
 
-static void add_made_names(struct chrome *chrome, struct place place)
+static void add_made_names(struct chrome *chrome, struct chrome_names_place place)
 {
     const struct tracks *tracks = &chrome->tracks;
     struct text text = { 0 };
@@ -110,7 +114,7 @@ static void add_made_names(struct chrome *chrome, struct place place)
         int64_t process = *keys_get(&tracks->processes, i);
         const char *name = tracks_process_name(tracks, process, &length);
         place.pid = global_pid_number(process);
-        add_process(chrome, place, name, length);
+        chrome_names_add_process(chrome, place, name, length);
     }
     for (uint32_t i = 0; i < tracks->threads.count; i++) {
         int64_t thread = *keys_get(&tracks->threads, i);
@@ -121,7 +125,7 @@ static void add_made_names(struct chrome *chrome, struct place place)
         text_addf(&text, "thread %lld (", (long long)place.tid);
         text_add_bytes(&text, name, length);
         text_add_char(&text, ')');
-        add_thread(chrome, place, text_string(&text), text.length);
+        chrome_names_add_thread(chrome, place, text_string(&text), text.length);
     }
     text_free(&text);
 }
@@ -129,7 +133,7 @@ static void add_made_names(struct chrome *chrome, struct place place)
 int chrome_add_names(struct chrome *chrome, struct error *err)
 {
     const struct tracks *tracks = &chrome->tracks;
-    struct place place = { .time_ns = chrome->first_ns < INT64_MAX ? chrome->first_ns : chrome->shift_ns };
+    struct chrome_names_place place = { .time_ns = chrome->first_ns < INT64_MAX ? chrome->first_ns : chrome->shift_ns };
     size_t length = 0;
     const char *name = tracks->process_names.count
                            ? tracks_process_name(tracks, tracks->process_names.list[0].process, &length)
@@ -142,7 +146,7 @@ int chrome_add_names(struct chrome *chrome, struct error *err)
         add_made_names(chrome, place);
     for (uint32_t i = 0; i < tracks->devices.count; i++) {
         place.pid = *keys_get(&tracks->devices, i);
-        add_device(chrome, place, name, length);
+        chrome_names_add_device(chrome, place, name, length);
     }
     for (uint32_t i = 0; i < tracks->streams.count; i++) {
         const int64_t *stream = keys_get(&tracks->streams, i);
@@ -152,7 +156,7 @@ int chrome_add_names(struct chrome *chrome, struct error *err)
             text_addf(&text, "(process %lld)", (long long)global_pid_number(stream[3]));
         place.pid = stream[0];
         place.tid = stream[1];
-        add_thread(chrome, place, text_string(&text), text.length);
+        chrome_names_add_thread(chrome, place, text_string(&text), text.length);
         text_free(&text);
     }
     if (chrome->has_spans) { /* last of all */

@@ -88,8 +88,8 @@ static int define(struct perfetto *perfetto, unsigned field, uint64_t number, st
 }
 
 /* The number of a text in one of the lists; a new text is written first. 0 when memory is short. */
-static uint64_t number_of(struct perfetto *perfetto, struct perfetto_texts *texts, unsigned field,
-                          struct trace_string string, struct error *err)
+static uint64_t perfetto_number_of(struct perfetto *perfetto, struct perfetto_texts *texts, unsigned field,
+                                   struct trace_string string, struct error *err)
 {
     size_t place = hash_number((uintptr_t)string.bytes) % PERFETTO_RECENT, before = texts->list.count;
 
@@ -113,8 +113,9 @@ static inline uint64_t number_of_name(struct perfetto *perfetto, size_t place, c
     struct perfetto_arg_name *last = &perfetto->arg_names[place];
 
     if (last->literal != literal)
-        *last = (struct perfetto_arg_name){ literal, number_of(perfetto, &perfetto->annotations, INTERNED_ANNOTATION,
-                                                               trace_text(literal), err) };
+        *last = (struct perfetto_arg_name){
+            literal, perfetto_number_of(perfetto, &perfetto->annotations, INTERNED_ANNOTATION, trace_text(literal), err)
+        };
     return last->number;
 }
 
@@ -126,7 +127,8 @@ static int is_placed(const int64_t key[3], enum perfetto_track_kind kind, int64_
 }
 
 /* The track's number; *is_new if it was not there, and wants a descriptor. NO_KEY when memory is short. */
-static uint32_t place(struct perfetto *perfetto, enum perfetto_track_kind kind, int64_t a, int64_t b, int *is_new)
+static uint32_t perfetto_place(struct perfetto *perfetto, enum perfetto_track_kind kind, int64_t a, int64_t b,
+                               int *is_new)
 {
     size_t before = perfetto->placed.count;
     uint32_t number = perfetto->last_placed[kind]; /* most events are where the last one was */
@@ -145,8 +147,8 @@ static uint32_t place(struct perfetto *perfetto, enum perfetto_track_kind kind, 
     return number;
 }
 
-static int describe(struct perfetto *perfetto, uint32_t track, uint64_t parent, const char *name, unsigned field,
-                    const struct text *detail, struct error *err)
+static int perfetto_describe(struct perfetto *perfetto, uint32_t track, uint64_t parent, const char *name,
+                             unsigned field, const struct text *detail, struct error *err)
 {
     struct text *out = &perfetto->out;
 
@@ -163,7 +165,7 @@ static int describe(struct perfetto *perfetto, uint32_t track, uint64_t parent, 
     return end_packet(perfetto, err);
 }
 
-static void add_clean(struct text *out, unsigned field, const char *bytes, size_t length)
+static void perfetto_add_clean(struct text *out, unsigned field, const char *bytes, size_t length)
 {
     struct text clean = { 0 };
 
@@ -176,7 +178,7 @@ static uint32_t process_track(struct perfetto *perfetto, int64_t process, struct
 {
     enum { PID = 1, PROCESS_NAME = 6 };
     int is_new;
-    uint32_t track = place(perfetto, TRACK_OF_PROCESS, process, 0, &is_new);
+    uint32_t track = perfetto_place(perfetto, TRACK_OF_PROCESS, process, 0, &is_new);
     struct text detail = { 0 };
     size_t length;
 
@@ -184,8 +186,8 @@ static uint32_t process_track(struct perfetto *perfetto, int64_t process, struct
         return track;
     const char *name = tracks_process_name(&perfetto->tracks, process, &length);
     protobuf_varint(&detail, PID, (uint64_t)global_pid_number(process));
-    add_clean(&detail, PROCESS_NAME, name, length);
-    int code = describe(perfetto, track, 0, NULL, TRACK_PROCESS, &detail, err);
+    perfetto_add_clean(&detail, PROCESS_NAME, name, length);
+    int code = perfetto_describe(perfetto, track, 0, NULL, TRACK_PROCESS, &detail, err);
     text_free(&detail);
     return code ? NO_KEY : track;
 }
@@ -194,7 +196,7 @@ static uint32_t thread_track(struct perfetto *perfetto, int64_t thread, struct e
 {
     enum { PID = 1, TID = 2, THREAD_NAME = 5 };
     int is_new;
-    uint32_t track = place(perfetto, TRACK_OF_THREAD, thread, 0, &is_new), process;
+    uint32_t track = perfetto_place(perfetto, TRACK_OF_THREAD, thread, 0, &is_new), process;
     struct text detail = { 0 };
     size_t length;
 
@@ -206,8 +208,8 @@ static uint32_t thread_track(struct perfetto *perfetto, int64_t thread, struct e
     const char *name = tracks_thread_name(&perfetto->tracks, thread, &length);
     protobuf_varint(&detail, PID, (uint64_t)global_pid_number(thread));
     protobuf_varint(&detail, TID, (uint64_t)global_tid_number(thread));
-    add_clean(&detail, THREAD_NAME, name, length);
-    int code = describe(perfetto, track, perfetto->list[process].uuid, NULL, TRACK_THREAD, &detail, err);
+    perfetto_add_clean(&detail, THREAD_NAME, name, length);
+    int code = perfetto_describe(perfetto, track, perfetto->list[process].uuid, NULL, TRACK_THREAD, &detail, err);
     text_free(&detail);
     return code ? NO_KEY : track;
 }
@@ -215,17 +217,17 @@ static uint32_t thread_track(struct perfetto *perfetto, int64_t thread, struct e
 static uint32_t device_track(struct perfetto *perfetto, int64_t device, struct error *err)
 {
     int is_new;
-    uint32_t track = place(perfetto, TRACK_OF_DEVICE, device, 0, &is_new);
+    uint32_t track = perfetto_place(perfetto, TRACK_OF_DEVICE, device, 0, &is_new);
     char name[40];
 
     snprintf(name, sizeof name, "GPU %lld", (long long)device);
-    return is_new && describe(perfetto, track, 0, name, 0, NULL, err) != 0 ? NO_KEY : track;
+    return is_new && perfetto_describe(perfetto, track, 0, name, 0, NULL, err) != 0 ? NO_KEY : track;
 }
 
 static uint32_t stream_track(struct perfetto *perfetto, const struct trace_event *event, struct error *err)
 {
     int is_new;
-    uint32_t track = place(perfetto, TRACK_OF_STREAM, event->device, event->lane, &is_new), device;
+    uint32_t track = perfetto_place(perfetto, TRACK_OF_STREAM, event->device, event->lane, &is_new), device;
     char name[80];
 
     if (!is_new)
@@ -238,7 +240,7 @@ static uint32_t stream_track(struct perfetto *perfetto, const struct trace_event
                  (long long)global_pid_number(event->process));
     else
         snprintf(name, sizeof name, "stream %lld", (long long)event->stream);
-    return describe(perfetto, track, perfetto->list[device].uuid, name, 0, NULL, err) != 0 ? NO_KEY : track;
+    return perfetto_describe(perfetto, track, perfetto->list[device].uuid, name, 0, NULL, err) != 0 ? NO_KEY : track;
 }
 
 /* A curve below its GPU. */
@@ -246,7 +248,7 @@ static uint32_t metric_track(struct perfetto *perfetto, const struct trace_event
 {
     static const struct text no_detail = { 0 };
     int is_new;
-    uint32_t track = place(perfetto, TRACK_OF_METRIC, event->device, event->lane, &is_new), device;
+    uint32_t track = perfetto_place(perfetto, TRACK_OF_METRIC, event->device, event->lane, &is_new), device;
     struct text name = { 0 };
 
     if (!is_new)
@@ -255,8 +257,8 @@ static uint32_t metric_track(struct perfetto *perfetto, const struct trace_event
     if (device == NO_KEY)
         return NO_KEY;
     utf8_add(&name, event->name.bytes, event->name.length);
-    int code = describe(perfetto, track, perfetto->list[device].uuid, text_string(&name), TRACK_COUNTER, &no_detail,
-                        err);
+    int code = perfetto_describe(perfetto, track, perfetto->list[device].uuid, text_string(&name), TRACK_COUNTER,
+                                 &no_detail, err);
     text_free(&name);
     return code != 0 ? NO_KEY : track;
 }
@@ -272,8 +274,8 @@ static uint32_t track_of(struct perfetto *perfetto, const struct trace_event *ev
         return stream_track(perfetto, event, err);
     if (event->where == ON_GPU)
         return metric_track(perfetto, event, err);
-    track = place(perfetto, TRACK_OF_TRACE, 0, 0, &is_new);
-    return is_new && describe(perfetto, track, 0, "trace", 0, NULL, err) != 0 ? NO_KEY : track;
+    track = perfetto_place(perfetto, TRACK_OF_TRACE, 0, 0, &is_new);
+    return is_new && perfetto_describe(perfetto, track, 0, "trace", 0, NULL, err) != 0 ? NO_KEY : track;
 }
 
 uint32_t perfetto_overflow(struct perfetto *perfetto, uint32_t track)
@@ -283,9 +285,9 @@ uint32_t perfetto_overflow(struct perfetto *perfetto, uint32_t track)
 
     if (perfetto->list[track].overflow)
         return perfetto->list[track].overflow;
-    uint32_t further = place(perfetto, TRACK_OF_OVERFLOW, track, 0, &is_new);
+    uint32_t further = perfetto_place(perfetto, TRACK_OF_OVERFLOW, track, 0, &is_new);
     if (further == NO_KEY ||
-        describe(perfetto, further, perfetto->list[track].uuid, "overlapping", 0, NULL, &ignored) != 0)
+        perfetto_describe(perfetto, further, perfetto->list[track].uuid, "overlapping", 0, NULL, &ignored) != 0)
         return NO_KEY;
     perfetto->list[track].overflow = further;
     perfetto->list[further].origin = perfetto->list[track].origin;
@@ -295,7 +297,7 @@ uint32_t perfetto_overflow(struct perfetto *perfetto, uint32_t track)
 /* ---- events ---------------------------------------------------------------------------------------------------- */
 
 /* Arguments that have no column of their own, as JSON. */
-static void add_members(struct text *out, const struct trace_string *members)
+static void perfetto_add_members(struct text *out, const struct trace_string *members)
 {
     size_t json = protobuf_begin(out, ANNOTATION_JSON);
 
@@ -308,7 +310,7 @@ static void add_members(struct text *out, const struct trace_string *members)
     protobuf_end(out, json);
 }
 
-static char *put_triple(char *at, const int64_t numbers[3])
+static char *perfetto_put_triple(char *at, const int64_t numbers[3])
 {
     for (int i = 0; i < 3; i++) {
         char *element = at = protobuf_put_begin(at, ANNOTATION_ARRAY);
@@ -323,7 +325,7 @@ enum {
     ANNOTATION_MOST = PROTOBUF_TAG_MOST + 1 + PROTOBUF_VARINT_MOST + 3 * (PROTOBUF_TAG_MOST + 1 + PROTOBUF_VARINT_MOST)
 };
 
-static char *put_value(char *at, const struct trace_arg *arg, uint64_t text)
+static char *perfetto_put_value(char *at, const struct trace_arg *arg, uint64_t text)
 {
     switch (arg->kind) {
     case ARG_TEXT:
@@ -331,7 +333,7 @@ static char *put_value(char *at, const struct trace_arg *arg, uint64_t text)
     case ARG_INT: return protobuf_put_varint(at, ANNOTATION_INT, (uint64_t)arg->numbers[0]);
     case ARG_REAL:
     case ARG_FRACTION: return protobuf_put_double(at, ANNOTATION_DOUBLE, arg->real);
-    case ARG_TRIPLE: return put_triple(at, arg->numbers);
+    case ARG_TRIPLE: return perfetto_put_triple(at, arg->numbers);
     default: return put_bytes(protobuf_put_length(at, ANNOTATION_JSON, strlen("null")), "null", strlen("null"));
     }
 }
@@ -340,7 +342,7 @@ static char *put_annotation(char *at, uint64_t name, const struct trace_arg *arg
 {
     char *annotation = protobuf_put_begin(at, EVENT_ANNOTATION);
 
-    at = put_value(protobuf_put_varint(annotation, ANNOTATION_NAME, name), arg, text);
+    at = perfetto_put_value(protobuf_put_varint(annotation, ANNOTATION_NAME, name), arg, text);
     annotation[-1] = (char)(at - annotation);
     return at;
 }
@@ -350,7 +352,7 @@ static void add_members_annotation(struct text *body, uint64_t name, const struc
     size_t annotation = protobuf_begin(body, EVENT_ANNOTATION);
 
     protobuf_varint(body, ANNOTATION_NAME, name);
-    add_members(body, members);
+    perfetto_add_members(body, members);
     protobuf_end(body, annotation);
 }
 
@@ -369,7 +371,7 @@ static int add_annotations(struct perfetto *perfetto, struct text *body, const s
         int is_text = arg->kind == ARG_TEXT || arg->kind == ARG_JSON;
         uint64_t name = number_of_name(perfetto, i, arg->name, err);
         /* Shapes, which are JSON, repeat more often than anyone looks into them. */
-        uint64_t text = is_text ? number_of(perfetto, &perfetto->strings, INTERNED_STRING, arg->text, err) : 1;
+        uint64_t text = is_text ? perfetto_number_of(perfetto, &perfetto->strings, INTERNED_STRING, arg->text, err) : 1;
         if (!name || !text)
             return error_short_memory(err, "for the trace");
         at = put_annotation(at, name, arg, text);
@@ -380,10 +382,11 @@ static int add_annotations(struct perfetto *perfetto, struct text *body, const s
 }
 
 /* Category, name and arguments, without type and track. */
-static int add_body(struct perfetto *perfetto, struct text *body, const struct trace_event *event, struct error *err)
+static int perfetto_add_body(struct perfetto *perfetto, struct text *body, const struct trace_event *event,
+                             struct error *err)
 {
-    uint64_t category = number_of(perfetto, &perfetto->categories, INTERNED_CATEGORY, event->category, err);
-    uint64_t name = number_of(perfetto, &perfetto->names, INTERNED_NAME, event->name, err);
+    uint64_t category = perfetto_number_of(perfetto, &perfetto->categories, INTERNED_CATEGORY, event->category, err);
+    uint64_t name = perfetto_number_of(perfetto, &perfetto->names, INTERNED_NAME, event->name, err);
     int code;
 
     if (!category || !name)
@@ -403,7 +406,8 @@ static int add_body(struct perfetto *perfetto, struct text *body, const struct t
     return 0;
 }
 
-static int add_span(struct perfetto *perfetto, const struct trace_event *event, uint32_t number, struct error *err)
+static int perfetto_add_span(struct perfetto *perfetto, const struct trace_event *event, uint32_t number,
+                             struct error *err)
 {
     struct perfetto_track *track = &perfetto->list[number];
     size_t before = perfetto->bodies.length;
@@ -411,7 +415,7 @@ static int add_span(struct perfetto *perfetto, const struct trace_event *event, 
 
     if (array_reserve(&track->spans, &track->span_capacity, track->span_count + 1, sizeof *track->spans) != 0)
         return error_short_memory(err, "for the trace");
-    if ((code = add_body(perfetto, &perfetto->bodies, event, err)) != 0)
+    if ((code = perfetto_add_body(perfetto, &perfetto->bodies, event, err)) != 0)
         return code;
     if (perfetto->bodies.failed)
         return error_short_memory(err, "for the trace");
@@ -421,7 +425,8 @@ static int add_span(struct perfetto *perfetto, const struct trace_event *event, 
     return 0;
 }
 
-static int add_flow(struct perfetto *perfetto, const struct trace_event *event, uint32_t number, struct error *err)
+static int perfetto_add_flow(struct perfetto *perfetto, const struct trace_event *event, uint32_t number,
+                             struct error *err)
 {
     struct perfetto_track *track = &perfetto->list[number];
     uint64_t kind = hash_bytes(event->category.bytes, event->category.length);
@@ -461,7 +466,7 @@ static int describe_counter(struct perfetto *perfetto, uint32_t track, uint32_t 
 
     snprintf(name, sizeof name, allocator.on_gpu ? "%s (GPU %lld)" : "%s (CPU)", counter, (long long)allocator.device);
     protobuf_varint(&detail, UNIT, UNIT_BYTES);
-    int code = describe(perfetto, track, perfetto->list[process].uuid, name, TRACK_COUNTER, &detail, err);
+    int code = perfetto_describe(perfetto, track, perfetto->list[process].uuid, name, TRACK_COUNTER, &detail, err);
     text_free(&detail);
     return code;
 }
@@ -469,15 +474,15 @@ static int describe_counter(struct perfetto *perfetto, uint32_t track, uint32_t 
 enum { COUNTERS = 2 };
 static const char *const counter_names[COUNTERS] = { "Total Allocated", "Total Reserved" };
 
-static int add_counter(struct perfetto *perfetto, const struct trace_event *event, struct allocator allocator,
-                       int64_t counter, int64_t value, struct error *err)
+static int perfetto_add_counter(struct perfetto *perfetto, const struct trace_event *event, struct allocator allocator,
+                                int64_t counter, int64_t value, struct error *err)
 {
     int64_t process_id = global_process(event->thread), device = allocator.on_gpu ? allocator.device : -1;
     int is_new, code;
 
     uint32_t process = process_track(perfetto, process_id, err);
-    uint32_t track = place(perfetto, TRACK_OF_COUNTER, process_id,
-                           saturating_add(saturating_multiply(device, COUNTERS), counter), &is_new);
+    uint32_t track = perfetto_place(perfetto, TRACK_OF_COUNTER, process_id,
+                                    saturating_add(saturating_multiply(device, COUNTERS), counter), &is_new);
     if (process == NO_KEY || track == NO_KEY)
         return error_short_memory(err, "for the trace");
     if (is_new && (code = describe_counter(perfetto, track, process, allocator, counter_names[counter], err)) != 0)
@@ -490,7 +495,7 @@ static int add_counter(struct perfetto *perfetto, const struct trace_event *even
 }
 
 /* The bytes that an allocator has given out and those that it holds, as curves. */
-static int add_counters(struct perfetto *perfetto, const struct trace_event *event, struct error *err)
+static int perfetto_add_counters(struct perfetto *perfetto, const struct trace_event *event, struct error *err)
 {
     struct allocator allocator = allocator_of(event);
     int code;
@@ -500,28 +505,30 @@ static int add_counters(struct perfetto *perfetto, const struct trace_event *eve
             const struct trace_arg *arg = &event->args[i];
             if (!arg->name || strcmp(arg->name, counter_names[counter]) != 0)
                 continue;
-            if ((code = add_counter(perfetto, event, allocator, counter, arg->numbers[0], err)) != 0)
+            if ((code = perfetto_add_counter(perfetto, event, allocator, counter, arg->numbers[0], err)) != 0)
                 return code;
         }
     return 0;
 }
 
-static int add_moment(struct perfetto *perfetto, const struct trace_event *event, uint32_t track, struct error *err)
+static int perfetto_add_moment(struct perfetto *perfetto, const struct trace_event *event, uint32_t track,
+                               struct error *err)
 {
     struct text *body = &perfetto->moment;
     int is_memory = strcmp(event->name.bytes, "[memory]") == 0 && event->where == ON_THREAD, code;
 
-    if (is_memory && (code = add_counters(perfetto, event, err)) != 0)
+    if (is_memory && (code = perfetto_add_counters(perfetto, event, err)) != 0)
         return code;
     text_clear(body);
-    if ((code = add_body(perfetto, body, event, err)) != 0)
+    if ((code = perfetto_add_body(perfetto, body, event, err)) != 0)
         return code;
     protobuf_varint(body, EVENT_TYPE, TYPE_INSTANT);
     protobuf_varint(body, EVENT_TRACK, perfetto->list[track].uuid);
     return perfetto_write_event(perfetto, event->start_ns, "", 0, body, err);
 }
 
-static int add_value(struct perfetto *perfetto, const struct trace_event *event, uint32_t track, struct error *err)
+static int perfetto_add_value(struct perfetto *perfetto, const struct trace_event *event, uint32_t track,
+                              struct error *err)
 {
     struct text *body = &perfetto->moment;
 
@@ -532,7 +539,7 @@ static int add_value(struct perfetto *perfetto, const struct trace_event *event,
     return perfetto_write_event(perfetto, event->start_ns, "", 0, body, err);
 }
 
-static int take_event(void *context, const struct trace_event *event, struct error *err)
+static int perfetto_take_event(void *context, const struct trace_event *event, struct error *err)
 {
     struct perfetto *perfetto = context;
     uint32_t track = track_of(perfetto, event, err);
@@ -540,10 +547,11 @@ static int take_event(void *context, const struct trace_event *event, struct err
     if (track == NO_KEY)
         return error_short_memory(err, "for the trace");
     if (event->phase == TRACE_SPAN)
-        return add_span(perfetto, event, track, err);
+        return perfetto_add_span(perfetto, event, track, err);
     if (event->phase == TRACE_COUNTER)
-        return add_value(perfetto, event, track, err);
-    return event->phase == TRACE_FLOW ? add_flow(perfetto, event, track, err) : add_moment(perfetto, event, track, err);
+        return perfetto_add_value(perfetto, event, track, err);
+    return event->phase == TRACE_FLOW ? perfetto_add_flow(perfetto, event, track, err)
+                                      : perfetto_add_moment(perfetto, event, track, err);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------- */
@@ -575,7 +583,7 @@ static int add_clocks(struct perfetto *perfetto, struct error *err)
 static int write_trace(void *context, struct outfile *output, struct error *err)
 {
     struct perfetto *perfetto = context;
-    struct trace_sink sink = { take_event, perfetto };
+    struct trace_sink sink = { perfetto_take_event, perfetto };
     int code;
 
     perfetto->output = output;
@@ -608,8 +616,8 @@ static void perfetto_free(struct perfetto *perfetto)
     free(perfetto);
 }
 
-static int export_report(struct report *report, const char *path, const struct export_options *options,
-                         struct error *err)
+static int perfetto_export_report(struct report *report, const char *path, const struct export_options *options,
+                                  struct error *err)
 {
     struct perfetto *perfetto = calloc(1, sizeof *perfetto);
     int code;
@@ -632,5 +640,5 @@ const struct exporter export_perfetto = {
     .help = "trace in Perfetto's own format",
     .extension = "pftrace",
     .gzips = 1,
-    .export_report = export_report,
+    .export_report = perfetto_export_report,
 };

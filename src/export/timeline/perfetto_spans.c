@@ -20,7 +20,7 @@ static int by_nesting(const void *a, const void *b)
     return (x->body > y->body) - (x->body < y->body);
 }
 
-static int by_time(const void *a, const void *b)
+static int perfetto_spans_by_time(const void *a, const void *b)
 {
     const struct perfetto_flow *x = a, *y = b;
 
@@ -30,7 +30,8 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Sorts a list, which mostly is in order already. */
-static void put_in_order(void *list, size_t count, size_t size, int (*compare)(const void *a, const void *b))
+static void perfetto_spans_put_in_order(void *list, size_t count, size_t size,
+                                        int (*compare)(const void *a, const void *b))
 {
     const char *bytes = list;
 
@@ -51,7 +52,7 @@ struct nesting {
     struct text begin, end;     /* owned; the type and the track, with which the fields of an event end */
 };
 
-static int write_end(struct nesting *nesting, struct error *err)
+static int perfetto_spans_write_end(struct nesting *nesting, struct error *err)
 {
     const struct perfetto_span *span = &nesting->open[--nesting->count];
 
@@ -73,7 +74,8 @@ static void add_flows(struct nesting *nesting, const struct perfetto_span *span)
     }
 }
 
-static int write_begin(struct nesting *nesting, const struct perfetto_span *span, int is_last, struct error *err)
+static int perfetto_spans_write_begin(struct nesting *nesting, const struct perfetto_span *span, int is_last,
+                                      struct error *err)
 {
     const char *bodies = nesting->perfetto->bodies.bytes;
     size_t without_flows = nesting->begin.length;
@@ -102,16 +104,17 @@ static int move_span(struct perfetto *perfetto, uint32_t number, const struct pe
 }
 
 /* Ends what is over when a span begins, and begins it, or moves it to a further track if it overlaps another. */
-static int take_span(struct nesting *nesting, const struct perfetto_span *span, int is_last, struct error *err)
+static int perfetto_spans_take_span(struct nesting *nesting, const struct perfetto_span *span, int is_last,
+                                    struct error *err)
 {
     int code;
 
     while (nesting->count && nesting->open[nesting->count - 1].end_ns <= span->start_ns)
-        if ((code = write_end(nesting, err)) != 0)
+        if ((code = perfetto_spans_write_end(nesting, err)) != 0)
             return code;
     if (nesting->count && nesting->open[nesting->count - 1].end_ns < span->end_ns)
         return move_span(nesting->perfetto, nesting->track, span, err);
-    return write_begin(nesting, span, is_last, err);
+    return perfetto_spans_write_begin(nesting, span, is_last, err);
 }
 
 static void set_tail(struct text *tail, int type, uint64_t uuid)
@@ -131,16 +134,16 @@ static int write_track(struct nesting *nesting, struct error *err)
     nesting->flow = 0;
     set_tail(&nesting->begin, TYPE_BEGIN, track->uuid);
     set_tail(&nesting->end, TYPE_END, track->uuid);
-    put_in_order(spans, count, sizeof *spans, by_nesting);
+    perfetto_spans_put_in_order(spans, count, sizeof *spans, by_nesting);
     if (track->flow_count)
-        put_in_order(track->flows, track->flow_count, sizeof *track->flows, by_time);
+        perfetto_spans_put_in_order(track->flows, track->flow_count, sizeof *track->flows, perfetto_spans_by_time);
     for (size_t i = 0; i < count; i++) {
         int is_last = i + 1 == count || spans[i + 1].start_ns != spans[i].start_ns;
-        if ((code = take_span(nesting, &spans[i], is_last, err)) != 0)
+        if ((code = perfetto_spans_take_span(nesting, &spans[i], is_last, err)) != 0)
             return code;
     }
     while (nesting->count)
-        if ((code = write_end(nesting, err)) != 0)
+        if ((code = perfetto_spans_write_end(nesting, err)) != 0)
             return code;
     return 0;
 }

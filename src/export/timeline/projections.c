@@ -5,7 +5,8 @@
 
 #include "base/array.h"
 
-static struct projection *find(struct projections *projections, uint32_t annotation, const struct projection_work *work)
+static struct projection *projections_find(struct projections *projections, uint32_t annotation,
+                                           const struct projection_work *work)
 {
     projections->keys.width = 3;
     size_t before = projections->keys.count;
@@ -22,7 +23,7 @@ int projections_add(struct projections *projections, const struct call_owners *o
                     const struct projection_work *work)
 {
     for (uint32_t at = owners->annotation[call]; at != NO_ANNOTATION; at = owners->annotations[at].parent) {
-        struct projection *projection = find(projections, at, work);
+        struct projection *projection = projections_find(projections, at, work);
         if (!projection)
             return ERR_NO_MEMORY;
         projection->start_ns = work->start_ns < projection->start_ns ? work->start_ns : projection->start_ns;

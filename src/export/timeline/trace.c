@@ -147,7 +147,7 @@ static int64_t correlation_of(const struct trace_event *event)
     return NO_CORRELATION;
 }
 
-static int is_wanted(const struct trace *trace, const struct trace_event *event, int64_t end_ns)
+static int trace_is_wanted(const struct trace *trace, const struct trace_event *event, int64_t end_ns)
 {
     const struct filter *filter = trace->options->filter;
 
@@ -171,7 +171,7 @@ int trace_emit(struct trace *trace, struct error *err)
     /* An arrow of PyTorch's own has it for its number. */
     if (trace->options->filter && event->correlation == NO_CORRELATION)
         event->correlation = event->phase == TRACE_FLOW ? event->flow_id : correlation_of(event);
-    if (!is_wanted(trace, event, event->phase == TRACE_SPAN ? event->end_ns : event->start_ns))
+    if (!trace_is_wanted(trace, event, event->phase == TRACE_SPAN ? event->end_ns : event->start_ns))
         return 0;
     return trace->sink.event(trace->sink.context, event, err);
 }

@@ -29,7 +29,8 @@ static int is_of_driver(int64_t class, struct trace_string name)
            (class != CLASS_RUNTIME && name.length > 2 && name.bytes[2] >= 'A' && name.bytes[2] <= 'Z');
 }
 
-static int emit_call(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
+static int trace_cuda_emit_call(struct trace *trace, const struct trace_rows *rows, const struct link *link,
+                                struct error *err)
 {
     struct trace_string name = trace_row_string(rows, CALL_ROW_NAME);
     int is_driver = is_of_driver(trace_row_int(rows, CALL_ROW_CLASS), name);
@@ -64,8 +65,8 @@ enum {
 };
 #define WORK_NAMES "start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "graphNodeId"
 
-static int begin_work(struct trace *trace, const char *category, const struct trace_rows *rows, const struct link *link,
-                      struct error *err)
+static int trace_cuda_begin_work(struct trace *trace, const char *category, const struct trace_rows *rows,
+                                 const struct link *link, struct error *err)
 {
     struct trace_event *event = trace_begin(trace, TRACE_SPAN, category, trace_row_int(rows, WORK_START),
                                             trace_row_int(rows, WORK_END));
@@ -83,7 +84,8 @@ static int begin_work(struct trace *trace, const char *category, const struct tr
 }
 
 /* Emits the event, and in reports without arrows the arrow from its call. */
-static int end_work(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
+static int trace_cuda_end_work(struct trace *trace, const struct trace_rows *rows, const struct link *link,
+                               struct error *err)
 {
     struct call_owners *owners = &trace->owners;
     int64_t id = saturating_add(trace_row_int(rows, WORK_CORRELATION), (int64_t)trace->event.process_number << 32);
@@ -131,12 +133,13 @@ enum {
     { WORK_NAMES, "demangledName", "registersPerThread", "gridX", "gridY", "gridZ", "blockX", "blockY", \
       "blockZ", "staticSharedMemory", "dynamicSharedMemory", "graphId", "mangledName" }
 
-static int64_t product(const int64_t numbers[3])
+static int64_t trace_cuda_product(const int64_t numbers[3])
 {
     return saturating_multiply(saturating_multiply(numbers[0], numbers[1]), numbers[2]);
 }
 
-static int64_t *add_triple(struct trace_event *event, const char *name, const struct trace_rows *rows, int first)
+static int64_t *trace_cuda_add_triple(struct trace_event *event, const char *name, const struct trace_rows *rows,
+                                      int first)
 {
     struct trace_arg *arg = trace_arg(event, name, ARG_TRIPLE);
 
@@ -162,7 +165,7 @@ static struct trace_string kernel_name(const struct trace *trace, const struct t
 
 static int emit_kernel(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
 {
-    int code = begin_work(trace, "kernel", rows, link, err);
+    int code = trace_cuda_begin_work(trace, "kernel", rows, link, err);
     struct trace_event *event = &trace->event;
     int64_t shared = saturating_add(trace_row_int(rows, KERNEL_STATIC), trace_row_int(rows, KERNEL_DYNAMIC));
 
@@ -171,8 +174,8 @@ static int emit_kernel(struct trace *trace, const struct trace_rows *rows, const
     event->name = kernel_name(trace, rows);
     trace_arg_column(event, "registers per thread", rows, KERNEL_REGISTERS);
     trace_arg_int(event, "shared memory", shared);
-    int64_t blocks = product(add_triple(event, "grid", rows, KERNEL_GRID_X));
-    int64_t threads = product(add_triple(event, "block", rows, KERNEL_BLOCK_X));
+    int64_t blocks = trace_cuda_product(trace_cuda_add_triple(event, "grid", rows, KERNEL_GRID_X));
+    int64_t threads = trace_cuda_product(trace_cuda_add_triple(event, "block", rows, KERNEL_BLOCK_X));
     if (!trace->is_kineto) {
         struct occupancy_kernel kernel = { event->device, blocks, threads, trace_row_int(rows, KERNEL_REGISTERS),
                                            shared };
@@ -187,11 +190,11 @@ static int emit_kernel(struct trace *trace, const struct trace_rows *rows, const
     }
     trace_arg_column(event, "graph id", rows, KERNEL_GRAPH);
     trace_arg_column(event, "graph node id", rows, WORK_NODE);
-    return end_work(trace, rows, link, err);
+    return trace_cuda_end_work(trace, rows, link, err);
 }
 
 /* Bytes, and bytes per nanosecond. */
-static void add_bytes(struct trace_event *event, int64_t bytes)
+static void trace_cuda_add_bytes(struct trace_event *event, int64_t bytes)
 {
     int64_t duration = saturating_duration(event->start_ns, event->end_ns);
 
@@ -200,7 +203,7 @@ static void add_bytes(struct trace_event *event, int64_t bytes)
         trace_arg(event, "memory bandwidth (GB/s)", ARG_REAL)->real = (double)bytes / (double)duration;
 }
 
-static struct trace_string name_of(const struct text *text)
+static struct trace_string trace_cuda_name_of(const struct text *text)
 {
     return (struct trace_string){ text_string(text), text->length, -1 };
 }
@@ -211,7 +214,7 @@ enum { COPY_PEER = 10 }; /* of ENUM_CUDA_MEMCPY_OPER */
 
 static int emit_copy(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
 {
-    int code = begin_work(trace, "gpu_memcpy", rows, link, err);
+    int code = trace_cuda_begin_work(trace, "gpu_memcpy", rows, link, err);
 
     if (code != 0)
         return code;
@@ -220,15 +223,15 @@ static int emit_copy(struct trace *trace, const struct trace_rows *rows, const s
     /* without kinds of memory, torch's name has no parentheses */
     if (!trace_row_has(rows, COPY_FROM) && !trace_row_has(rows, COPY_TO))
         trace->scratch.length = strcspn(text_string(&trace->scratch), "(") - 1;
-    trace->event.name = name_of(&trace->scratch);
-    add_bytes(&trace->event, trace_row_int(rows, COPY_BYTES));
+    trace->event.name = trace_cuda_name_of(&trace->scratch);
+    trace_cuda_add_bytes(&trace->event, trace_row_int(rows, COPY_BYTES));
     if (!trace->is_kineto && trace_row_int(rows, COPY_KIND) == COPY_PEER) {
         trace_arg_column(&trace->event, "fromDevice", rows, COPY_FROM_DEVICE);
         trace_arg_column(&trace->event, "inDevice", rows, WORK_DEVICE);
         trace_arg_column(&trace->event, "toDevice", rows, COPY_TO_DEVICE);
     }
     trace_arg_column(&trace->event, "graph node id", rows, WORK_NODE);
-    return end_work(trace, rows, link, err);
+    return trace_cuda_end_work(trace, rows, link, err);
 }
 
 enum { FILL_BYTES = WORK_COLUMNS, FILL_KIND };
@@ -236,27 +239,27 @@ enum { FILL_BYTES = WORK_COLUMNS, FILL_KIND };
 
 static int emit_fill(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
 {
-    int code = begin_work(trace, "gpu_memset", rows, link, err);
+    int code = trace_cuda_begin_work(trace, "gpu_memset", rows, link, err);
 
     if (code != 0)
         return code;
     operators_fill_name(&trace->scratch, trace_row_int_or(rows, FILL_KIND, -1));
-    trace->event.name = trace_row_has(rows, FILL_KIND) ? name_of(&trace->scratch) : trace_text("Memset");
-    add_bytes(&trace->event, trace_row_int(rows, FILL_BYTES));
+    trace->event.name = trace_row_has(rows, FILL_KIND) ? trace_cuda_name_of(&trace->scratch) : trace_text("Memset");
+    trace_cuda_add_bytes(&trace->event, trace_row_int(rows, FILL_BYTES));
     trace_arg_column(&trace->event, "graph node id", rows, WORK_NODE);
-    return end_work(trace, rows, link, err);
+    return trace_cuda_end_work(trace, rows, link, err);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------------------------- */
 
-enum kind { KIND_CALL, KIND_KERNEL, KIND_COPY, KIND_FILL, KINDS };
+enum trace_cuda_kind { KIND_CALL, KIND_KERNEL, KIND_COPY, KIND_FILL, KINDS };
 static const struct {
     const char *table;
     const char *columns[KERNEL_ROW_COLUMNS + 1]; /* NULL-terminated; kernels have the most */
     int (*emit)(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err);
     const char *categories[2];                   /* in TACHO_TORCH_LINK */
-} kinds[KINDS] = {
-    { "CUPTI_ACTIVITY_KIND_RUNTIME", CALL_ROW_COLUMNS, emit_call, { "cuda_runtime", "cuda_driver" } },
+} trace_cuda_kinds[KINDS] = {
+    { "CUPTI_ACTIVITY_KIND_RUNTIME", CALL_ROW_COLUMNS, trace_cuda_emit_call, { "cuda_runtime", "cuda_driver" } },
     { "CUPTI_ACTIVITY_KIND_KERNEL", KERNEL_COLUMNS, emit_kernel, { "kernel" } },
     { "CUPTI_ACTIVITY_KIND_MEMCPY", COPY_COLUMNS, emit_copy, { "gpu_memcpy" } },
     { "CUPTI_ACTIVITY_KIND_MEMSET", FILL_COLUMNS, emit_fill, { "gpu_memset" } },
@@ -274,11 +277,11 @@ static int open_kinds(struct cuda *cuda, struct error *err)
 
     for (int kind = 0; kind < KINDS; kind++) {
         size_t count = 0;
-        while (kinds[kind].columns[count])
+        while (trace_cuda_kinds[kind].columns[count])
             count++;
-        cuda->wanted[kind] = export_wants_table(cuda->trace->options, kinds[kind].table);
-        if ((code = trace_rows_open_any(cuda->trace, &cuda->rows[kind], kinds[kind].table, kinds[kind].columns, count,
-                                        err)) != 0)
+        cuda->wanted[kind] = export_wants_table(cuda->trace->options, trace_cuda_kinds[kind].table);
+        if ((code = trace_rows_open_any(cuda->trace, &cuda->rows[kind], trace_cuda_kinds[kind].table,
+                                        trace_cuda_kinds[kind].columns, count, err)) != 0)
             return code;
     }
     return 0;
@@ -286,11 +289,11 @@ static int open_kinds(struct cuda *cuda, struct error *err)
 
 enum { LINK_START, LINK_EXTERNAL, LINK_CATEGORY, LINK_ARGS, LINK_COLUMNS };
 
-static int kind_of(struct trace_string category)
+static int trace_cuda_kind_of(struct trace_string category)
 {
     for (int kind = 0; kind < KINDS; kind++)
-        for (int i = 0; i < 2 && kinds[kind].categories[i]; i++)
-            if (strcmp(category.bytes, kinds[kind].categories[i]) == 0)
+        for (int i = 0; i < 2 && trace_cuda_kinds[kind].categories[i]; i++)
+            if (strcmp(category.bytes, trace_cuda_kinds[kind].categories[i]) == 0)
                 return kind;
     return -1;
 }
@@ -299,7 +302,7 @@ static int kind_of(struct trace_string category)
  */
 static int emit_linked(struct cuda *cuda, const struct trace_rows *links, struct error *err)
 {
-    int kind = kind_of(trace_row_string(links, LINK_CATEGORY)), code;
+    int kind = trace_cuda_kind_of(trace_row_string(links, LINK_CATEGORY)), code;
     struct link link = {
         .external = trace_row_int_or(links, LINK_EXTERNAL, 0),
         .args = trace_row_string(links, LINK_ARGS),
@@ -314,7 +317,7 @@ static int emit_linked(struct cuda *cuda, const struct trace_rows *links, struct
     int go_together = trace_row_int(rows, 0) == trace_row_int(links, LINK_START);
     if (!go_together)
         link = (struct link){ .call = NO_CALL };
-    if (cuda->wanted[kind] && (code = kinds[kind].emit(cuda->trace, rows, &link, err)) != 0)
+    if (cuda->wanted[kind] && (code = trace_cuda_kinds[kind].emit(cuda->trace, rows, &link, err)) != 0)
         return code;
     return go_together;
 }
@@ -335,7 +338,7 @@ static int walk_links(struct cuda *cuda, struct error *err)
     return code;
 }
 
-static struct link find_link(const struct call_owners *owners, const struct trace_rows *rows, enum kind kind)
+static struct link find_link(const struct call_owners *owners, const struct trace_rows *rows, enum trace_cuda_kind kind)
 {
     struct link link = { .call = NO_CALL };
 
@@ -353,14 +356,14 @@ static struct link find_link(const struct call_owners *owners, const struct trac
     return link;
 }
 
-static int emit_rows(struct cuda *cuda, enum kind kind, struct error *err)
+static int emit_rows(struct cuda *cuda, enum trace_cuda_kind kind, struct error *err)
 {
     struct trace_rows *rows = &cuda->rows[kind];
     int code;
 
     while ((code = trace_rows_next(rows, err)) == 1) {
         struct link link = find_link(&cuda->trace->owners, rows, kind);
-        if ((code = kinds[kind].emit(cuda->trace, rows, &link, err)) != 0)
+        if ((code = trace_cuda_kinds[kind].emit(cuda->trace, rows, &link, err)) != 0)
             return code;
     }
     return code;
@@ -376,7 +379,7 @@ int trace_cuda(struct trace *trace, struct error *err)
     if (trace->is_kineto && (code = walk_links(&cuda, err)) != 0)
         goto close_rows;
     for (int kind = 0; kind < KINDS; kind++)
-        if (cuda.wanted[kind] && (code = emit_rows(&cuda, (enum kind)kind, err)) != 0)
+        if (cuda.wanted[kind] && (code = emit_rows(&cuda, (enum trace_cuda_kind)kind, err)) != 0)
             goto close_rows;
 close_rows:
     for (int kind = 0; kind < KINDS; kind++)

@@ -19,7 +19,7 @@ struct nvtx {
 };
 
 /* emit_nvtx puts the arguments of an operator into its name. */
-static int add_operator(struct nvtx *nvtx, const struct trace_rows *rows)
+static int trace_host_add_operator(struct nvtx *nvtx, const struct trace_rows *rows)
 {
     struct trace_event *event = &nvtx->trace->event;
     struct operator_text text = operator_text(event->name.bytes, event->name.length);
@@ -61,7 +61,7 @@ static int emit_nvtx(struct nvtx *nvtx, const struct trace_rows *rows, struct er
     if (is_nested && domain == NVTX_NO_NAME) /* only such a range can be the owner of a call */
         trace_arg_int(event, "External id",
                       call_owners_range_id(nvtx->trace->report, rows->window->first + rows->window->at));
-    if (is_nested && domain == NVTX_NO_NAME && add_operator(nvtx, rows) != 0)
+    if (is_nested && domain == NVTX_NO_NAME && trace_host_add_operator(nvtx, rows) != 0)
         return error_short_memory(err, "to match forward and backward operators");
     if (domain != NVTX_NO_NAME) {
         struct trace_string name = { .id = domain };

@@ -26,7 +26,7 @@ static void names_free(struct metric_names *names)
     free(names->list);
 }
 
-static uint32_t add_metric(struct metric_names *names, const int64_t key[2])
+static uint32_t trace_metrics_add_metric(struct metric_names *names, const int64_t key[2])
 {
     size_t before = names->keys.count;
     uint32_t number = keys_add(&names->keys, key);
@@ -51,7 +51,7 @@ static int names_read(struct metric_names *names, struct report *report, struct 
     while (row_cursor_next(&rows)) {
         if (row_is_null(&rows, 0) || row_is_null(&rows, 1) || row_is_null(&rows, 2))
             continue;
-        uint32_t number = add_metric(names, (int64_t[]){ row_int(&rows, 0), row_int(&rows, 1) });
+        uint32_t number = trace_metrics_add_metric(names, (int64_t[]){ row_int(&rows, 0), row_int(&rows, 1) });
         if (number == NO_KEY && (code = error_short_memory(err, "for the GPU metrics")) != 0)
             goto close_rows;
         struct trace_string name = { .id = row_int(&rows, 2) };
@@ -65,7 +65,7 @@ close_rows:
 }
 
 /* The value of a row, exact where it was recorded. */
-static double value_of(const struct trace_rows *rows)
+static double trace_metrics_value_of(const struct trace_rows *rows)
 {
     union {
         int64_t bits;
@@ -75,16 +75,17 @@ static double value_of(const struct trace_rows *rows)
     return trace_row_has(rows, EXACT) ? exact.real : (double)trace_row_int(rows, VALUE);
 }
 
-static int emit(struct trace *trace, struct metric_names *names, const struct trace_rows *rows, struct error *err)
+static int trace_metrics_emit(struct trace *trace, struct metric_names *names, const struct trace_rows *rows,
+                              struct error *err)
 {
     if (!trace_row_has(rows, TIME) || !trace_row_has(rows, TYPE) || !trace_row_has(rows, METRIC) ||
         (!trace_row_has(rows, VALUE) && !trace_row_has(rows, EXACT)))
         return 0;
     int64_t type = trace_row_int(rows, TYPE), time = trace_row_int(rows, TIME);
-    double value = value_of(rows);
+    double value = trace_metrics_value_of(rows);
     if (!isfinite(value))
         return 0;
-    uint32_t number = add_metric(names, (int64_t[]){ type, trace_row_int(rows, METRIC) });
+    uint32_t number = trace_metrics_add_metric(names, (int64_t[]){ type, trace_row_int(rows, METRIC) });
     if (number == NO_KEY)
         return error_short_memory(err, "for the GPU metrics");
     struct trace_event *event = trace_begin(trace, TRACE_COUNTER, "gpu_metric", time, time);
@@ -107,7 +108,7 @@ int trace_metrics(struct trace *trace, struct error *err)
         (code = trace_rows_open(trace, &rows, "GPU_METRICS", columns, COLUMNS, err)) != 0)
         goto done;
     while ((code = trace_rows_next(&rows, err)) == 1)
-        if ((code = emit(trace, &names, &rows, err)) != 0)
+        if ((code = trace_metrics_emit(trace, &names, &rows, err)) != 0)
             goto done;
 done:
     trace_rows_close(&rows);

@@ -17,7 +17,7 @@ enum {
 #define COLUMN_NUMBER(name, column) OP_##name,
     OP_COLUMNS(COLUMN_NUMBER) OP_COUNT
 };
-static const char *const op_columns[] = {
+static const char *const trace_torch_op_columns[] = {
 #define COLUMN_NAME(name, column) column,
     OP_COLUMNS(COLUMN_NAME)
 };
@@ -85,7 +85,7 @@ int trace_torch_ops(struct trace *trace, struct error *err)
     struct forward_arrows arrows = { 0 };
     int code;
 
-    if ((code = trace_rows_open(trace, &rows, "TACHO_TORCH_OP", op_columns, OP_COUNT, err)) != 0)
+    if ((code = trace_rows_open(trace, &rows, "TACHO_TORCH_OP", trace_torch_op_columns, OP_COUNT, err)) != 0)
         return code;
     while ((code = trace_rows_next(&rows, err)) == 1) {
         if ((code = emit_op(trace, &rows, err)) != 0)

@@ -8,7 +8,7 @@
 #include "base/array.h"
 
 /* The counters of the list, each once, up to one entry. The caller frees them. */
-static const char **counters_of(const struct counters_list *list, size_t *count)
+static const char **counters_choice_of(const struct counters_list *list, size_t *count)
 {
     const char **names = calloc(list->count + 1, sizeof *names);
 
@@ -24,7 +24,8 @@ static const char **counters_of(const struct counters_list *list, size_t *count)
 }
 
 /* A host takes one configuration, so each attempt has a host of its own. */
-static int configure(const struct counters_host *like, const char **names, size_t count, struct counters_config *config)
+static int counters_choice_configure(const struct counters_host *like, const char **names, size_t count,
+                                     struct counters_config *config)
 {
     struct counters_host host;
     int result = counters_host_open(&host, like->chip, like->profiler, like->availability);
@@ -73,7 +74,7 @@ static size_t keep_possible(struct counters_list *list, const char **names, size
     size_t kept = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (configure(list->host, &names[i], 1, &config) == CUPTI_RESULT_SUCCESS)
+        if (counters_choice_configure(list->host, &names[i], 1, &config) == CUPTI_RESULT_SUCCESS)
             names[kept++] = names[i];
         else
             drop(list, names[i], "CUPTI lists this metric and does not count it.");
@@ -90,7 +91,7 @@ static size_t keep_one_pass(struct counters_list *list, const char **names, size
 
     for (size_t i = 0; i < count; i++) {
         names[kept++] = names[i];
-        if (configure(list->host, names, kept, &config) != CUPTI_RESULT_SUCCESS || config.passes > 1)
+        if (counters_choice_configure(list->host, names, kept, &config) != CUPTI_RESULT_SUCCESS || config.passes > 1)
             drop(list, names[--kept], NULL);
         free(config.image);
     }
@@ -106,7 +107,7 @@ static int configure_rest(struct counters_list *list, const char **names, size_t
         keep_possible,
         keep_one_pass,
     };
-    int result = *count ? configure(list->host, names, *count, config) : CUPTI_RESULT_SUCCESS;
+    int result = *count ? counters_choice_configure(list->host, names, *count, config) : CUPTI_RESULT_SUCCESS;
 
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
         int is_last = steps[i] == keep_one_pass;
@@ -116,7 +117,7 @@ static int configure_rest(struct counters_list *list, const char **names, size_t
         free(config->image);
         *config = (struct counters_config){ 0 };
         *count = steps[i](list, names, *count);
-        result = *count ? configure(list->host, names, *count, config) : CUPTI_RESULT_SUCCESS;
+        result = *count ? counters_choice_configure(list->host, names, *count, config) : CUPTI_RESULT_SUCCESS;
     }
     return result;
 }
@@ -124,7 +125,7 @@ static int configure_rest(struct counters_list *list, const char **names, size_t
 int counters_choose(struct counters_list *list, int is_single, struct counters_choice *choice)
 {
     *choice = (struct counters_choice){ 0 };
-    choice->names = counters_of(list, &choice->count);
+    choice->names = counters_choice_of(list, &choice->count);
     if (!choice->names || list->is_short)
         return CUPTI_RESULT_ERROR_OUT_OF_MEMORY;
     return configure_rest(list, choice->names, &choice->count, is_single, &choice->config);

@@ -8,7 +8,7 @@
 #include "abi/cupti.h"
 #include "counters_library.h"
 
-static int call(enum cupti_call_id id, void *arguments)
+static int counters_host_call(enum cupti_call_id id, void *arguments)
 {
     return cupti_profiler_call(&counters_cupti, id, arguments);
 }
@@ -17,7 +17,7 @@ int counters_host_open(struct counters_host *host, const char *chip, enum cupti_
                        const uint8_t *availability)
 {
     struct cupti_host_initialize open = { .profiler = profiler, .chip = chip, .availability = availability };
-    int result = call(CUPTI_CALL_host_initialize, &open);
+    int result = counters_host_call(CUPTI_CALL_host_initialize, &open);
 
     *host = (struct counters_host){ .profiler = profiler, .availability = availability };
     if (result == CUPTI_RESULT_SUCCESS) {
@@ -32,7 +32,7 @@ void counters_host_close(struct counters_host *host)
     struct cupti_host_deinitialize close = { .host = host->object };
 
     if (host->object)
-        call(CUPTI_CALL_host_deinitialize, &close);
+        counters_host_call(CUPTI_CALL_host_deinitialize, &close);
     for (int type = 0; type < CUPTI_METRIC_TYPES; type++) {
         for (size_t i = 0; i < host->bases[type].count; i++)
             free(host->bases[type].names[i]);
@@ -48,7 +48,7 @@ static void read_bases(struct counters_host *host, enum cupti_metric_type type)
     struct counters_bases *bases = &host->bases[type];
 
     bases->is_read = 1;
-    if (call(CUPTI_CALL_host_base_metrics, &list) != CUPTI_RESULT_SUCCESS || !list.names)
+    if (counters_host_call(CUPTI_CALL_host_base_metrics, &list) != CUPTI_RESULT_SUCCESS || !list.names)
         return;
     bases->names = calloc(list.count + 1, sizeof *bases->names);
     for (size_t i = 0; bases->names && i < list.count; i++)
@@ -76,7 +76,7 @@ size_t counters_host_suffixes(const struct counters_host *host, enum cupti_metri
     struct cupti_host_sub_metrics list = { .host = host->object, .type = type, .metric = name };
 
     snprintf(name, sizeof name, "%s%s", base, counters_host_some_suffix(type));
-    if (call(CUPTI_CALL_host_sub_metrics, &list) != CUPTI_RESULT_SUCCESS || !list.names)
+    if (counters_host_call(CUPTI_CALL_host_sub_metrics, &list) != CUPTI_RESULT_SUCCESS || !list.names)
         return 0;
     *suffixes = list.names;
     return list.count;
@@ -86,7 +86,8 @@ int counters_host_has(const struct counters_host *host, const char *name, struct
 {
     struct cupti_host_properties answer = { .host = host->object, .metric = name };
 
-    if (call(CUPTI_CALL_host_properties, &answer) != CUPTI_RESULT_SUCCESS || answer.type >= CUPTI_METRIC_TYPES)
+    if (counters_host_call(CUPTI_CALL_host_properties, &answer) != CUPTI_RESULT_SUCCESS ||
+        answer.type >= CUPTI_METRIC_TYPES)
         return 0;
     properties->type = answer.type;
     cupti_unit(answer.unit ? answer.unit : "", properties->unit, sizeof properties->unit);
@@ -101,9 +102,9 @@ int counters_host_config(const struct counters_host *host, const char **names, s
     struct cupti_host_config_size size = { .host = host->object };
 
     *config = (struct counters_config){ 0 };
-    int result = call(CUPTI_CALL_host_add_metrics, &add);
+    int result = counters_host_call(CUPTI_CALL_host_add_metrics, &add);
     if (result == CUPTI_RESULT_SUCCESS)
-        result = call(CUPTI_CALL_host_config_size, &size);
+        result = counters_host_call(CUPTI_CALL_host_config_size, &size);
     if (result != CUPTI_RESULT_SUCCESS)
         return result;
     config->image = calloc(1, size.bytes ? size.bytes : 1);
@@ -112,9 +113,9 @@ int counters_host_config(const struct counters_host *host, const char **names, s
         return CUPTI_RESULT_ERROR_OUT_OF_MEMORY;
     struct cupti_host_config make = { .host = host->object, .bytes = size.bytes, .image = config->image };
     struct cupti_host_passes passes = { .bytes = size.bytes, .image = config->image };
-    result = call(CUPTI_CALL_host_config, &make);
+    result = counters_host_call(CUPTI_CALL_host_config, &make);
     if (result == CUPTI_RESULT_SUCCESS)
-        result = call(CUPTI_CALL_host_passes, &passes);
+        result = counters_host_call(CUPTI_CALL_host_passes, &passes);
     config->passes = passes.passes;
     return result;
 }

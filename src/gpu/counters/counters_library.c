@@ -41,7 +41,7 @@ static struct {
 
 /* ---- One file --------------------------------------------------------------------------------------------------- */
 
-static void keep(char *to, const char *path)
+static void counters_lib_keep(char *to, const char *path)
 {
     if (!*to)
         snprintf(to, PATH_BYTES, "%s", path);
@@ -70,7 +70,7 @@ static const char *safe_path(const char *path, char real[PATH_BYTES])
             return real;
         *strrchr(above, '/') = 0;
     }
-    keep(search.refused, path);
+    counters_lib_keep(search.refused, path);
     return NULL;
 }
 
@@ -88,7 +88,7 @@ static void load_beside(void *library, const char *name)
         dlopen(safe, RTLD_NOW | RTLD_LOCAL);
 }
 
-static int try_file(const char *path)
+static int counters_lib_try_file(const char *path)
 {
     uint32_t version = 0;
     char real[PATH_BYTES];
@@ -99,12 +99,12 @@ static int try_file(const char *path)
     if (!get_version)
         return -1;
     if (!search.has_driver && dlsym(library, CALL_OF_13_2)) {
-        keep(search.driverless, path);
+        counters_lib_keep(search.driverless, path);
         return -1;
     }
     if (get_version(&version) != CUPTI_RESULT_SUCCESS || version < CUPTI_VERSION_12_6 ||
         cupti_profiler_find(&counters_cupti, version, dlsym, library)) {
-        keep(search.older, path);
+        counters_lib_keep(search.older, path);
         return -1;
     }
     loaded = library;
@@ -115,12 +115,13 @@ static int try_file(const char *path)
 
 /* ---- Places ----------------------------------------------------------------------------------------------------- */
 
-static int try_folder(const char *folder)
+static int counters_lib_try_folder(const char *folder)
 {
     char path[PATH_BYTES];
 
     for (int major = search.newest; major >= MAJOR_OLDEST; major--)
-        if (snprintf(path, sizeof path, "%s" CUPTI_FILE "%d", folder, major) < PATH_BYTES && try_file(path) == 0)
+        if (snprintf(path, sizeof path, "%s" CUPTI_FILE "%d", folder, major) < PATH_BYTES &&
+            counters_lib_try_file(path) == 0)
             return 0;
     return -1;
 }
@@ -131,7 +132,8 @@ static int try_toolkit(const char *root)
     char folder[PATH_BYTES];
 
     for (size_t i = 0; root && *root && i < COUNT_OF(below); i++)
-        if (snprintf(folder, sizeof folder, "%s%s/", root, below[i]) < PATH_BYTES && try_folder(folder) == 0)
+        if (snprintf(folder, sizeof folder, "%s%s/", root, below[i]) < PATH_BYTES &&
+            counters_lib_try_folder(folder) == 0)
             return 0;
     return -1;
 }
@@ -148,13 +150,13 @@ static int try_python(const char *root)
         for (size_t i = 0; i < COUNT_OF(below); i++) {
             int length = snprintf(folder, sizeof folder, "%s/lib/python3.%d/site-packages/nvidia/%s/lib/", root, minor,
                                   below[i]);
-            if (length < PATH_BYTES && try_folder(folder) == 0)
+            if (length < PATH_BYTES && counters_lib_try_folder(folder) == 0)
                 return 0;
         }
     return -1;
 }
 
-static int try_installed(void)
+static int counters_lib_try_installed(void)
 {
     char root[64] = "/usr/local/cuda";
 
@@ -183,7 +185,7 @@ static void look_at_driver(void)
 }
 
 /* The first reason that is known, of these. */
-static int explain(const char *asked, struct refusal *why)
+static int counters_lib_explain(const char *asked, struct refusal *why)
 {
     const struct {
         const char *file;
@@ -215,11 +217,11 @@ int counters_load(struct refusal *why)
 
     look_at_driver();
     if (asked && *asked)
-        return try_file(asked) == 0 ? 0 : explain(asked, why);
+        return counters_lib_try_file(asked) == 0 ? 0 : counters_lib_explain(asked, why);
     if (try_toolkit(getenv("CUDA_HOME")) == 0 || try_toolkit(getenv("CUDA_PATH")) == 0 ||
         try_python(getenv("VIRTUAL_ENV")) == 0 || try_python(getenv("CONDA_PREFIX")) == 0)
         return 0;
-    return try_folder("") == 0 || try_installed() == 0 ? 0 : explain(NULL, why);
+    return counters_lib_try_folder("") == 0 || counters_lib_try_installed() == 0 ? 0 : counters_lib_explain(NULL, why);
 }
 
 static uint64_t now_ns(void)

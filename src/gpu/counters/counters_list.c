@@ -23,7 +23,7 @@ void counters_list_free(struct counters_list *list)
 }
 
 /* The entry of a name, which is new or there already; NULL: memory is short. */
-static struct counters_entry *entry_of(struct counters_list *list, const char *name)
+static struct counters_entry *counters_list_entry_of(struct counters_list *list, const char *name)
 {
     for (size_t i = 0; i < list->count; i++)
         if (strcmp(list->entries[i].name, name) == 0)
@@ -42,7 +42,7 @@ static void miss(struct counters_list *list, const char *name, const char *why, 
 {
     struct gpu_missing head = { .needs_pass = needs_pass };
     struct text frame = { 0 };
-    struct counters_entry *entry = entry_of(list, name);
+    struct counters_entry *entry = counters_list_entry_of(list, name);
 
     if (!entry || entry->kind == COUNTER_NONE)
         return; /* said before */
@@ -69,7 +69,8 @@ void counters_list_miss_pass(struct counters_list *list, const char *name)
 /* ---- One name ---------------------------------------------------------------------------------------------------- */
 
 /* Adds a name with its suffix, if there is such a metric: 1. */
-static int add_name(struct counters_list *list, const char *name, const struct section_metric *row, const char *section)
+static int counters_list_add_name(struct counters_list *list, const char *name, const struct section_metric *row,
+                                  const char *section)
 {
     struct counters_properties properties = { 0 };
     double factor = 1;
@@ -80,7 +81,7 @@ static int add_name(struct counters_list *list, const char *name, const struct s
         counter = counter_derived_from(name, &factor);
     if (!counter || (kind != COUNTER_LAUNCH && !counters_host_has(list->host, counter, &properties)))
         return 0;
-    struct counters_entry *entry = entry_of(list, name);
+    struct counters_entry *entry = counters_list_entry_of(list, name);
     if (!entry)
         return 1;
     snprintf(entry->counter, sizeof entry->counter, "%s", counter);
@@ -123,7 +124,7 @@ static int add_alternative(struct counters_list *list, const char *alternative, 
     int found = 0;
 
     while (counter_names_next(&names, name, sizeof name)) {
-        int has = add_name(list, is_over_time(name) ? name + strlen(OVER_TIME) : name, row, section);
+        int has = counters_list_add_name(list, is_over_time(name) ? name + strlen(OVER_TIME) : name, row, section);
         if (!has && found)
             counters_list_miss(list, name, "The chip has this metric with other suffixes only.");
         found |= has;
@@ -134,7 +135,7 @@ static int add_alternative(struct counters_list *list, const char *alternative, 
 }
 
 /* Metrics of the other profiler belong to a configuration of their own. */
-static void add_row(struct counters_list *list, const struct section_metric *row, const char *section)
+static void counters_list_add_row(struct counters_list *list, const struct section_metric *row, const char *section)
 {
     const char *alternative = row->names;
     char name[COUNTER_NAME_BYTES];
@@ -153,10 +154,10 @@ static void add_row(struct counters_list *list, const struct section_metric *row
     say_missing(list, is_over_time(name) ? name + strlen(OVER_TIME) : name);
 }
 
-static void add_section(struct counters_list *list, const struct counter_section *section)
+static void counters_list_add_section(struct counters_list *list, const struct counter_section *section)
 {
     for (const struct section_metric *row = section->metrics; row->names; row++)
-        add_row(list, row, section->name);
+        counters_list_add_row(list, row, section->name);
 }
 
 /* ---- Metrics by name ------------------------------------------------------------------------------------------- */
@@ -175,7 +176,7 @@ static void add_usual(struct counters_list *list, const char *base, enum cupti_m
 
     for (size_t i = 0; usual[type][i]; i++) {
         snprintf(name, sizeof name, "%s%s", base, usual[type][i]);
-        add_name(list, name, NULL, NULL);
+        counters_list_add_name(list, name, NULL, NULL);
     }
 }
 
@@ -194,7 +195,7 @@ static int add_base(struct counters_list *list, const char *base)
 }
 
 /* A base that matches has its usual suffixes; else names with suffixes are tried. */
-static size_t add_matches(struct counters_list *list, struct regex *regex, enum cupti_metric_type type)
+static size_t counters_list_add_matches(struct counters_list *list, struct regex *regex, enum cupti_metric_type type)
 {
     char name[COUNTER_NAME_BYTES];
     const char **suffixes = NULL;
@@ -211,7 +212,7 @@ static size_t add_matches(struct counters_list *list, struct regex *regex, enum 
         for (size_t k = 0; k < endings; k++) {
             snprintf(name, sizeof name, "%s%s", base, suffixes[k]);
             if (regex_matches(regex, name, strlen(name)))
-                add_name(list, name, NULL, NULL);
+                counters_list_add_name(list, name, NULL, NULL);
         }
     }
     return list->count - before;
@@ -229,13 +230,13 @@ static void add_regex(struct counters_list *list, const char *name)
         return;
     }
     for (int type = 0; type < CUPTI_METRIC_TYPES; type++)
-        found += add_matches(list, regex, (enum cupti_metric_type)type);
+        found += counters_list_add_matches(list, regex, (enum cupti_metric_type)type);
     if (!found)
         counters_list_miss(list, name, "No metric of this chip matches.");
     regex_free(regex);
 }
 
-static void add_metric(struct counters_list *list, const char *name)
+static void counters_list_add_metric(struct counters_list *list, const char *name)
 {
     if (text_begins_with(name, REGEX))
         add_regex(list, name);
@@ -244,7 +245,7 @@ static void add_metric(struct counters_list *list, const char *name)
     else {
         const char *own = is_over_time(name) ? name + strlen(OVER_TIME) : name;
         /* Bases first: CUPTI 13 knows them as metrics, and cannot count them. */
-        if (!add_base(list, own) && !add_name(list, own, NULL, NULL))
+        if (!add_base(list, own) && !counters_list_add_name(list, own, NULL, NULL))
             say_missing(list, own);
     }
 }
@@ -275,7 +276,7 @@ static void add_set_named(struct counters_list *list, const char *name)
     }
     for (const struct counter_section *section = counter_sections; section->name; section++)
         if (section->sets & 1u << (set - counter_sets))
-            add_section(list, section);
+            counters_list_add_section(list, section);
 }
 
 static void add_section_named(struct counters_list *list, const char *name)
@@ -283,7 +284,7 @@ static void add_section_named(struct counters_list *list, const char *name)
     const struct counter_section *section = counter_section_find(name);
 
     if (section)
-        add_section(list, section);
+        counters_list_add_section(list, section);
     else
         counters_list_miss(list, name, "There is no such section (tacho ncu --list-sections).");
 }
@@ -294,7 +295,7 @@ static void add_sampled(struct counters_list *list, const char *name)
     const struct sampling_set *set = sampling_set_find(name);
 
     if (strstr(name, "__"))
-        add_metric(list, name);
+        counters_list_add_metric(list, name);
     else if (!set)
         add_set_named(list, name);
     else if (counter_is_for(set->chips, list->host->chip))
@@ -320,5 +321,5 @@ void counters_list_add_sections(struct counters_list *list, const char *names)
 
 void counters_list_add_metrics(struct counters_list *list, const char *names)
 {
-    for_each(list, names, add_metric);
+    for_each(list, names, counters_list_add_metric);
 }

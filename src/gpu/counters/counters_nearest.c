@@ -13,7 +13,7 @@ struct suggestion {
 };
 
 /* Long names of metrics mostly begin alike: only what differs is compared. */
-static size_t distance(const char *a, size_t a_length, const char *b)
+static size_t counter_nearest_distance(const char *a, size_t a_length, const char *b)
 {
     char rest[COUNTER_NAME_BYTES];
     size_t same = 0;
@@ -42,7 +42,7 @@ void counters_nearest(struct counters_host *host, const char *name, char *senten
     for (int type = 0; type < CUPTI_METRIC_TYPES; type++) {
         const struct counters_bases *bases = counters_host_bases(host, (enum cupti_metric_type)type);
         for (size_t i = 0; i < bases->count; i++)
-            consider(best, bases->names[i], distance(name, length, bases->names[i]));
+            consider(best, bases->names[i], counter_nearest_distance(name, length, bases->names[i]));
     }
     used = (size_t)snprintf(sentence, bytes, "%s has no such metric", host->chip);
     if (best[0].name && best[0].distance == 0)

@@ -14,7 +14,7 @@
 
 enum { LINE_BYTES = 4352, NAME_BYTES = 64 };
 
-static FILE *open_of(const char *pid, const char *file)
+static FILE *counter_refusal_open_of(const char *pid, const char *file)
 {
     char path[64];
 
@@ -34,7 +34,7 @@ static int is_profiler(const char *name)
 
 static int has_library(const char *pid)
 {
-    FILE *maps = open_of(pid, "maps");
+    FILE *maps = counter_refusal_open_of(pid, "maps");
     char line[LINE_BYTES];
     int found = 0;
 
@@ -46,7 +46,7 @@ static int has_library(const char *pid)
 }
 
 /* Writes ", probably NAME (process PID)"; nothing if nobody is known. */
-static void find_user(char *out, size_t bytes)
+static void counter_refusal_find_user(char *out, size_t bytes)
 {
     DIR *processes = opendir("/proc");
     const struct dirent *entry;
@@ -57,7 +57,7 @@ static void find_user(char *out, size_t bytes)
     while (processes && !*out && (entry = readdir(processes))) {
         char name[NAME_BYTES] = "";
         int is_other = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && strcmp(entry->d_name, own) != 0;
-        FILE *comm = is_other ? open_of(entry->d_name, "comm") : NULL;
+        FILE *comm = is_other ? counter_refusal_open_of(entry->d_name, "comm") : NULL;
         if (!comm)
             continue;
         if (fgets(name, sizeof name, comm))
@@ -80,5 +80,5 @@ void counters_refusal(struct refusal *why, const char *call, int result)
     }
     refusal_set(why, id, NULL, NULL);
     if (id == GPU_REFUSAL_COUNTERS_TAKEN)
-        find_user(why->texts[0], sizeof why->texts[0]);
+        counter_refusal_find_user(why->texts[0], sizeof why->texts[0]);
 }

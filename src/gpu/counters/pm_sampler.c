@@ -163,7 +163,7 @@ static void empty_image(struct pm_sampler *sampler)
 
 /* ---- Sessions ---------------------------------------------------------------------------------------------------- */
 
-static int configure(struct pm_sampler *sampler)
+static int pm_sampler_configure(struct pm_sampler *sampler)
 {
     const struct pm_request *request = &sampler->request;
 
@@ -175,7 +175,7 @@ static int configure(struct pm_sampler *sampler)
 }
 
 /* From Enable to Start; also after an overflow. */
-static int start(struct pm_sampler *sampler, const char **call)
+static int pm_sampler_start(struct pm_sampler *sampler, const char **call)
 {
     struct cupti_sampling_enable enable = { .device = sampler->request.device };
 
@@ -185,7 +185,7 @@ static int start(struct pm_sampler *sampler, const char **call)
         return result;
     sampler->sampling = enable.sampling;
     *call = "cuptiPmSamplingSetConfig";
-    result = configure(sampler);
+    result = pm_sampler_configure(sampler);
     free_image(sampler); /* that of another session */
     if (!result)
         result = make_image(sampler, room_for(&sampler->request, (int64_t)sampler->request.decode_ns), call);
@@ -215,7 +215,7 @@ struct pm_sampler *pm_sampler_begin(const struct pm_request *request, int *resul
     sampler->request = *request;
     sampler->asked_ns = request->interval_ns;
     sampler->pool = request->threads > 1 ? parallel_new((int)request->threads) : NULL;
-    *result = start(sampler, call);
+    *result = pm_sampler_start(sampler, call);
     if (*result) {
         pm_sampler_free(sampler);
         return NULL;
@@ -224,7 +224,7 @@ struct pm_sampler *pm_sampler_begin(const struct pm_request *request, int *resul
 }
 
 /* Counts the intervals that are missing between the newest sample and this one, as they were asked for. */
-static void count(struct pm_sampler *sampler, const struct pm_sample *sample)
+static void pm_sampler_count(struct pm_sampler *sampler, const struct pm_sample *sample)
 {
     uint64_t interval_ns = sampler->asked_ns, length_ns = sample->end_ns - sample->begin_ns;
     uint64_t step_ns = length_ns > interval_ns ? length_ns : interval_ns;
@@ -241,7 +241,7 @@ static int has_times(const struct pm_sampler *sampler, const struct pm_sample *s
            sample->end_ns - sample->begin_ns <= INTERVALS_MOST * sampler->request.interval_ns;
 }
 
-static int has_values(const struct pm_sampler *sampler, const struct pm_sample *sample)
+static int pm_sampler_has_values(const struct pm_sampler *sampler, const struct pm_sample *sample)
 {
     for (size_t i = 0; i < sampler->request.count; i++)
         if (isfinite(sample->values[i]))
@@ -288,7 +288,7 @@ static void evaluate_batch(void *argument, int worker, size_t batch)
 }
 
 /* One decode. Sets *reason to what ended it. */
-static int decode(struct pm_sampler *sampler, pm_take *take, void *to, uint32_t *reason, int *is_full)
+static int pm_sampler_decode(struct pm_sampler *sampler, pm_take *take, void *to, uint32_t *reason, int *is_full)
 {
     int64_t now_ns = clock_monotonic_ns(), usual_ns = (int64_t)sampler->request.decode_ns;
     int64_t since_ns = now_ns - sampler->decoded_ns;
@@ -315,9 +315,9 @@ static int decode(struct pm_sampler *sampler, pm_take *take, void *to, uint32_t 
     result = evaluation.result;
     for (size_t i = 0; !result && i < completed; i++) {
         const struct pm_sample *sample = &sampler->samples[i];
-        if (!has_times(sampler, sample) || !has_values(sampler, sample))
+        if (!has_times(sampler, sample) || !pm_sampler_has_values(sampler, sample))
             continue;
-        count(sampler, sample);
+        pm_sampler_count(sampler, sample);
         take(to, sample);
     }
     empty_image(sampler);
@@ -332,20 +332,20 @@ static int decode_for(struct pm_sampler *sampler, int64_t most_ns, pm_take *take
     int result = 0;
 
     do {
-        result = decode(sampler, take, to, &reason, is_full);
+        result = pm_sampler_decode(sampler, take, to, &reason, is_full);
         *is_late |= reason == CUPTI_DECODE_FULL;
     } while (!result && reason == CUPTI_DECODE_FULL && clock_monotonic_ns() < end_ns);
     return result;
 }
 
 /* Begins again, after an overflow or with another interval. */
-static int restart(struct pm_sampler *sampler)
+static int pm_sampler_restart(struct pm_sampler *sampler)
 {
     const char *call;
 
     CALL(sampler, sampling_stop, .sampling = sampler->sampling);
     disable(sampler);
-    return start(sampler, &call);
+    return pm_sampler_start(sampler, &call);
 }
 
 int pm_sampler_read(struct pm_sampler *sampler, pm_take *take, void *to)
@@ -363,7 +363,7 @@ int pm_sampler_read(struct pm_sampler *sampler, pm_take *take, void *to)
         sampler->late = 0;
     }
     if (!result && (is_full || is_too_fast))
-        result = restart(sampler);
+        result = pm_sampler_restart(sampler);
     if (result)
         disable(sampler);
     return result;

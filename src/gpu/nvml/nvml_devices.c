@@ -8,7 +8,7 @@
 #include "nvml_library.h"
 #include "wire/gpu_device_name.h"
 
-static void learn(struct nvml_gpu *gpu, uint32_t device)
+static void nvml_devices_learn(struct nvml_gpu *gpu, uint32_t device)
 {
     struct nvml_pci pci = { 0 };
     struct nvml_memory memory = { 0 };
@@ -72,7 +72,7 @@ int nvml_devices_find(struct nvml_gpus *gpus, const char *list, struct refusal *
                                NULL);
             continue;
         }
-        learn(gpu, i);
+        nvml_devices_learn(gpu, i);
         gpus->count++;
     }
     const char *unknown = unknown_word(gpus, list);

@@ -58,7 +58,7 @@ int nvml_gpm_has(enum gpu_reading reading)
 }
 
 /* Makes room for a new sample: the newer becomes the older. */
-static int take_sample(struct nvml_gpm *gpm)
+static int nvml_gpm_take_sample(struct nvml_gpm *gpm)
 {
     nvml_gpm_sample older = gpm->samples[0];
 
@@ -75,7 +75,7 @@ void nvml_gpm_read(struct nvml_gpm *gpm, struct gpu_value *values, uint32_t coun
 {
     struct nvml_gpm_metrics *asked = gpm->asked;
     uint32_t at = 0;
-    int result = take_sample(gpm);
+    int result = nvml_gpm_take_sample(gpm);
 
     *asked = (struct nvml_gpm_metrics){ .version = NVML_GPM_V1, .before = gpm->samples[0], .after = gpm->samples[1] };
     for (uint32_t i = 0; i < count; i++)

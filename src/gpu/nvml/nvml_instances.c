@@ -11,13 +11,13 @@
 enum { INSTANCES_MOST = 16 }; /* NVML's ids of GPU instances are smaller */
 
 /* GPM's samples of an instance; it is made when the instance is first seen. */
-struct activity {
+struct nvml_instances_activity {
     int is_made;
     struct nvml_gpm *gpm;
     struct gpu_value values[3];
 };
 
-static struct activity activities[NVML_DEVICES_MOST][INSTANCES_MOST];
+static struct nvml_instances_activity activities[NVML_DEVICES_MOST][INSTANCES_MOST];
 
 /* Several compute instances share a GPU instance, and are told one after the other: the samples of a round are the
  * first one's. */
@@ -27,9 +27,9 @@ static const struct gpu_value *read_activity(const struct nvml_gpu *gpu, uint32_
 
     if (gpu->facts.device >= NVML_DEVICES_MOST || id >= INSTANCES_MOST)
         return unknown;
-    struct activity *activity = &activities[gpu->facts.device][id];
+    struct nvml_instances_activity *activity = &activities[gpu->facts.device][id];
     if (!activity->is_made)
-        *activity = (struct activity){
+        *activity = (struct nvml_instances_activity){
             1,
             nvml_gpm_new(gpu, id),
             { { GPU_READING_GPM_SM, 0, NAN }, { GPU_READING_GPM_TENSOR, 0, NAN }, { GPU_READING_GPM_DRAM, 0, NAN } }
@@ -39,7 +39,7 @@ static const struct gpu_value *read_activity(const struct nvml_gpu *gpu, uint32_
     return activity->values;
 }
 
-static void tell(const struct nvml_gpu *gpu, const struct nvml_instance *found, int is_first)
+static void nvml_instance_tell(const struct nvml_gpu *gpu, const struct nvml_instance *found, int is_first)
 {
     struct gpu_instance instance = { .device = gpu->facts.device,
                                      .gpu_instance = found->gpu_instance,
@@ -86,6 +86,6 @@ void nvml_instances_tell(const struct nvml_gpu *gpu)
         int is_first = 1;
         for (uint32_t k = 0; k < i; k++)
             is_first &= list[k].gpu_instance != list[i].gpu_instance;
-        tell(gpu, &list[i], is_first);
+        nvml_instance_tell(gpu, &list[i], is_first);
     }
 }

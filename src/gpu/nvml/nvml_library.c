@@ -14,7 +14,7 @@ static const struct {
     const char *name;
     size_t offset;
     int is_needed;
-} calls[] = {
+} nvml_library_calls[] = {
 #define NVML_CALL(name, parameters) { #name, offsetof(struct nvml_calls, name), 0 },
 #define NVML_NEEDED(name, parameters) { #name, offsetof(struct nvml_calls, name), 1 },
 #include "nvml_calls.def"
@@ -28,11 +28,11 @@ int nvml_load(struct refusal *why)
 
     if (!library)
         return refusal_set(why, GPU_REFUSAL_NVML_MISSING, dlerror(), NULL);
-    for (size_t i = 0; i < COUNT_OF(calls); i++) {
-        void *function = dlsym(library, calls[i].name);
-        if (!function && calls[i].is_needed)
-            return refusal_set(why, GPU_REFUSAL_NVML_OLD, file, calls[i].name);
-        *(void **)((char *)&nvml + calls[i].offset) = function;
+    for (size_t i = 0; i < COUNT_OF(nvml_library_calls); i++) {
+        void *function = dlsym(library, nvml_library_calls[i].name);
+        if (!function && nvml_library_calls[i].is_needed)
+            return refusal_set(why, GPU_REFUSAL_NVML_OLD, file, nvml_library_calls[i].name);
+        *(void **)((char *)&nvml + nvml_library_calls[i].offset) = function;
     }
     int result = nvml.nvmlInit_v2();
     return result ? refusal_set(why, GPU_REFUSAL_NVML_FAILED, nvml_result_text((uint32_t)result), NULL) : 0;

@@ -10,12 +10,12 @@
 
 enum { ROOM = 512, TRIES = 4 }; /* entries of a list, and more if NVML says that it has more */
 
-struct found {
+struct nvml_processes_found {
     size_t count, room;
     struct gpu_process *processes;
 };
 
-static struct gpu_process *find(struct found *found, uint32_t pid)
+static struct gpu_process *nvml_processes_find(struct nvml_processes_found *found, uint32_t pid)
 {
     for (size_t i = 0; i < found->count; i++)
         if (found->processes[i].pid == pid)
@@ -23,9 +23,10 @@ static struct gpu_process *find(struct found *found, uint32_t pid)
     return NULL;
 }
 
-static void add_running(struct found *found, const struct nvml_process *running, enum gpu_process_type type)
+static void nvml_processes_add_running(struct nvml_processes_found *found, const struct nvml_process *running,
+                                       enum gpu_process_type type)
 {
-    struct gpu_process *process = find(found, running->pid);
+    struct gpu_process *process = nvml_processes_find(found, running->pid);
 
     if (!process) {
         if (array_reserve(&found->processes, &found->room, found->count + 1, sizeof *found->processes))
@@ -57,7 +58,8 @@ static int needs_call(int tries, int result, void *entries, size_t *room, size_t
 }
 
 /* Lists of an instance need not name it. */
-static void add_list(struct found *found, const struct nvml_instance *of, list_call *call, enum gpu_process_type type)
+static void nvml_processes_add_list(struct nvml_processes_found *found, const struct nvml_instance *of, list_call *call,
+                                    enum gpu_process_type type)
 {
     static struct nvml_process *running;
     static size_t room;
@@ -73,19 +75,19 @@ static void add_list(struct found *found, const struct nvml_instance *of, list_c
             running[i].gpu_instance = of->gpu_instance;
             running[i].compute_instance = of->compute_instance;
         }
-        add_running(found, &running[i], type);
+        nvml_processes_add_running(found, &running[i], type);
     }
 }
 
-static void add_lists(struct found *found, const struct nvml_instance *of)
+static void add_lists(struct nvml_processes_found *found, const struct nvml_instance *of)
 {
-    add_list(found, of, nvml.nvmlDeviceGetComputeRunningProcesses_v3, GPU_PROCESS_COMPUTE);
-    add_list(found, of, nvml.nvmlDeviceGetGraphicsRunningProcesses_v3, GPU_PROCESS_GRAPHICS);
-    add_list(found, of, nvml.nvmlDeviceGetMPSComputeRunningProcesses_v3, GPU_PROCESS_MPS);
+    nvml_processes_add_list(found, of, nvml.nvmlDeviceGetComputeRunningProcesses_v3, GPU_PROCESS_COMPUTE);
+    nvml_processes_add_list(found, of, nvml.nvmlDeviceGetGraphicsRunningProcesses_v3, GPU_PROCESS_GRAPHICS);
+    nvml_processes_add_list(found, of, nvml.nvmlDeviceGetMPSComputeRunningProcesses_v3, GPU_PROCESS_MPS);
 }
 
 /* Drivers from 550: with JPEG and optical flow. 0: done. */
-static int add_utilization(struct found *found, nvml_device device, uint64_t *since_us)
+static int add_utilization(struct nvml_processes_found *found, nvml_device device, uint64_t *since_us)
 {
     static struct nvml_process_info *samples;
     static size_t room;
@@ -98,7 +100,7 @@ static int add_utilization(struct found *found, nvml_device device, uint64_t *si
     }
     for (uint32_t i = 0; result == NVML_SUCCESS && i < info.count && i < room; i++) {
         const struct nvml_process_info *sample = &samples[i];
-        struct gpu_process *process = find(found, sample->pid);
+        struct gpu_process *process = nvml_processes_find(found, sample->pid);
         if (process && sample->time_us > *since_us) {
             process->sm = (int32_t)sample->sm;
             process->memory = (int32_t)sample->memory;
@@ -114,7 +116,7 @@ static int add_utilization(struct found *found, nvml_device device, uint64_t *si
     return result;
 }
 
-static void add_old_utilization(struct found *found, nvml_device device, uint64_t *since_us)
+static void add_old_utilization(struct nvml_processes_found *found, nvml_device device, uint64_t *since_us)
 {
     static struct nvml_process_sample *samples;
     static size_t room;
@@ -127,7 +129,7 @@ static void add_old_utilization(struct found *found, nvml_device device, uint64_
         result = NVML(nvmlDeviceGetProcessUtilization, device, samples, &count, *since_us);
     }
     for (uint32_t i = 0; result == NVML_SUCCESS && i < count && i < room; i++) {
-        struct gpu_process *process = find(found, samples[i].pid);
+        struct gpu_process *process = nvml_processes_find(found, samples[i].pid);
         if (process) {
             process->sm = (int32_t)samples[i].sm;
             process->memory = (int32_t)samples[i].memory;
@@ -142,7 +144,7 @@ static void add_old_utilization(struct found *found, nvml_device device, uint64_
 
 void nvml_processes_tell(const struct nvml_gpu *gpu, uint64_t *since_us)
 {
-    static struct found found;
+    static struct nvml_processes_found found;
     struct nvml_instance instances[NVML_INSTANCES_MOST];
     uint32_t count = nvml_instances_find(gpu, instances);
 

@@ -7,7 +7,7 @@
 
 /* A row: the function, its argument, and the factor to base units, or the divisor: 6999 mW are 6.999 W, and 6999 * 1e-3
  * is another number. */
-struct row {
+struct nvml_readings_row {
     int (*read)(nvml_device device, uint32_t argument, double *value);
     uint32_t argument;
     double factor, divisor;
@@ -101,7 +101,7 @@ static int read_violation(nvml_device device, uint32_t policy, double *value)
 enum { USED, TOTAL };
 
 /* Memory that the driver reserves is not counted as used, as nvidia-smi shows it; drivers before 510 cannot tell. */
-static int read_memory(nvml_device device, uint32_t which, double *value)
+static int nvml_readings_read_memory(nvml_device device, uint32_t which, double *value)
 {
     struct nvml_memory_v2 memory = { .version = NVML_MEMORY_V2 };
     struct nvml_memory old = { 0 };
@@ -166,7 +166,7 @@ static int read_scoped(nvml_device device, uint32_t id, uint32_t scope, double *
     return result ? result : (int)field.result;
 }
 
-static int read_field(nvml_device device, uint32_t id, double *value)
+static int nvml_readings_read_field(nvml_device device, uint32_t id, double *value)
 {
     return read_scoped(device, id, 0, value);
 }
@@ -176,13 +176,13 @@ static int read_nvlink(nvml_device device, uint32_t id, double *value)
     return read_scoped(device, id, NVML_ALL_LINKS, value);
 }
 
-static const struct row rows[GPU_READINGS] = {
+static const struct nvml_readings_row rows[GPU_READINGS] = {
     [GPU_READING_POWER] = { read_power, 0, 1, 1e3 },
-    [GPU_READING_POWER_INSTANT] = { read_field, NVML_FIELD_POWER_INSTANT, 1, 1e3 },
+    [GPU_READING_POWER_INSTANT] = { nvml_readings_read_field, NVML_FIELD_POWER_INSTANT, 1, 1e3 },
     [GPU_READING_POWER_LIMIT] = { read_power_limit, 0, 1, 1e3 },
     [GPU_READING_ENERGY] = { read_energy, 0, 1, 1e3 },
     [GPU_READING_TEMPERATURE] = { read_temperature, NVML_TEMPERATURE_GPU, 1 },
-    [GPU_READING_TEMPERATURE_MEMORY] = { read_field, NVML_FIELD_MEMORY_TEMPERATURE, 1 },
+    [GPU_READING_TEMPERATURE_MEMORY] = { nvml_readings_read_field, NVML_FIELD_MEMORY_TEMPERATURE, 1 },
     [GPU_READING_FAN] = { read_fan, 0, 1 },
     [GPU_READING_UTIL_GPU] = { read_utilization, OF_GPU, 1 },
     [GPU_READING_UTIL_MEMORY] = { read_utilization, OF_MEMORY, 1 },
@@ -197,8 +197,8 @@ static const struct row rows[GPU_READINGS] = {
     [GPU_READING_CLOCK_REASONS] = { read_clock_reasons, 0, 1 },
     [GPU_READING_VIOLATION_POWER] = { read_violation, NVML_POLICY_POWER, 1 },
     [GPU_READING_VIOLATION_THERMAL] = { read_violation, NVML_POLICY_THERMAL, 1 },
-    [GPU_READING_MEMORY_USED] = { read_memory, USED, 1 },
-    [GPU_READING_MEMORY_TOTAL] = { read_memory, TOTAL, 1 },
+    [GPU_READING_MEMORY_USED] = { nvml_readings_read_memory, USED, 1 },
+    [GPU_READING_MEMORY_TOTAL] = { nvml_readings_read_memory, TOTAL, 1 },
     [GPU_READING_BAR1_USED] = { read_bar1, USED, 1 },
     [GPU_READING_BAR1_TOTAL] = { read_bar1, TOTAL, 1 },
     [GPU_READING_PROTECTED_USED] = { read_protected, 0, 1 },
@@ -215,7 +215,7 @@ static const struct row rows[GPU_READINGS] = {
 
 uint32_t nvml_read(const struct nvml_gpu *gpu, enum gpu_reading reading, double *value)
 {
-    const struct row *row = &rows[reading];
+    const struct nvml_readings_row *row = &rows[reading];
     int result = row->read ? row->read(gpu->handle, row->argument, value) : NVML_NOT_SUPPORTED;
 
     *value = result ? NAN : *value * row->factor / (row->divisor ? row->divisor : 1);

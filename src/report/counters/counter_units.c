@@ -35,7 +35,7 @@ static int word_is(struct word word, const char *name)
     return word.length == strlen(name) && strncasecmp(word.bytes, name, word.length) == 0;
 }
 
-static const struct time_unit *time_of(struct word word)
+static const struct time_unit *counter_units_time_of(struct word word)
 {
     for (size_t i = 0; i < TIMES; i++)
         if (word_is(word, times[i].name) || word_is(word, times[i].old_name))
@@ -66,7 +66,8 @@ double counter_unit_base(struct text *base, const char *unit, size_t length)
     const char *bar = memchr(unit, '/', length);
     struct word top = { unit, bar ? (size_t)(bar - unit) : length };
     struct word bottom = { bar ? bar + 1 : "", bar ? length - top.length - 1 : 0 };
-    const struct time_unit *per = bar ? time_of(bottom) : NULL, *time = bar ? NULL : time_of(top);
+    const struct time_unit *per = bar ? counter_units_time_of(bottom) : NULL,
+                           *time = bar ? NULL : counter_units_time_of(top);
     double size = 1, below_size = 1;
     const char *name = time ? times[0].name : prefixed_of(top, &size);
 

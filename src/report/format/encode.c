@@ -21,7 +21,7 @@
 #define DICTIONARY_SLOTS 1024
 #define TILE_ROWS 256
 
-struct buffer {
+struct encode_buffer {
     uint8_t *bytes;
     size_t size, capacity;
     int failed;
@@ -30,7 +30,7 @@ struct buffer {
 struct encoder {
     ZSTD_CCtx *zstd;
     int level;
-    struct buffer directory, data;
+    struct encode_buffer directory, data;
     int64_t *columns[64]; /* gathered from rows, CHUNK_MAX_ROWS each, allocated when first needed */
     uint64_t nulls[CHUNK_MAX_ROWS / 64];
     uint64_t residuals[CHUNK_MAX_ROWS];
@@ -45,7 +45,7 @@ struct encoder {
     } dictionary;
 };
 
-static uint8_t *buffer_room(struct buffer *buffer, size_t extra)
+static uint8_t *buffer_room(struct encode_buffer *buffer, size_t extra)
 {
     if (buffer->failed)
         return NULL;
@@ -56,7 +56,7 @@ static uint8_t *buffer_room(struct buffer *buffer, size_t extra)
     return buffer->bytes + buffer->size;
 }
 
-static void buffer_add(struct buffer *buffer, const void *bytes, size_t length)
+static void buffer_add(struct encode_buffer *buffer, const void *bytes, size_t length)
 {
     uint8_t *at = buffer_room(buffer, length);
     if (at && length) {
@@ -65,19 +65,19 @@ static void buffer_add(struct buffer *buffer, const void *bytes, size_t length)
     }
 }
 
-static void buffer_u8(struct buffer *buffer, uint8_t value)
+static void buffer_u8(struct encode_buffer *buffer, uint8_t value)
 {
     buffer_add(buffer, &value, 1);
 }
 
-static void buffer_varint(struct buffer *buffer, uint64_t value)
+static void buffer_varint(struct encode_buffer *buffer, uint64_t value)
 {
     uint8_t *at = buffer_room(buffer, 10);
     if (at)
         buffer->size += put_varint(at, value);
 }
 
-static void buffer_svarint(struct buffer *buffer, int64_t value)
+static void buffer_svarint(struct encode_buffer *buffer, int64_t value)
 {
     buffer_varint(buffer, zigzag(value));
 }
@@ -181,14 +181,14 @@ struct estimate {
     uint64_t bits, any;
 };
 
-static size_t sample_row(size_t run, size_t count)
+static size_t encode_sample_row(size_t run, size_t count)
 {
     return count <= SAMPLE_RUNS * SAMPLE_RUN ? run * SAMPLE_RUN : run * ((count - SAMPLE_RUN) / (SAMPLE_RUNS - 1));
 }
 
 #define FOR_SAMPLE(i, count)                                                                                          \
     for (size_t run_ = 0; run_ < SAMPLE_RUNS; run_++)                                                                 \
-        for (size_t i = sample_row(run_, count), end_ = i + SAMPLE_RUN; i < end_ && i < (count); i++)
+        for (size_t i = encode_sample_row(run_, count), end_ = i + SAMPLE_RUN; i < end_ && i < (count); i++)
 
 static void estimate_add(struct estimate *estimate, uint64_t residual)
 {
@@ -253,7 +253,7 @@ static void add_dictionary(struct encoder *encoder, size_t count)
 }
 
 /* Subtracts the least residual from all of them and returns it: the base. */
-static int64_t take_base(uint64_t *residuals, size_t count)
+static int64_t encode_take_base(uint64_t *residuals, size_t count)
 {
     int64_t min = (int64_t)residuals[0];
     for (size_t i = 1; i < count; i++)
@@ -263,11 +263,11 @@ static int64_t take_base(uint64_t *residuals, size_t count)
     return min;
 }
 
-static void add_offset(struct encoder *encoder, const int64_t *values, const int64_t *times, size_t count)
+static void encode_add_offset(struct encoder *encoder, const int64_t *values, const int64_t *times, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         encoder->residuals[i] = (uint64_t)values[i] - (times ? (uint64_t)times[i] : 0);
-    buffer_svarint(&encoder->directory, take_base(encoder->residuals, count));
+    buffer_svarint(&encoder->directory, encode_take_base(encoder->residuals, count));
     add_planes(encoder, count);
 }
 
@@ -279,7 +279,7 @@ static void add_delta(struct encoder *encoder, const int64_t *values, size_t cou
     for (size_t i = 1; i < count; i++)
         residuals[i] = (uint64_t)values[i] - (uint64_t)values[i - 1];
     uint64_t first_step = residuals[0];
-    int64_t base = take_base(residuals, count);
+    int64_t base = encode_take_base(residuals, count);
     buffer_svarint(&encoder->directory, (int64_t)((uint64_t)values[0] - first_step));
     buffer_svarint(&encoder->directory, base);
     add_planes(encoder, count);
@@ -295,7 +295,8 @@ static void add_zigzag(struct encoder *encoder, const int64_t *values, size_t co
 }
 
 /* Chooses among the codings that need two rows or more and are not constant. */
-static enum column_coding choose(struct encoder *encoder, const int64_t *values, const int64_t *times, size_t count)
+static enum column_coding encode_choose(struct encoder *encoder, const int64_t *values, const int64_t *times,
+                                        size_t count)
 {
     /* Bits a row, in eighths, that a coding must save if it makes rows depend on each other: the price of the slower
      * decoding. */
@@ -314,7 +315,7 @@ static enum column_coding choose(struct encoder *encoder, const int64_t *values,
     return best;
 }
 
-static int is_constant(const int64_t *values, size_t count)
+static int encode_is_constant(const int64_t *values, size_t count)
 {
     return !memcmp(values, values + 1, (count - 1) * sizeof *values);
 }
@@ -327,11 +328,11 @@ static void add_bitmap(struct encoder *encoder, const uint64_t *nulls, size_t co
 }
 
 /* Encodes one column: its entry in the directory and its bytes in the data. Values of NULL rows hold a filler. */
-static void add_column(struct encoder *encoder, const int64_t *values, const uint64_t *nulls, const int64_t *times,
-                       size_t count)
+static void encode_add_column(struct encoder *encoder, const int64_t *values, const uint64_t *nulls,
+                              const int64_t *times, size_t count)
 {
-    int constant = is_constant(values, count);
-    enum column_coding coding = constant ? CODING_CONSTANT : choose(encoder, values, times, count);
+    int constant = encode_is_constant(values, count);
+    enum column_coding coding = constant ? CODING_CONSTANT : encode_choose(encoder, values, times, count);
     buffer_u8(&encoder->directory, (uint8_t)(coding | (nulls ? NULLS_BITMAP : 0)));
     if (nulls)
         add_bitmap(encoder, nulls, count);
@@ -340,18 +341,18 @@ static void add_column(struct encoder *encoder, const int64_t *values, const uin
     case CODING_DELTA: add_delta(encoder, values, count); break;
     case CODING_ZIGZAG: add_zigzag(encoder, values, count); break;
     case CODING_DICTIONARY: add_dictionary(encoder, count); break;
-    default: add_offset(encoder, values, coding == CODING_RELATIVE ? times : NULL, count);
+    default: encode_add_offset(encoder, values, coding == CODING_RELATIVE ? times : NULL, count);
     }
 }
 
-static void begin(struct encoder *encoder)
+static void encode_begin(struct encoder *encoder)
 {
     encoder->directory.size = encoder->data.size = 0;
     encoder->directory.failed = encoder->data.failed = 0;
 }
 
 /* Assembles the chunk: room for the header, the size of the directory, the directory, the data. */
-static int finish(struct encoder *encoder, struct chunk_header header, struct encoded_chunk *out)
+static int encode_finish(struct encoder *encoder, struct chunk_header header, struct encoded_chunk *out)
 {
     if (encoder->directory.failed || encoder->data.failed)
         return ERR_NO_MEMORY;
@@ -373,7 +374,7 @@ static int finish(struct encoder *encoder, struct chunk_header header, struct en
     return 0;
 }
 
-static int make_columns(struct encoder *encoder, uint64_t wanted)
+static int encode_make_columns(struct encoder *encoder, uint64_t wanted)
 {
     for (; wanted; wanted &= wanted - 1) {
         int64_t **column = &encoder->columns[__builtin_ctzll(wanted)];
@@ -386,8 +387,8 @@ static int make_columns(struct encoder *encoder, uint64_t wanted)
 /* Copies the columns out of the rows, a tile at a time, so that rows are read from memory once. A column that is
  * NULL all over a tile is left out there; fill_nulls() handles it. Reports which columns any row has, and which all
  * rows have. */
-static int gather(struct encoder *encoder, const uint64_t *rows, size_t columns, size_t count, uint64_t *any,
-                  uint64_t *all)
+static int encode_gather(struct encoder *encoder, const uint64_t *rows, size_t columns, size_t count, uint64_t *any,
+                         uint64_t *all)
 {
     size_t stride = columns + 1;
     uint64_t known = columns < 64 ? (UINT64_C(1) << columns) - 1 : UINT64_MAX;
@@ -401,7 +402,7 @@ static int gather(struct encoder *encoder, const uint64_t *rows, size_t columns,
             *all &= rows[i * stride];
         }
         here &= known;
-        if ((here & ~*any) && make_columns(encoder, here))
+        if ((here & ~*any) && encode_make_columns(encoder, here))
             return ERR_NO_MEMORY;
         *any |= here;
         for (uint64_t left = here; left; left &= left - 1) {
@@ -448,10 +449,10 @@ int encode_rows(struct encoder *encoder, enum table_id table, const void *rows, 
     size_t stride = schema->column_count + 1;
     const uint64_t *words = rows;
     uint64_t any, all;
-    if (gather(encoder, words, schema->column_count, count, &any, &all))
+    if (encode_gather(encoder, words, schema->column_count, count, &any, &all))
         return ERR_NO_MEMORY;
 
-    begin(encoder);
+    encode_begin(encoder);
     struct chunk_header header = {
         .kind = CHUNK_ROWS, .table = (uint16_t)table, .rows = (uint32_t)count, .first = INT64_MAX, .last = INT64_MIN
     };
@@ -467,17 +468,17 @@ int encode_rows(struct encoder *encoder, enum table_id table, const void *rows, 
         }
         if (!(all & bit))
             fill_nulls(encoder, words, stride, count, (int)i);
-        add_column(encoder, encoder->columns[i], all & bit ? NULL : encoder->nulls, times, count);
+        encode_add_column(encoder, encoder->columns[i], all & bit ? NULL : encoder->nulls, times, count);
         if (schema->columns[i].type == COLUMN_TIME)
             widen_span(&header, encoder->columns[i], count);
         if (is_first_time && all & bit)
             times = encoder->columns[i];
     }
-    return finish(encoder, header, out);
+    return encode_finish(encoder, header, out);
 }
 
 /* Copies a column and gives its NULL rows the value before them. Returns whether any row has a value. */
-static int copy_column(int64_t *to, const int64_t *values, const uint64_t *nulls, size_t count)
+static int encode_copy_column(int64_t *to, const int64_t *values, const uint64_t *nulls, size_t count)
 {
     int64_t before = 0;
     size_t first = 0;
@@ -501,24 +502,24 @@ int encode_block(struct encoder *encoder, const struct encode_block *block, stru
     const int64_t *times = NULL; /* as in encode_rows() */
     int times_seen = 0;
 
-    if (make_columns(encoder, 3))
+    if (encode_make_columns(encoder, 3))
         return ERR_NO_MEMORY;
-    begin(encoder);
+    encode_begin(encoder);
     for (size_t i = 0; i < block->column_count; i++) {
         int is_time = block->types[i] == COLUMN_TIME, is_first_time = is_time && !times_seen;
         int64_t *values = encoder->columns[is_first_time ? 0 : 1]; /* times are needed by the columns behind them */
         times_seen |= is_first_time;
-        if (!copy_column(values, block->values[i], block->nulls[i], block->rows)) {
+        if (!encode_copy_column(values, block->values[i], block->nulls[i], block->rows)) {
             buffer_u8(&encoder->directory, NULLS_ALL);
             continue;
         }
-        add_column(encoder, values, block->nulls[i], times, block->rows);
+        encode_add_column(encoder, values, block->nulls[i], times, block->rows);
         if (is_time)
             widen_span(&header, values, block->rows);
         if (is_first_time && !block->nulls[i])
             times = values;
     }
-    return finish(encoder, header, out);
+    return encode_finish(encoder, header, out);
 }
 
 static void add_strings(struct encoder *encoder, const struct intern_string *strings, size_t count)
@@ -554,8 +555,8 @@ int encode_strings(struct encoder *encoder, int64_t first_id, const struct inter
     encoder->columns[0] = ids;
     for (size_t i = 0; i < count; i++)
         ids[i] = first_id + (int64_t)i;
-    begin(encoder);
-    add_column(encoder, ids, NULL, NULL, count);
+    encode_begin(encoder);
+    encode_add_column(encoder, ids, NULL, NULL, count);
     add_strings(encoder, strings, count);
     struct chunk_header header = {
         .kind = CHUNK_ROWS,
@@ -564,45 +565,45 @@ int encode_strings(struct encoder *encoder, int64_t first_id, const struct inter
         .first = first_id,
         .last = first_id + (int64_t)count - 1,
     };
-    return finish(encoder, header, out);
+    return encode_finish(encoder, header, out);
 }
 
 int encode_index(struct encoder *encoder, const int64_t *const *columns, size_t count, struct encoded_chunk *out)
 {
-    begin(encoder);
+    encode_begin(encoder);
     for (size_t i = 0; i < INDEX_COLUMN_COUNT; i++)
-        add_column(encoder, columns[i], NULL, NULL, count);
+        encode_add_column(encoder, columns[i], NULL, NULL, count);
     struct chunk_header header = { .kind = CHUNK_INDEX, .rows = (uint32_t)count, .first = 1 };
-    return finish(encoder, header, out);
+    return encode_finish(encoder, header, out);
 }
 
 int encode_partial(struct encoder *encoder, struct chunk_header header, const void *bytes, size_t length,
                    struct encoded_chunk *out)
 {
-    begin(encoder);
+    encode_begin(encoder);
     buffer_varint(&encoder->directory, length);
     buffer_varint(&encoder->directory, add_packed(encoder, bytes, length));
     header.kind = CHUNK_PARTIAL;
-    return finish(encoder, header, out);
+    return encode_finish(encoder, header, out);
 }
 
-static void add_name(struct buffer *buffer, const char *name)
+static void encode_add_name(struct encode_buffer *buffer, const char *name)
 {
     size_t length = strlen(name);
     buffer_varint(buffer, length);
     buffer_add(buffer, name, length);
 }
 
-static void add_table_name(struct buffer *plain, size_t id, const char *name, size_t column_count)
+static void add_table_name(struct encode_buffer *plain, size_t id, const char *name, size_t column_count)
 {
     buffer_varint(plain, id);
-    add_name(plain, name);
+    encode_add_name(plain, name);
     buffer_varint(plain, column_count);
 }
 
-static int finish_tables(struct encoder *encoder, struct buffer *plain, size_t count, struct encoded_chunk *out)
+static int finish_tables(struct encoder *encoder, struct encode_buffer *plain, size_t count, struct encoded_chunk *out)
 {
-    begin(encoder);
+    encode_begin(encoder);
     if (plain->failed)
         encoder->data.failed = 1;
     else {
@@ -611,16 +612,16 @@ static int finish_tables(struct encoder *encoder, struct buffer *plain, size_t c
     }
     free(plain->bytes);
     struct chunk_header header = { .kind = CHUNK_SCHEMA, .rows = (uint32_t)count, .first = 1 };
-    return finish(encoder, header, out);
+    return encode_finish(encoder, header, out);
 }
 
 int encode_tables(struct encoder *encoder, const struct encode_table *tables, size_t count, struct encoded_chunk *out)
 {
-    struct buffer plain = { 0 };
+    struct encode_buffer plain = { 0 };
     for (size_t t = 0; t < count; t++) {
         add_table_name(&plain, tables[t].id, tables[t].name, tables[t].column_count);
         for (size_t i = 0; i < tables[t].column_count; i++) {
-            add_name(&plain, tables[t].columns[i]);
+            encode_add_name(&plain, tables[t].columns[i]);
             buffer_u8(&plain, (uint8_t)tables[t].types[i]);
         }
     }
@@ -629,12 +630,12 @@ int encode_tables(struct encoder *encoder, const struct encode_table *tables, si
 
 int encode_schema(struct encoder *encoder, struct encoded_chunk *out)
 {
-    struct buffer plain = { 0 };
+    struct encode_buffer plain = { 0 };
     for (size_t table = 0; table < TABLE_COUNT; table++) {
         const struct schema_table *schema = &schema_tables[table];
         add_table_name(&plain, table, schema->name, schema->column_count);
         for (size_t i = 0; i < schema->column_count; i++) {
-            add_name(&plain, schema->columns[i].name);
+            encode_add_name(&plain, schema->columns[i].name);
             buffer_u8(&plain, (uint8_t)schema->columns[i].type);
         }
     }

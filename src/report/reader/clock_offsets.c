@@ -61,7 +61,7 @@ int clock_offsets_add_rows(struct report *set)
     return 0;
 }
 
-static int64_t bits_of(double real)
+static int64_t clock_offsets_bits_of(double real)
 {
     union {
         double real;
@@ -72,7 +72,7 @@ static int64_t bits_of(double real)
 }
 
 /* Sets the value of a column; returns 0 if it is NULL. */
-static int find_value(const struct reader_part *part, size_t stretch, const char *column, int64_t *value)
+static int clock_offsets_find_value(const struct reader_part *part, size_t stretch, const char *column, int64_t *value)
 {
     static const struct report_knot nothing;
     const struct report_part *about = &part->public;
@@ -90,7 +90,7 @@ static int find_value(const struct reader_part *part, size_t stretch, const char
         { "stretch", (int64_t)stretch, 1 },
         { "ownNs", knot->at, 1 },
         { "offsetNs", knot->offset, 1 },
-        { "driftPpm", bits_of(knot->rate * 1e6), 1 },
+        { "driftPpm", clock_offsets_bits_of(knot->rate * 1e6), 1 },
         { "errorNs", about->clock_error_ns, about->clock_error_ns >= 0 },
     };
 
@@ -108,7 +108,7 @@ void clock_offsets_decode(const struct report *set, const struct reader_chunk *c
     *has_nulls = 0;
     for (size_t r = 0; r < chunk->rows; r++) {
         uint64_t bit = UINT64_C(1) << (r % 64);
-        if (find_value(&set->parts[chunk->first], r, column, &values[r])) {
+        if (clock_offsets_find_value(&set->parts[chunk->first], r, column, &values[r])) {
             nulls[r / 64] &= ~bit;
         } else {
             values[r] = 0;

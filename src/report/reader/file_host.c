@@ -38,7 +38,7 @@ static int read_descriptor(int fd, uint64_t offset, void *buffer, size_t length)
     return 0;
 }
 
-static int read_at(void *context, uint64_t offset, void *buffer, size_t length)
+static int file_host_read_at(void *context, uint64_t offset, void *buffer, size_t length)
 {
     const struct file_host *host = context;
     struct stat file;
@@ -76,7 +76,7 @@ static void give_context(ZSTD_DCtx *zstd)
     ZSTD_freeDCtx(zstd);
 }
 
-static int decompress(void *context, const void *packed, size_t packed_length, void *raw, size_t raw_length)
+static int file_host_decompress(void *context, const void *packed, size_t packed_length, void *raw, size_t raw_length)
 {
     ZSTD_DCtx *zstd = take_context();
     if (!zstd)
@@ -120,7 +120,7 @@ int report_recognise(const char *path)
     return length == (ssize_t)sizeof bytes && memcmp(bytes, magic, sizeof bytes) == 0;
 }
 
-static int open_file(struct file_host *host, const char *path, struct stat *file, struct error *err)
+static int file_host_open_file(struct file_host *host, const char *path, struct stat *file, struct error *err)
 {
     host->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a pipe without a writer must not block */
     if (host->fd < 0 || fstat(host->fd, file) != 0)
@@ -150,13 +150,13 @@ static int open_with(struct file_host *host, const char *path, int keeps_descrip
     struct error cause = { 0 };
     int code;
 
-    if ((code = open_file(host, path, &file, err)) != 0)
+    if ((code = file_host_open_file(host, path, &file, err)) != 0)
         return code;
     struct report_host means = {
         .context = host,
         .size = (uint64_t)file.st_size,
-        .read_at = read_at,
-        .decompress = decompress,
+        .read_at = file_host_read_at,
+        .decompress = file_host_decompress,
         .parallel_for = host_parallel_for,
         .workers = host_workers,
     };

@@ -115,7 +115,7 @@ static int read_index(struct report *report, struct reader_scratch *scratch)
 /* ---- scanning -------------------------------------------------------------------------------------------------- */
 
 /* A window on the file that moves forward. */
-struct window {
+struct find_chunks_window {
     struct report *report;
     uint8_t bytes[WINDOW];
     uint64_t start;
@@ -123,7 +123,7 @@ struct window {
 };
 
 /* Returns `length` bytes at `offset`, or NULL if the file ends before them or cannot be read. */
-static const uint8_t *window_at(struct window *window, uint64_t offset, size_t length)
+static const uint8_t *window_at(struct find_chunks_window *window, uint64_t offset, size_t length)
 {
     uint64_t size = window->report->host.size;
     if (offset > size || size - offset < length)
@@ -141,7 +141,7 @@ static const uint8_t *window_at(struct window *window, uint64_t offset, size_t l
 }
 
 /* The next offset at which a chunk begins that lies completely in the file; the file's size if there is none. */
-static uint64_t next_chunk(struct window *window, uint64_t offset, struct chunk_header *header)
+static uint64_t find_chunks_next_chunk(struct find_chunks_window *window, uint64_t offset, struct chunk_header *header)
 {
     uint64_t size = window->report->host.size;
     static const uint8_t magic[4] = { 'T', 'C', 'H', 'K' };
@@ -167,7 +167,7 @@ static uint64_t next_chunk(struct window *window, uint64_t offset, struct chunk_
 }
 
 /* A tail that was not written completely, by a writer that stopped or still runs, is not damage. */
-static int is_unfinished_tail(struct window *window, uint64_t offset)
+static int is_unfinished_tail(struct find_chunks_window *window, uint64_t offset)
 {
     uint64_t left = window->report->host.size - offset;
     if (left < CHUNK_HEADER_SIZE)
@@ -179,7 +179,7 @@ static int is_unfinished_tail(struct window *window, uint64_t offset)
 
 /* Behind the end of a complete file there may be results of its rows with another index and another end
  * (report/writer/append_partials.h). If their writer was stopped, or still runs, no row is missing. */
-static void take_ending(struct report *report, const struct chunk_header *header)
+static void find_chunks_take_ending(struct report *report, const struct chunk_header *header)
 {
     if (header->kind == CHUNK_END) {
         report->complete = 1;
@@ -191,7 +191,7 @@ static void take_ending(struct report *report, const struct chunk_header *header
 
 static int scan_file(struct report *report)
 {
-    struct window *window = malloc(sizeof *window);
+    struct find_chunks_window *window = malloc(sizeof *window);
     if (!window)
         return ERR_NO_MEMORY;
     window->report = report;
@@ -201,7 +201,7 @@ static int scan_file(struct report *report)
     int code = 0;
     while (offset < size) {
         struct chunk_header header;
-        uint64_t next = next_chunk(window, offset, &header);
+        uint64_t next = find_chunks_next_chunk(window, offset, &header);
         if (next == size && (report->complete || is_unfinished_tail(window, offset))) {
             report->cut_bytes = next - offset;
         } else if (next != offset) {
@@ -213,7 +213,7 @@ static int scan_file(struct report *report)
         if ((code = add_found(report, next, &header)) != 0)
             goto free_window;
         offset = next + header.payload_size + CHUNK_HEADER_SIZE;
-        take_ending(report, &header);
+        find_chunks_take_ending(report, &header);
     }
 free_window:
     free(window);

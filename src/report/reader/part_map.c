@@ -86,7 +86,7 @@ static void map_gpu_types(const struct report_part *part, int64_t *values, size_
 }
 
 /* Negative numbers stand for none. */
-static void add_offset(int64_t offset, int64_t *values, size_t rows)
+static void part_map_add_offset(int64_t offset, int64_t *values, size_t rows)
 {
     for (size_t r = 0; r < rows; r++)
         values[r] = values[r] < 0 ? values[r] : saturating_add(values[r], offset);
@@ -101,9 +101,9 @@ static void map_numbers(const struct reader_part *part, enum column_meaning mean
     else if (meaning == MEANING_GPU_TYPE)
         map_gpu_types(&part->public, values, rows);
     else if (meaning == MEANING_KEY && part->number)
-        add_offset((int64_t)(part->number << KEY_SHIFT), values, rows);
+        part_map_add_offset((int64_t)(part->number << KEY_SHIFT), values, rows);
     else if (meaning == MEANING_DEVICE && part->public.first_device)
-        add_offset(part->public.first_device, values, rows);
+        part_map_add_offset(part->public.first_device, values, rows);
 }
 
 void part_map_column(const struct reader_part_table *table, int column, enum column_type type, int64_t *values,

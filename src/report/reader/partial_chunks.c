@@ -31,7 +31,7 @@ uint64_t report_partials_limit(uint64_t file_bytes)
 }
 
 /* Of a damaged or recovered report rows are missing. */
-static const struct reader_found_chunk *find(const struct report *report, uint64_t key)
+static const struct reader_found_chunk *partial_chunks_find(const struct report *report, uint64_t key)
 {
     if (!report->has_index || !report->complete || report->recovered || report->damaged_chunks || report->parts)
         return NULL;
@@ -45,11 +45,11 @@ static const struct reader_found_chunk *find(const struct report *report, uint64
 
 int report_has_partial(const struct report *report, uint64_t key)
 {
-    return find(report, key) != NULL;
+    return partial_chunks_find(report, key) != NULL;
 }
 
 /* Reads a chunk into memory of its size: 0, ERR_IO or ERR_CORRUPT. */
-static int read_chunk(struct report *report, const struct reader_found_chunk *found, uint8_t *bytes)
+static int partial_chunks_read_chunk(struct report *report, const struct reader_found_chunk *found, uint8_t *bytes)
 {
     const uint8_t *payload = bytes + CHUNK_HEADER_SIZE;
     struct chunk_header header;
@@ -93,7 +93,7 @@ static int unpack_partial(struct report *report, struct format_cursor packed, st
 
 int report_read_partial(struct report *report, uint64_t key, struct report_partial *out)
 {
-    const struct reader_found_chunk *found = find(report, key);
+    const struct reader_found_chunk *found = partial_chunks_find(report, key);
     int code;
 
     *out = (struct report_partial){ 0 };
@@ -102,7 +102,7 @@ int report_read_partial(struct report *report, uint64_t key, struct report_parti
     uint8_t *bytes = malloc(found->size);
     if (!bytes)
         return ERR_NO_MEMORY;
-    if ((code = read_chunk(report, found, bytes)) != 0)
+    if ((code = partial_chunks_read_chunk(report, found, bytes)) != 0)
         goto free_bytes;
     code = unpack_partial(report, (struct format_cursor){ bytes + CHUNK_HEADER_SIZE, bytes + found->size, 0 }, out);
 free_bytes:

@@ -26,7 +26,7 @@ close_report:
     return code;
 }
 
-static void free_parts(struct report *set)
+static void reader_free_parts(struct report *set)
 {
     set_strings_free(set);
     for (size_t p = 0; p < set->part_count && !set->lender; p++)
@@ -46,7 +46,7 @@ void report_close(struct report *report)
         return;
     report_free_strings(report);
     if (report->parts)
-        free_parts(report);
+        reader_free_parts(report);
     for (size_t i = 0; i < report->table_count; i++) {
         free(report->tables[i]->columns);
         free(report->tables[i]->chunks);
@@ -83,7 +83,7 @@ struct report_health report_health(const struct report *report)
 }
 
 /* How many strings a set has is known once they are united. */
-static const struct report_table *known(const struct report *report, const struct reader_table *table)
+static const struct report_table *reader_known(const struct report *report, const struct reader_table *table)
 {
     if (table == report->string_table)
         set_strings_make((struct report *)report, NULL);
@@ -97,7 +97,7 @@ size_t report_table_count(const struct report *report)
 
 const struct report_table *report_table_at(const struct report *report, size_t index)
 {
-    return index < report->table_count ? known(report, report->tables[index]) : NULL;
+    return index < report->table_count ? reader_known(report, report->tables[index]) : NULL;
 }
 
 struct report_span report_times(const struct report *report)
@@ -118,7 +118,7 @@ const struct report_table *report_table(const struct report *report, const char 
 {
     const struct reader_table *table = reader_table_find(report, name, strlen(name));
 
-    return table ? known(report, table) : NULL;
+    return table ? reader_known(report, table) : NULL;
 }
 
 int report_was_read(const struct report_table *table)

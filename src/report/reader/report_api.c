@@ -121,7 +121,7 @@ int tacho_report_find_column(const struct tacho_report *report, int table, const
 }
 
 /* The destination of the rows of a read. The worker that decodes an overlapping block copies its rows there. */
-struct window {
+struct report_api_window {
     uint64_t first;
     size_t count;
     int64_t *values;
@@ -131,7 +131,7 @@ struct window {
 static int copy_block(void *context, int worker, const struct report_block *block)
 {
     (void)worker;
-    const struct window *window = context;
+    const struct report_api_window *window = context;
     uint64_t from = block->first_row > window->first ? block->first_row : window->first;
     uint64_t end = block->first_row + block->rows;
     end = end < window->first + window->count ? end : window->first + window->count;
@@ -154,7 +154,7 @@ int tacho_report_read(struct tacho_report *report, int table, int column, uint64
     memset(values, 0, count * sizeof *values);
     if (nulls)
         memset(nulls, 1, count);
-    struct window window = { first, count, values, nulls };
+    struct report_api_window window = { first, count, values, nulls };
     return report_scan_rows(report->report, found, &column, 1, first, count, copy_block, &window, NULL);
 }
 

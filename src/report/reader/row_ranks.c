@@ -13,15 +13,15 @@
 /* ---- of processes ---------------------------------------------------------------------------------------------- */
 
 /* By pid first, so that a bare pid is found, too. */
-static uint64_t order_of(int64_t process)
+static uint64_t row_ranks_order_of(int64_t process)
 {
     return (uint64_t)(process >> PID_SHIFT & PID_MASK) << 16 | ((uint64_t)process >> SYSTEM_SHIFT);
 }
 
-static int compare_ranks(const void *a, const void *b)
+static int row_ranks_compare_ranks(const void *a, const void *b)
 {
     const struct report_rank *x = a, *y = b;
-    uint64_t order_x = order_of(x->process), order_y = order_of(y->process);
+    uint64_t order_x = row_ranks_order_of(x->process), order_y = row_ranks_order_of(y->process);
 
     if (order_x != order_y)
         return order_x < order_y ? -1 : 1;
@@ -31,26 +31,26 @@ static int compare_ranks(const void *a, const void *b)
 void report_ranks_sort(struct report_rank *ranks, size_t count)
 {
     if (count)
-        qsort(ranks, count, sizeof *ranks, compare_ranks);
+        qsort(ranks, count, sizeof *ranks, row_ranks_compare_ranks);
 }
 
 /* The first that is not before; -1 if there is none of this process. */
-static int64_t find_rank(const struct report_part *part, uint64_t from, uint64_t to)
+static int64_t row_ranks_find_rank(const struct report_part *part, uint64_t from, uint64_t to)
 {
-    size_t at = BISECT(0, part->rank_count, i, order_of(part->ranks[i].process) < from);
+    size_t at = BISECT(0, part->rank_count, i, row_ranks_order_of(part->ranks[i].process) < from);
 
-    return at < part->rank_count && order_of(part->ranks[at].process) <= to ? part->ranks[at].rank : -1;
+    return at < part->rank_count && row_ranks_order_of(part->ranks[at].process) <= to ? part->ranks[at].rank : -1;
 }
 
-static int64_t rank_of(const struct reader_part_table *map, int64_t value)
+static int64_t row_rank_of(const struct reader_part_table *map, int64_t value)
 {
     const struct report_part *part = &map->part->public;
-    uint64_t order = order_of(value), pid = (uint64_t)(value & PID_MASK) << 16;
+    uint64_t order = row_ranks_order_of(value), pid = (uint64_t)(value & PID_MASK) << 16;
 
     switch (map->rank_source) {
     case ROW_RANK_OWN: return value;
-    case ROW_RANK_PROCESS: return find_rank(part, order, order);
-    case ROW_RANK_PID: return find_rank(part, pid, pid | 0xffff);
+    case ROW_RANK_PROCESS: return row_ranks_find_rank(part, order, order);
+    case ROW_RANK_PID: return row_ranks_find_rank(part, pid, pid | 0xffff);
     case ROW_RANK_NOWHERE: break;
     }
     return -1;
@@ -102,7 +102,7 @@ void row_ranks_map(const struct reader_part_table *map, int64_t *values, uint64_
             continue;
         if (!is_known || values[r] != process) { /* rows in sequence are mostly of one thread */
             process = values[r];
-            rank = rank_of(map, process);
+            rank = row_rank_of(map, process);
             is_known = 1;
         }
         values[r] = rank < 0 ? 0 : rank;
@@ -122,7 +122,8 @@ int report_part_keeps(const struct report_part *part, int64_t rank)
                                                                   sizeof rank, array_by_int64) != NULL);
 }
 
-static int is_kept(const struct reader_part_table *map, const int64_t *ranks, const uint64_t *nulls, size_t row)
+static int row_ranks_is_kept(const struct reader_part_table *map, const int64_t *ranks, const uint64_t *nulls,
+                             size_t row)
 {
     const struct report_part *part = &map->part->public;
 
@@ -137,7 +138,7 @@ size_t row_ranks_choose(const struct reader_part_table *map, const int64_t *rank
 
     for (size_t r = 0; r < rows; r++) {
         uint64_t bit = UINT64_C(1) << (r % 64);
-        int is_one = is_kept(map, ranks, nulls_to_kept, r);
+        int is_one = row_ranks_is_kept(map, ranks, nulls_to_kept, r);
         nulls_to_kept[r / 64] = is_one ? nulls_to_kept[r / 64] | bit : nulls_to_kept[r / 64] & ~bit;
         kept += (size_t)is_one;
     }

@@ -36,7 +36,7 @@ void reader_scratch_give(struct report *report, struct reader_scratch *scratch)
     pthread_mutex_unlock(&report->lock);
 }
 
-static void free_columns(struct reader_scratch *scratch)
+static void scan_free_columns(struct reader_scratch *scratch)
 {
     for (size_t i = 0; i < scratch->column_capacity; i++) {
         free(scratch->values[i]);
@@ -54,7 +54,7 @@ void reader_scratches_delete(struct report *report)
     while (report->scratches) {
         struct reader_scratch *scratch = report->scratches;
         report->scratches = scratch->next;
-        free_columns(scratch);
+        scan_free_columns(scratch);
         free(scratch->rank_values);
         free(scratch->rank_nulls);
         free(scratch->chunk);
@@ -76,7 +76,7 @@ static int scratch_columns(struct reader_scratch *scratch, size_t count, size_t 
         return 0;
     count = count > scratch->column_capacity ? count : scratch->column_capacity;
     rows = rows > scratch->row_capacity ? rows : scratch->row_capacity;
-    free_columns(scratch);
+    scan_free_columns(scratch);
     scratch->values = calloc(count + 1, sizeof *scratch->values);
     scratch->nulls = calloc(count + 1, sizeof *scratch->nulls);
     if (!scratch->values || !scratch->nulls)
@@ -641,15 +641,15 @@ void report_columns_free(struct report_columns *columns)
 
 /* ---- checking -------------------------------------------------------------------------------------------------- */
 
-struct check {
+struct scan_check {
     struct report *report;
     struct reader_table *table;
 };
 
 static void check_one(void *argument, int worker, size_t i)
 {
-    struct report *report = ((struct check *)argument)->report;
-    struct reader_chunk *chunk = &((struct check *)argument)->table->chunks[i];
+    struct report *report = ((struct scan_check *)argument)->report;
+    struct reader_chunk *chunk = &((struct scan_check *)argument)->table->chunks[i];
     struct reader_scratch *scratch = reader_scratch_take(report);
     size_t size;
     (void)worker;
@@ -675,7 +675,7 @@ void report_check(struct report *report)
     if (!report->has_index || report->parts) /* then opening has checked it */
         return;
     for (size_t i = 0; i < report->table_count; i++) {
-        struct check check = { report, report->tables[i] };
+        struct scan_check check = { report, report->tables[i] };
         report->host.parallel_for(report->host.context, check.table->chunk_count, check_one, &check);
     }
 }

@@ -9,13 +9,13 @@
 
 #define PARTS_AT_ONCE 64
 
-struct batch {
+struct set_strings_batch {
     struct reader_part *parts;
 };
 
 static void decode_part(void *argument, int worker, size_t i)
 {
-    struct report *part = ((struct batch *)argument)->parts[i].report;
+    struct report *part = ((struct set_strings_batch *)argument)->parts[i].report;
 
     (void)worker;
     for (size_t c = 0; c < part->string_chunk_count; c++)
@@ -31,7 +31,7 @@ static void forget_decoded(struct report *part)
     pthread_mutex_unlock(&part->lock);
 }
 
-static int add_chunk(struct intern *pool, const struct reader_string_chunk *strings, uint32_t **out)
+static int set_strings_add_chunk(struct intern *pool, const struct reader_string_chunk *strings, uint32_t **out)
 {
     const struct reader_string_block *block = atomic_load(&strings->block);
     size_t rows = strings->chunk->rows;
@@ -51,7 +51,7 @@ static int add_chunk(struct intern *pool, const struct reader_string_chunk *stri
     return 0;
 }
 
-static int add_part(struct report *set, struct reader_part *part)
+static int set_strings_add_part(struct report *set, struct reader_part *part)
 {
     struct report *report = part->report;
     const struct {
@@ -68,13 +68,13 @@ static int add_part(struct report *set, struct reader_part *part)
     if (!part->string_ids)
         return ERR_NO_MEMORY;
     for (size_t c = 0; c < report->string_chunk_count; c++)
-        if (add_chunk(&set->set_strings, &report->string_chunks[c], &part->string_ids[c]) != 0)
+        if (set_strings_add_chunk(&set->set_strings, &report->string_chunks[c], &part->string_ids[c]) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
 
 /* The table StringIds has one row a string; its chunks are made up. */
-static int make_rows(struct report *set)
+static int set_strings_make_rows(struct report *set)
 {
     struct reader_table *table = set->string_table;
     size_t total = set->set_strings.count, count = (total + CHUNK_MAX_ROWS - 1) / CHUNK_MAX_ROWS;
@@ -97,12 +97,12 @@ static int make_rows(struct report *set)
     return 0;
 }
 
-static int add_batch(struct report *set, struct reader_part *parts, size_t count)
+static int set_strings_add_batch(struct report *set, struct reader_part *parts, size_t count)
 {
     int code;
 
     for (size_t i = 0; i < count; i++) {
-        code = add_part(set, &parts[i]);
+        code = set_strings_add_part(set, &parts[i]);
         forget_decoded(parts[i].report);
         if (code != 0)
             return code;
@@ -118,12 +118,12 @@ static int unite_strings(struct report *set)
         return ERR_NO_MEMORY;
     for (size_t first = 0; first < set->part_count; first += PARTS_AT_ONCE) {
         size_t left = set->part_count - first, count = left < PARTS_AT_ONCE ? left : PARTS_AT_ONCE;
-        struct batch batch = { set->parts + first };
+        struct set_strings_batch batch = { set->parts + first };
         set->host.parallel_for(set->host.context, count, decode_part, &batch);
-        if ((code = add_batch(set, batch.parts, count)) != 0)
+        if ((code = set_strings_add_batch(set, batch.parts, count)) != 0)
             return code;
     }
-    return make_rows(set);
+    return set_strings_make_rows(set);
 }
 
 int set_strings_make(struct report *set, struct error *err)

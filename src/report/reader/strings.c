@@ -35,7 +35,7 @@ int report_make_strings(struct report *report, struct error *err)
 }
 
 /* Inserts a NUL behind each string, so that most users need no length. */
-static void spread(struct reader_string_block *block, size_t rows, const uint8_t *packed)
+static void strings_spread(struct reader_string_block *block, size_t rows, const uint8_t *packed)
 {
     for (size_t r = rows; r-- > 0;) {
         uint32_t start = block->offsets[r],
@@ -79,7 +79,7 @@ static struct reader_string_block *decode_block(struct report *report, struct re
         reader_chunk_damaged(report, strings->chunk);
         goto free_block;
     }
-    spread(block, rows, packed);
+    strings_spread(block, rows, packed);
     free(packed);
     return block;
 
@@ -150,7 +150,7 @@ const char *report_string(struct report *report, int64_t id, size_t *length)
 }
 
 /* Called with the lock held. */
-static void make_index(struct report *report)
+static void strings_make_index(struct report *report)
 {
     size_t total = 0, added = 0;
     for (size_t i = 0; i < report->string_chunk_count; i++)
@@ -184,7 +184,7 @@ int64_t report_find_string(struct report *report, const char *bytes, size_t leng
         report->host.parallel_for(report->host.context, report->string_chunk_count, load_one, report);
     pthread_mutex_lock(&report->lock);
     if (!report->string_index_made)
-        make_index(report);
+        strings_make_index(report);
     int64_t entry = report->string_index_ids ? intern_find(&report->string_index, bytes, length) : -1;
     int64_t id = entry < 0 ? -1 : report->string_index_ids[entry];
     pthread_mutex_unlock(&report->lock);

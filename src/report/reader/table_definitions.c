@@ -8,13 +8,13 @@
 #define MAX_DEFINITIONS 4096
 #define MAX_SCHEMA_BYTES ((size_t)16 << 20) /* of all schema chunks together */
 
-struct name {
+struct table_defs_name {
     const uint8_t *bytes;
     size_t length;
 };
 
 /* A name in the file has only letters, digits and _, so that it never needs quotes. */
-static struct name take_name(struct format_cursor *cursor)
+static struct table_defs_name table_defs_take_name(struct format_cursor *cursor)
 {
     uint64_t length = cursor_varint(cursor);
     const uint8_t *bytes = length >= 1 && length <= 255 ? cursor_take(cursor, length) : NULL;
@@ -25,10 +25,10 @@ static struct name take_name(struct format_cursor *cursor)
     }
     if (!bytes)
         cursor->failed = 1;
-    return (struct name){ bytes, bytes ? (size_t)length : 0 };
+    return (struct table_defs_name){ bytes, bytes ? (size_t)length : 0 };
 }
 
-static int same_name(const char *known, struct name name)
+static int same_name(const char *known, struct table_defs_name name)
 {
     return *known == (char)*name.bytes && !strncmp(known, (const char *)name.bytes, name.length) && !known[name.length];
 }
@@ -53,7 +53,7 @@ struct reader_table *reader_table_find(const struct report *report, const char *
 }
 
 /* The table of that name, created if there is none; NULL if out of memory. */
-static struct reader_table *add_table(struct report *report, struct name name)
+static struct reader_table *table_defs_add_table(struct report *report, struct table_defs_name name)
 {
     struct reader_table *table = reader_table_find(report, (const char *)name.bytes, name.length);
     char *copy = table ? NULL : arena_copy(&report->arena, name.bytes, name.length);
@@ -61,7 +61,8 @@ static struct reader_table *add_table(struct report *report, struct name name)
 }
 
 /* The table's column of that name, added if it is new; -1 if an older definition gave it another type. */
-static int add_column(struct report *report, struct reader_table *table, struct name name, enum column_type type)
+static int table_defs_add_column(struct report *report, struct reader_table *table, struct table_defs_name name,
+                                 enum column_type type)
 {
     size_t count = table->public.column_count;
     for (size_t i = 0; i < count; i++)
@@ -78,7 +79,7 @@ static int add_column(struct report *report, struct reader_table *table, struct 
     return (int)count;
 }
 
-static const struct reader_definition *find_definition(const struct report *report, uint16_t id)
+static const struct reader_definition *table_defs_find_definition(const struct report *report, uint16_t id)
 {
     for (size_t i = 0; i < report->definition_count; i++)
         if (report->definitions[i]->id == id)
@@ -90,7 +91,7 @@ static const struct reader_definition *find_definition(const struct report *repo
 static void skip_columns(struct format_cursor *cursor, uint64_t columns)
 {
     for (uint64_t i = 0; i < columns && !cursor->failed; i++) {
-        take_name(cursor);
+        table_defs_take_name(cursor);
         cursor_u8(cursor);
     }
 }
@@ -101,34 +102,34 @@ static void parse_columns(struct report *report, struct format_cursor *cursor, s
     if (array_reserve(&table->columns, &table->column_capacity, definition->column_count, sizeof *table->columns) != 0)
         cursor->failed = 1;
     for (size_t i = 0; i < definition->column_count; i++) {
-        struct name name = take_name(cursor);
+        struct table_defs_name name = table_defs_take_name(cursor);
         uint8_t type = cursor_u8(cursor);
         if (cursor->failed)
             return;
         if (type == COLUMN_TIME && definition->time_column < 0)
             definition->time_column = (int)i;
-        definition->table_column[i] = type > COLUMN_STRING
-                                          ? -1
-                                          : add_column(report, definition->table, name, (enum column_type)type);
+        definition->table_column[i] = type > COLUMN_STRING ? -1
+                                                           : table_defs_add_column(report, definition->table, name,
+                                                                                   (enum column_type)type);
     }
 }
 
 static void parse_definition(struct report *report, struct format_cursor *cursor)
 {
     uint64_t id = cursor_varint(cursor);
-    struct name name = take_name(cursor);
+    struct table_defs_name name = table_defs_take_name(cursor);
     uint64_t columns = cursor_varint(cursor);
     if (id > UINT16_MAX || columns < 1 || columns > TABLE_MAX_COLUMNS)
         cursor->failed = 1;
     if (cursor->failed)
         return;
-    if (find_definition(report, (uint16_t)id)) {
+    if (table_defs_find_definition(report, (uint16_t)id)) {
         skip_columns(cursor, columns);
         return;
     }
     struct reader_definition *definition = arena_alloc_zero(&report->arena, sizeof *definition);
     int *table_column = arena_alloc(&report->arena, columns * sizeof *table_column);
-    struct reader_table *table = add_table(report, name);
+    struct reader_table *table = table_defs_add_table(report, name);
     if (!definition || !table_column || !table || report->definition_count >= MAX_DEFINITIONS ||
         array_reserve(&report->definitions, &report->definition_capacity, report->definition_count + 1,
                       sizeof definition) != 0) {
@@ -192,10 +193,10 @@ static int header_plausible(const struct chunk_header *header, const struct read
            (uint64_t)(header->last - header->first) + 1 == header->rows;
 }
 
-static int add_chunk(struct report *report, const struct reader_found_chunk *found)
+static int table_defs_add_chunk(struct report *report, const struct reader_found_chunk *found)
 {
     const struct chunk_header *header = &found->header;
-    const struct reader_definition *definition = find_definition(report, header->table);
+    const struct reader_definition *definition = table_defs_find_definition(report, header->table);
     if (!header_plausible(header, definition)) {
         report->damaged_chunks++;
         report->damaged_bytes += found->size;
@@ -248,7 +249,7 @@ int report_make_tables(struct report *report, struct error *err)
     if (code != 0)
         return error_set(err, code, "%s", error_name(code));
     for (size_t i = 0; i < report->found_count; i++)
-        if (report->found[i].header.kind == CHUNK_ROWS && (code = add_chunk(report, &report->found[i])) != 0)
+        if (report->found[i].header.kind == CHUNK_ROWS && (code = table_defs_add_chunk(report, &report->found[i])) != 0)
             return error_set(err, code, "%s", error_name(code));
     return 0;
 }

@@ -146,7 +146,7 @@ static int is_left_out(const struct report *set, const struct reader_part *part,
            (part->public.repeats_gpus && strcmp(table->public.name, "TARGET_INFO_GPU") == 0);
 }
 
-static int add_rows(struct report *set)
+static int unite_add_rows(struct report *set)
 {
     for (size_t p = 0; p < set->part_count; p++) {
         struct reader_part *part = &set->parts[p];
@@ -189,7 +189,7 @@ static int add_string_table(struct report *set)
     return 0;
 }
 
-static int make_tables(struct report *set)
+static int unite_make_tables(struct report *set)
 {
     int code;
 
@@ -199,7 +199,7 @@ static int make_tables(struct report *set)
     if ((code = add_string_table(set)) != 0 || (code = clock_offsets_add_columns(set)) != 0 ||
         (code = add_own_columns(set)) != 0)
         return code;
-    if ((code = find_meanings(set)) != 0 || (code = add_rows(set)) != 0)
+    if ((code = find_meanings(set)) != 0 || (code = unite_add_rows(set)) != 0)
         return code;
     return clock_offsets_add_rows(set);
 }
@@ -231,7 +231,7 @@ static int copy_about(struct report *set, struct report_part *about)
 }
 
 /* Work is done by the first part's threads. */
-static int take_parts(struct report *set, struct report *const *parts, const struct report_part *abouts)
+static int unite_take_parts(struct report *set, struct report *const *parts, const struct report_part *abouts)
 {
     set->host = parts[0]->host;
     set->host.size = 0;
@@ -270,7 +270,7 @@ static int unite(struct report *lender, struct report *const *parts, const struc
     }
     set->part_count = count;
     set->lender = lender;
-    if ((code = take_parts(set, parts, abouts)) != 0 || (code = make_tables(set)) != 0) {
+    if ((code = unite_take_parts(set, parts, abouts)) != 0 || (code = unite_make_tables(set)) != 0) {
         set->part_count = 0; /* they stay the caller's */
         report_close(set);
         return error_set(err, code, "%s", error_name(code));

@@ -52,7 +52,7 @@ const char *schema_last_row_key(const char *name)
     return NULL;
 }
 
-static const struct schema_column *find_column(const char *table, const char *column)
+static const struct schema_column *schema_find_column(const char *table, const char *column)
 {
     int id = schema_find(table);
 
@@ -63,7 +63,7 @@ static const struct schema_column *find_column(const char *table, const char *co
 }
 
 /* Copies what stands before a character: the length with it, 0 if it is not there or the word does not fit. */
-static size_t take_word(const char *text, char end, char word[64])
+static size_t schema_take_word(const char *text, char end, char word[64])
 {
     const char *found = strchr(text, end);
     size_t length = found ? (size_t)(found - text) : 64;
@@ -82,9 +82,9 @@ static int reference_of(const char *note, char table[64], char column[64])
     const char *at = note + strlen(word);
     size_t length;
 
-    if (strncmp(note, word, strlen(word)) != 0 || !(length = take_word(at, '(', table)))
+    if (strncmp(note, word, strlen(word)) != 0 || !(length = schema_take_word(at, '(', table)))
         return 0;
-    return take_word(at + length, ')', column) != 0;
+    return schema_take_word(at + length, ')', column) != 0;
 }
 
 static int is_one_of(const char *name, const char *const *list)
@@ -95,7 +95,7 @@ static int is_one_of(const char *name, const char *const *list)
     return 0;
 }
 
-static int is_time(const char *note)
+static int schema_is_time(const char *note)
 {
     static const char *const whole[] = { "Start, ns.", "End, ns.", "Start of the phase.", "End of the phase.", NULL };
 
@@ -109,7 +109,7 @@ static enum column_meaning own_meaning(const struct schema_column *column)
                                            "gpu",      "cudaId",      "cuDevice",    NULL };
     static const char *const keys[] = { "id", "genericEventId", NULL };
 
-    if (is_time(column->note))
+    if (schema_is_time(column->note))
         return MEANING_TIME;
     if (strstr(column->name, "lobalTid") || strstr(column->name, "lobalPid") ||
         strncmp(column->note, "Packed global id", 16) == 0)
@@ -124,7 +124,7 @@ static enum column_meaning own_meaning(const struct schema_column *column)
 enum column_meaning schema_meaning(const char *table, const char *column)
 {
     char next_table[64], next_column[64];
-    const struct schema_column *at = find_column(table, column);
+    const struct schema_column *at = schema_find_column(table, column);
 
     for (int steps = 0; at && steps < 4; steps++) {
         if (at->type != COLUMN_INT)
@@ -133,7 +133,7 @@ enum column_meaning schema_meaning(const char *table, const char *column)
             return own_meaning(at);
         if (strncmp(next_table, "ENUM_", 5) == 0)
             return MEANING_VALUE;
-        at = find_column(next_table, next_column);
+        at = schema_find_column(next_table, next_column);
     }
     return MEANING_VALUE;
 }

@@ -38,8 +38,8 @@ static int put_partial(struct chunkfile *file, struct encoder *encoder, const st
     return code;
 }
 
-static int put_all(struct chunkfile *file, const struct report *report, const struct kept_partial *partials,
-                   size_t count)
+static int append_partials_put_all(struct chunkfile *file, const struct report *report,
+                                   const struct kept_partial *partials, size_t count)
 {
     struct encoder *encoder = encoder_new(0);
     uint64_t rows_hash = report_rows_hash(report);
@@ -66,7 +66,7 @@ static int make_tail(struct text *tail, const struct report *report, const struc
     struct chunkfile file = { .output = { .fd = -1, .end = report->host.size, .memory = tail } };
 
     file.recovered = report->recovered;
-    int code = put_all(&file, report, partials, count);
+    int code = append_partials_put_all(&file, report, partials, count);
     return code != 0 ? error_set(err, code, "cannot make the results of the report: %s", error_name(code)) : 0;
 }
 

@@ -22,7 +22,7 @@ int chunkfile_open(struct chunkfile *file, const char *path, int overwrite, stru
     return code;
 }
 
-static int remember(struct chunkfile *file, uint64_t offset, const struct chunk_header *header)
+static int chunkfile_remember(struct chunkfile *file, uint64_t offset, const struct chunk_header *header)
 {
     if (array_reserve(&file->chunks, &file->capacity, file->count + 1, sizeof *file->chunks) != 0)
         return ERR_NO_MEMORY;
@@ -33,7 +33,7 @@ static int remember(struct chunkfile *file, uint64_t offset, const struct chunk_
 int chunkfile_put(struct chunkfile *file, const struct encoded_chunk *encoded, uint64_t keep)
 {
     uint64_t offset = atomic_load_explicit(&file->output.end, memory_order_relaxed);
-    if (remember(file, offset, &encoded->header)) {
+    if (chunkfile_remember(file, offset, &encoded->header)) {
         file->failed_errno = ENOMEM;
         return file->failed = ERR_NO_MEMORY;
     }

@@ -16,7 +16,7 @@
 #define STRING_BYTES ((size_t)16 << 20) /* of a chunk; one more string may be added */
 
 /* What one table needs in every chunk. */
-struct layout {
+struct merge_report_layout {
     const struct report_table *from;
     uint16_t id;
     int *columns; /* 0, 1, 2, …; owned, as all below */
@@ -24,30 +24,30 @@ struct layout {
     enum column_type *types;
 };
 
-struct merge {
+struct merge_report_merge {
     struct report *set;
     struct chunkfile file;
     struct encoder **encoders; /* by worker; owned, as all below */
     int workers;
-    struct layout *layouts;
+    struct merge_report_layout *layouts;
     size_t layout_count;
     /* The window, and the table that it is of. */
-    const struct layout *layout;
+    const struct merge_report_layout *layout;
     size_t first_chunk, chunk_count;
     struct encoded_chunk window[WINDOW];
 };
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
 
-static int make_layout(struct layout *layout, const struct report_table *from, uint16_t id)
+static int merge_report_make_layout(struct merge_report_layout *layout, const struct report_table *from, uint16_t id)
 {
     size_t count = from->column_count;
 
-    *layout = (struct layout){ .from = from,
-                               .id = id,
-                               .columns = array_alloc(count + 1, sizeof *layout->columns),
-                               .names = array_alloc(count + 1, sizeof *layout->names),
-                               .types = array_alloc(count + 1, sizeof *layout->types) };
+    *layout = (struct merge_report_layout){ .from = from,
+                                            .id = id,
+                                            .columns = array_alloc(count + 1, sizeof *layout->columns),
+                                            .names = array_alloc(count + 1, sizeof *layout->names),
+                                            .types = array_alloc(count + 1, sizeof *layout->types) };
     if (!layout->columns || !layout->names || !layout->types)
         return ERR_NO_MEMORY;
     for (size_t c = 0; c < count; c++) {
@@ -58,7 +58,7 @@ static int make_layout(struct layout *layout, const struct report_table *from, u
     return 0;
 }
 
-static int make_layouts(struct merge *merge)
+static int make_layouts(struct merge_report_merge *merge)
 {
     size_t count = report_table_count(merge->set), next = TABLE_COUNT;
     int code;
@@ -70,13 +70,13 @@ static int make_layouts(struct merge *merge)
         const struct report_table *from = report_table_at(merge->set, t);
         int known = schema_find(from->name);
         uint16_t id = (uint16_t)(known >= 0 ? (size_t)known : next++);
-        if ((code = make_layout(&merge->layouts[merge->layout_count++], from, id)) != 0)
+        if ((code = merge_report_make_layout(&merge->layouts[merge->layout_count++], from, id)) != 0)
             return code;
     }
     return 0;
 }
 
-static int put_tables(struct merge *merge)
+static int merge_report_put_tables(struct merge_report_merge *merge)
 {
     struct encode_table *tables = calloc(merge->layout_count + 1, sizeof *tables);
     struct encoded_chunk chunk;
@@ -85,7 +85,7 @@ static int put_tables(struct merge *merge)
     if (!tables)
         return code;
     for (size_t t = 0; t < merge->layout_count; t++) {
-        const struct layout *at = &merge->layouts[t];
+        const struct merge_report_layout *at = &merge->layouts[t];
         tables[t] = (struct encode_table){ at->id, at->from->name, at->names, at->types, at->from->column_count };
     }
     code = encode_tables(merge->encoders[0], tables, merge->layout_count, &chunk);
@@ -99,7 +99,7 @@ static int put_tables(struct merge *merge)
 
 /* ---- strings --------------------------------------------------------------------------------------------------- */
 
-static int put_strings(struct merge *merge, const struct report_table *from)
+static int put_strings(struct merge_report_merge *merge, const struct report_table *from)
 {
     struct intern_string *strings = array_alloc(CHUNK_MAX_ROWS, sizeof *strings);
     int code = strings ? 0 : ERR_NO_MEMORY;
@@ -122,7 +122,7 @@ static int put_strings(struct merge *merge, const struct report_table *from)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-static size_t place_of(const struct merge *merge, uint64_t first_row)
+static size_t merge_report_place_of(const struct merge_report_merge *merge, uint64_t first_row)
 {
     for (size_t i = 0; i < merge->chunk_count; i++)
         if (report_chunk_at(merge->layout->from, merge->first_chunk + i).first_row == first_row)
@@ -132,8 +132,8 @@ static size_t place_of(const struct merge *merge, uint64_t first_row)
 
 static int encode_one(void *context, int worker, const struct report_block *block)
 {
-    struct merge *merge = context;
-    const struct layout *layout = merge->layout;
+    struct merge_report_merge *merge = context;
+    const struct merge_report_layout *layout = merge->layout;
     const struct encode_block from = { .table = layout->id,
                                        .types = layout->types,
                                        .values = block->values,
@@ -141,11 +141,11 @@ static int encode_one(void *context, int worker, const struct report_block *bloc
                                        .column_count = layout->from->column_count,
                                        .rows = block->rows };
 
-    return encode_block(merge->encoders[worker], &from, &merge->window[place_of(merge, block->first_row)]);
+    return encode_block(merge->encoders[worker], &from, &merge->window[merge_report_place_of(merge, block->first_row)]);
 }
 
 /* A chunk that could not be read is left out; the set has counted it. */
-static int put_window(struct merge *merge, int code)
+static int put_window(struct merge_report_merge *merge, int code)
 {
     for (size_t i = 0; i < merge->chunk_count; i++) {
         if (code >= 0 && merge->window[i].bytes)
@@ -156,7 +156,8 @@ static int put_window(struct merge *merge, int code)
     return code;
 }
 
-static int put_rows(struct merge *merge, const struct layout *layout, struct error *err)
+static int merge_report_put_rows(struct merge_report_merge *merge, const struct merge_report_layout *layout,
+                                 struct error *err)
 {
     size_t chunks = report_chunk_count(layout->from);
     int code;
@@ -175,17 +176,18 @@ static int put_rows(struct merge *merge, const struct layout *layout, struct err
     return 0;
 }
 
-static int put_all(struct merge *merge, struct error *err)
+static int merge_report_put_all(struct merge_report_merge *merge, struct error *err)
 {
     int code;
 
-    if ((code = make_layouts(merge)) != 0 || (code = put_tables(merge)) != 0)
+    if ((code = make_layouts(merge)) != 0 || (code = merge_report_put_tables(merge)) != 0)
         return code;
     for (size_t t = 0; t < merge->layout_count; t++)
         if (merge->layouts[t].id == TABLE_StringIds && (code = put_strings(merge, merge->layouts[t].from)) != 0)
             return code;
     for (size_t t = 0; t < merge->layout_count; t++)
-        if (merge->layouts[t].id != TABLE_StringIds && (code = put_rows(merge, &merge->layouts[t], err)) != 0)
+        if (merge->layouts[t].id != TABLE_StringIds &&
+            (code = merge_report_put_rows(merge, &merge->layouts[t], err)) != 0)
             return code;
     struct report_health health = report_health(merge->set);
     merge->file.recovered = health.recovered || !health.complete || health.damaged_chunks;
@@ -194,7 +196,7 @@ static int put_all(struct merge *merge, struct error *err)
 
 /* ---- the file -------------------------------------------------------------------------------------------------- */
 
-static int open_encoders(struct merge *merge)
+static int open_encoders(struct merge_report_merge *merge)
 {
     merge->workers = report_workers(merge->set);
     merge->encoders = calloc((size_t)merge->workers + 1, sizeof *merge->encoders);
@@ -204,7 +206,7 @@ static int open_encoders(struct merge *merge)
     return merge->encoders ? 0 : ERR_NO_MEMORY;
 }
 
-static void free_merge(struct merge *merge)
+static void free_merge(struct merge_report_merge *merge)
 {
     for (int i = 0; merge->encoders && i < merge->workers; i++)
         encoder_delete(merge->encoders[i]);
@@ -219,7 +221,8 @@ static void free_merge(struct merge *merge)
 }
 
 /* Writes to `part`, which becomes `path` when it is whole. */
-static int write_file(struct merge *merge, const char *part, const char *path, struct error *err)
+static int merge_report_write_file(struct merge_report_merge *merge, const char *part, const char *path,
+                                   struct error *err)
 {
     struct error cause = { 0 };
     int code = chunkfile_open(&merge->file, part, 1, err);
@@ -227,7 +230,7 @@ static int write_file(struct merge *merge, const char *part, const char *path, s
     if (code != 0)
         return code;
     code = open_encoders(merge);
-    code = code != 0 ? code : put_all(merge, &cause);
+    code = code != 0 ? code : merge_report_put_all(merge, &cause);
     int failed_errno = merge->file.failed_errno, closed = chunkfile_close(&merge->file);
     code = code != 0 ? code : closed;
     if (code != 0) {
@@ -247,7 +250,7 @@ remove_part:
 
 int report_merge(struct report *set, const char *path, int overwrite, struct error *err)
 {
-    struct merge *merge = calloc(1, sizeof *merge);
+    struct merge_report_merge *merge = calloc(1, sizeof *merge);
     struct stat there;
     char *part = NULL;
     int exists = stat(path, &there) == 0, code;
@@ -264,7 +267,7 @@ int report_merge(struct report *set, const char *path, int overwrite, struct err
         code = error_no_memory(err);
     } else {
         merge->set = set;
-        code = write_file(merge, part, path, err);
+        code = merge_report_write_file(merge, part, path, err);
     }
     free(part);
     if (merge)

@@ -11,7 +11,7 @@
 #include "report/reader/reader_state.h"
 
 /* Is there a readable row? The report must have been checked. */
-static int has_rows(const struct report *report)
+static int recover_has_rows(const struct report *report)
 {
     for (size_t i = 0; i < report->table_count; i++)
         for (size_t c = 0; c < report->tables[i]->chunk_count; c++)
@@ -20,8 +20,8 @@ static int has_rows(const struct report *report)
     return 0;
 }
 
-static int copy_chunk(struct report *report, struct reader_scratch *scratch, const struct reader_found_chunk *found,
-                      struct chunkfile *file)
+static int recover_copy_chunk(struct report *report, struct reader_scratch *scratch,
+                              const struct reader_found_chunk *found, struct chunkfile *file)
 {
     struct encoded_chunk chunk = { .size = found->size };
     int code = reader_chunk_read_at(report, found->offset, found->size, scratch, &chunk.header);
@@ -44,7 +44,7 @@ static int copy_all(struct report *report, struct chunkfile *file)
         uint8_t kind = report->found[i].header.kind;
         if (!kind || kind == CHUNK_INDEX || kind == CHUNK_END) /* 0: known to be damaged */
             continue;
-        if ((code = copy_chunk(report, scratch, &report->found[i], file)) != 0)
+        if ((code = recover_copy_chunk(report, scratch, &report->found[i], file)) != 0)
             goto done;
     }
     code = chunkfile_finish(file, encoder);
@@ -96,7 +96,7 @@ int report_recover(const char *path, const char *out_path, int overwrite, struct
         return code;
     report_check(report);
     struct report_health found = report_health(report);
-    if (!has_rows(report)) {
+    if (!recover_has_rows(report)) {
         code = error_set(err, ERR_BAD_FORMAT, "cannot recover '%s': no row of it can be read", path);
         goto close_report;
     }

@@ -34,8 +34,8 @@
 #define MAX_WORKERS 16
 #define DEFAULT_WORKERS 4                /* they encode faster than one thread can append */
 
-struct job {
-    struct job *next;
+struct writer_job {
+    struct writer_job *next;
     enum table_id table;
     size_t count;
     uint64_t *rows;                /* a batch */
@@ -53,7 +53,7 @@ struct spare {
     struct spare *next;
 };
 
-struct batch {
+struct writer_batch {
     uint64_t *rows; /* NULL until the first row */
     size_t count;
     struct spare *spares;
@@ -62,7 +62,7 @@ struct batch {
 struct writer {
     struct chunkfile file;
     int level;
-    struct batch batches[TABLE_COUNT];
+    struct writer_batch batches[TABLE_COUNT];
     uint64_t appended[TABLE_COUNT];
     _Atomic uint64_t lost[TABLE_COUNT];
     uint64_t nowhere[65];    /* the target of rows if there is no memory for a batch */
@@ -74,13 +74,13 @@ struct writer {
     pthread_cond_t work, space;
     pthread_t threads[MAX_WORKERS];
     int workers, threads_started, threads_tried, quit;
-    struct job *head, **tail, *unclaimed;
+    struct writer_job *head, **tail, *unclaimed;
     size_t in_flight;
     int draining;
 
     struct encoded_chunk *stuck;
     size_t stuck_count, stuck_room;
-    struct job *held, **held_tail;
+    struct writer_job *held, **held_tail;
 };
 
 /* ---- the file: only the drainer, or the owner while nothing is in flight --------------------------------------- */
@@ -107,12 +107,12 @@ static int keep_stuck(struct writer *writer, struct encoded_chunk *encoded)
     return 0;
 }
 
-static void lose(struct writer *writer, enum table_id table, size_t count)
+static void writer_lose(struct writer *writer, enum table_id table, size_t count)
 {
     atomic_fetch_add_explicit(&writer->lost[table], count, memory_order_relaxed);
 }
 
-static void free_job(struct job *job)
+static void free_job(struct writer_job *job)
 {
     free(job->encoded.bytes);
     free(job->strings);
@@ -124,7 +124,7 @@ static void free_job(struct job *job)
 static int put_held(struct writer *writer, uint64_t keep)
 {
     while (writer->held) {
-        struct job *job = writer->held;
+        struct writer_job *job = writer->held;
         int code = chunkfile_put(&writer->file, &job->encoded, keep);
         if (code != 0)
             return code;
@@ -135,7 +135,7 @@ static int put_held(struct writer *writer, uint64_t keep)
     return 0;
 }
 
-static int put_job(struct writer *writer, const struct job *job)
+static int put_job(struct writer *writer, const struct writer_job *job)
 {
     int code;
     if (job->encode_code)
@@ -147,21 +147,21 @@ static int put_job(struct writer *writer, const struct job *job)
     return chunkfile_put(&writer->file, &job->encoded, OUTPUT_RESERVE);
 }
 
-static void write_job(struct writer *writer, struct job *job)
+static void write_job(struct writer *writer, struct writer_job *job)
 {
     int is_written = put_job(writer, job) == 0;
     job->held = !is_written && job->small && !job->encode_code;
     if (job->held)
         return;
     if (!is_written && (job->rows || job->encode_code || keep_stuck(writer, &job->encoded)))
-        lose(writer, job->table, job->count);
+        writer_lose(writer, job->table, job->count);
     free(job->encoded.bytes);
     job->encoded.bytes = NULL;
 }
 
 /* ---- the queue ------------------------------------------------------------------------------------------------- */
 
-static void encode_job(struct encoder *encoder, struct job *job)
+static void encode_job(struct encoder *encoder, struct writer_job *job)
 {
     if (!encoder)
         job->encode_code = ERR_NO_MEMORY;
@@ -172,7 +172,7 @@ static void encode_job(struct encoder *encoder, struct job *job)
 }
 
 /* Releases a job, whether or not it was written. */
-static void release(struct writer *writer, struct job *job)
+static void writer_release(struct writer *writer, struct writer_job *job)
 {
     if (job->held) {
         uint64_t *rows = realloc(job->rows, job->count * (schema_tables[job->table].column_count + 1) * 8);
@@ -198,14 +198,14 @@ static void drain(struct writer *writer)
         return;
     writer->draining = 1;
     while (writer->head && writer->head->done) {
-        struct job *job = writer->head;
+        struct writer_job *job = writer->head;
         pthread_mutex_unlock(&writer->lock);
         write_job(writer, job);
         pthread_mutex_lock(&writer->lock);
         writer->head = job->next;
         if (!writer->head)
             writer->tail = &writer->head;
-        release(writer, job);
+        writer_release(writer, job);
         writer->in_flight--;
         pthread_cond_broadcast(&writer->space);
     }
@@ -213,9 +213,9 @@ static void drain(struct writer *writer)
     pthread_cond_broadcast(&writer->space);
 }
 
-static struct job *claim(struct writer *writer)
+static struct writer_job *writer_claim(struct writer *writer)
 {
-    struct job *job = writer->unclaimed;
+    struct writer_job *job = writer->unclaimed;
     if (job)
         writer->unclaimed = job->next;
     return job;
@@ -227,7 +227,7 @@ static void *worker_main(void *argument)
     struct encoder *encoder = encoder_new(writer->level);
     pthread_mutex_lock(&writer->lock);
     for (;;) {
-        struct job *job = claim(writer);
+        struct writer_job *job = writer_claim(writer);
         if (!job && writer->quit)
             break;
         if (!job) {
@@ -259,7 +259,7 @@ static void start_threads(struct writer *writer)
 }
 
 /* Queues the job and takes ownership. Waits while the workers are far behind, which bounds memory. */
-static void submit(struct writer *writer, struct job *job)
+static void submit(struct writer *writer, struct writer_job *job)
 {
     if (!writer->threads_tried)
         start_threads(writer);
@@ -273,7 +273,7 @@ static void submit(struct writer *writer, struct job *job)
         writer->unclaimed = job;
     writer->in_flight++;
     if (!writer->threads_started) {
-        claim(writer);
+        writer_claim(writer);
         encode_job(writer->encoder, job);
         job->done = 1;
         drain(writer);
@@ -297,7 +297,7 @@ static void submit_strings(struct writer *writer)
     size_t count;
     while ((count = string_pool_pending(&writer->strings)) > 0) {
         count = count < CHUNK_MAX_ROWS ? count : CHUNK_MAX_ROWS;
-        struct job *job = calloc(1, sizeof *job);
+        struct writer_job *job = calloc(1, sizeof *job);
         struct intern_string *strings = malloc(count * sizeof *strings);
         if (!job || !strings) {
             free(job);
@@ -305,7 +305,7 @@ static void submit_strings(struct writer *writer)
             return; /* retried with the next batch */
         }
         int64_t first = string_pool_take(&writer->strings, strings, count);
-        *job = (struct job){ .table = TABLE_StringIds, .count = count, .strings = strings, .first_id = first };
+        *job = (struct writer_job){ .table = TABLE_StringIds, .count = count, .strings = strings, .first_id = first };
         writer->appended[TABLE_StringIds] += count;
         submit(writer, job);
     }
@@ -314,16 +314,16 @@ static void submit_strings(struct writer *writer)
 
 static void submit_batch(struct writer *writer, enum table_id table)
 {
-    struct batch *batch = &writer->batches[table];
+    struct writer_batch *batch = &writer->batches[table];
     if (!batch->count)
         return;
     submit_strings(writer);
-    struct job *job = calloc(1, sizeof *job);
+    struct writer_job *job = calloc(1, sizeof *job);
     if (!job || string_pool_pending(&writer->strings)) {
-        lose(writer, table, batch->count);
+        writer_lose(writer, table, batch->count);
         free(job);
     } else {
-        *job = (struct job){
+        *job = (struct writer_job){
             .table = table,
             .count = batch->count,
             .rows = batch->rows,
@@ -336,9 +336,9 @@ static void submit_batch(struct writer *writer, enum table_id table)
 }
 
 /* Ensures that the batch has room for a row; 0 if out of memory. */
-static int make_room(struct writer *writer, enum table_id table)
+static int writer_make_room(struct writer *writer, enum table_id table)
 {
-    struct batch *batch = &writer->batches[table];
+    struct writer_batch *batch = &writer->batches[table];
     if (batch->count == CHUNK_MAX_ROWS)
         submit_batch(writer, table);
     if (batch->rows)
@@ -355,11 +355,11 @@ static int make_room(struct writer *writer, enum table_id table)
 
 void *writer_reserve(struct writer *writer, enum table_id table, size_t *count)
 {
-    if (!make_room(writer, table)) {
+    if (!writer_make_room(writer, table)) {
         *count = 1;
         return writer->nowhere;
     }
-    struct batch *batch = &writer->batches[table];
+    struct writer_batch *batch = &writer->batches[table];
     size_t room = CHUNK_MAX_ROWS - batch->count;
     *count = *count < room ? *count : room;
     return batch->rows + batch->count * (schema_tables[table].column_count + 1);
@@ -371,7 +371,7 @@ void writer_commit(struct writer *writer, enum table_id table, size_t count)
     if (writer->batches[table].rows)
         writer->batches[table].count += count;
     else
-        lose(writer, table, count);
+        writer_lose(writer, table, count);
 }
 
 void writer_append(struct writer *writer, enum table_id table, const void *row)
@@ -553,16 +553,16 @@ static void put_last_rows(struct writer *writer, enum table_id table, const uint
     if (put_needed_strings(writer, table, rows, count) != 0 ||
         encode_rows(writer->encoder, table, rows, count, &encoded) != 0 ||
         chunkfile_put(&writer->file, &encoded, chunkfile_index_room(&writer->file) + keep) != 0)
-        lose(writer, table, count);
+        writer_lose(writer, table, count);
     free(encoded.bytes);
 }
 
 static void put_last_of(struct writer *writer, enum table_id table, uint64_t keep)
 {
-    for (struct job *job = writer->held; job; job = job->next)
+    for (struct writer_job *job = writer->held; job; job = job->next)
         if (job->table == table)
             put_last_rows(writer, table, job->rows, job->count, keep);
-    struct batch *batch = &writer->batches[table];
+    struct writer_batch *batch = &writer->batches[table];
     if (batch->count)
         put_last_rows(writer, table, batch->rows, batch->count, keep);
     batch->count = 0;
@@ -571,7 +571,7 @@ static void put_last_of(struct writer *writer, enum table_id table, uint64_t kee
 static void free_held(struct writer *writer)
 {
     while (writer->held) {
-        struct job *next = writer->held->next;
+        struct writer_job *next = writer->held->next;
         free_job(writer->held);
         writer->held = next;
     }
@@ -619,7 +619,7 @@ static int put_schema(struct writer *writer)
 static void writer_free(struct writer *writer)
 {
     for (int table = 0; table < TABLE_COUNT; table++) {
-        struct batch *batch = &writer->batches[table];
+        struct writer_batch *batch = &writer->batches[table];
         free(batch->rows);
         while (batch->spares) {
             struct spare *next = batch->spares->next;

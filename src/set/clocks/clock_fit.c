@@ -18,7 +18,7 @@ const char *clock_method_name(enum clock_method method)
     return names[method];
 }
 
-static int check(const struct clock_input *input, struct error *err)
+static int clock_fit_check(const struct clock_input *input, struct error *err)
 {
     for (size_t i = 0; i < input->instance_count; i++)
         if (input->instance_first[i] > input->instance_first[i + 1])
@@ -47,7 +47,7 @@ static int64_t error_beyond(const struct fit_host *host, const struct fit_part *
     return farthest > 0 ? saturating_from_double((double)farthest * host->slope_error) : 0;
 }
 
-static void describe(struct clock_part_fit *result, const struct clock_part *part)
+static void clock_fit_describe(struct clock_part_fit *result, const struct clock_part *part)
 {
     int64_t first = clock_is_sane(part->first_ns) ? part->first_ns : 0;
     int64_t last = clock_is_sane(part->last_ns) && part->last_ns > first ? part->last_ns : first;
@@ -99,7 +99,7 @@ static int give_part(const struct fit *fit, uint32_t number, const struct time_m
     };
     int rc = is_reference ? time_map_identity(&result->map, arena) : compose(fit, number, to_reference, result, arena);
     if (rc == 0)
-        describe(result, &fit->input->parts[number]);
+        clock_fit_describe(result, &fit->input->parts[number]);
     return rc;
 }
 
@@ -132,7 +132,7 @@ static int leave_as_it_is(const struct fit *fit, struct clock_fit *result, struc
     return 0;
 }
 
-static int run(struct fit *fit, struct clock_fit *result, struct arena *arena)
+static int clock_fit_run(struct fit *fit, struct clock_fit *result, struct arena *arena)
 {
     enum clock_choice choice = fit->input->choice;
     result->parts = arena_alloc_zero(arena, fit->input->part_count * sizeof *result->parts);
@@ -151,14 +151,14 @@ int clock_fit(const struct clock_input *input, struct clock_fit *result, struct 
 {
     struct fit fit = { .input = input };
     *result = (struct clock_fit){ 0 };
-    int rc = check(input, err);
+    int rc = clock_fit_check(input, err);
     if (rc != 0)
         return rc;
     struct arena *arena = calloc(1, sizeof *arena);
     if (!arena)
         return error_set(err, ERR_NO_MEMORY, "Not enough memory to fit the clocks of %u reports", input->part_count);
     result->memory = arena;
-    rc = run(&fit, result, arena);
+    rc = clock_fit_run(&fit, result, arena);
     arena_free(&fit.scratch);
     if (rc == 0)
         return 0;

@@ -10,16 +10,16 @@
 
 #define PAIRS_MOST 65536 /* of a set in which nothing fits; further pairs are left out */
 
-struct pair {
+struct contradictions_pair {
     uint64_t key; /* both parts, plus 1 */
     struct clock_contradiction found;
 };
-MAP(pair_map, struct pair, uint64_t, key, key, hash_number, map_is_same_number)
+MAP(pair_map, struct contradictions_pair, uint64_t, key, key, hash_number, map_is_same_number)
 
-static int add(struct pair_map *pairs, const struct clock_contradiction *one)
+static int contradictions_add(struct pair_map *pairs, const struct clock_contradiction *one)
 {
     uint64_t key = ((uint64_t)one->early << 32 | one->late) + 1;
-    struct pair *known = pair_map_find(pairs, key), added = { key, *one };
+    struct contradictions_pair *known = pair_map_find(pairs, key), added = { key, *one };
     if (!known)
         return pairs->count < PAIRS_MOST && !pair_map_add(pairs, &added) ? -1 : 0;
     uint64_t count = known->found.count + 1;
@@ -55,7 +55,7 @@ static int check_instance(const struct clock_input *input, const struct clock_pa
     if (first_end >= last_start)
         return 0;
     found.worst_ns = saturating_subtract(last_start, first_end);
-    return add(pairs, &found);
+    return contradictions_add(pairs, &found);
 }
 
 static int check_message(const struct clock_message *message, const struct clock_part_fit *parts,
@@ -71,7 +71,7 @@ static int check_message(const struct clock_message *message, const struct clock
         return 0;
     struct clock_contradiction found = { message->receiver, message->sender, saturating_subtract(sent, received), 1,
                                          1 };
-    return add(pairs, &found);
+    return contradictions_add(pairs, &found);
 }
 
 static int by_worst(const void *a, const void *b)
@@ -89,7 +89,7 @@ static int list_pairs(const struct pair_map *pairs, struct clock_fit *result, st
     size_t count = 0;
     if (!list)
         return -1;
-    for (const struct pair *pair = pair_map_next(pairs, NULL); pair; pair = pair_map_next(pairs, pair))
+    for (const struct contradictions_pair *pair = pair_map_next(pairs, NULL); pair; pair = pair_map_next(pairs, pair))
         list[count++] = pair->found;
     qsort(list, count, sizeof *list, by_worst);
     result->contradictions = list;

@@ -54,7 +54,7 @@ static double error_of_reading(const struct clock_reading *reading)
     return 1 + (reading->error_ns > 0 ? (double)reading->error_ns : 0); /* times are whole ns */
 }
 
-static struct part_rate rate_of(const struct clock_part *part, uint32_t number)
+static struct part_rate host_time_rate_of(const struct clock_part *part, uint32_t number)
 {
     struct clock_reading first, last;
     struct part_rate rate = { .part = number };
@@ -186,7 +186,7 @@ int fit_find_hosts(struct fit *fit)
     if (!fit->parts || !rates)
         return -1;
     for (uint32_t i = 0; i < part_count; i++)
-        rates[i] = rate_of(&fit->input->parts[i], i);
+        rates[i] = host_time_rate_of(&fit->input->parts[i], i);
     if (find_strangers(fit, rates) != 0 || group_parts(fit, rates) != 0)
         return -1;
     fit->hosts = fit_alloc(fit, fit->host_count, sizeof *fit->hosts);

@@ -24,7 +24,7 @@ struct timed_instance {
     size_t number;
 };
 
-static int by_time(const void *a, const void *b)
+static int instance_hosts_by_time(const void *a, const void *b)
 {
     const struct timed_instance *x = a, *y = b;
     return x->time_ns != y->time_ns ? (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns)
@@ -41,7 +41,7 @@ static struct timed_instance *instances_in_order(struct fit *fit)
         list[i] = (struct timed_instance){ first < input->instance_first[i + 1] ? input->entries[first].end_ns : 0, i };
     }
     if (list)
-        qsort(list, input->instance_count, sizeof *list, by_time);
+        qsort(list, input->instance_count, sizeof *list, instance_hosts_by_time);
     return list;
 }
 
@@ -64,7 +64,7 @@ struct taker {
     int64_t shortest_ns; /* stay in this instance */
 };
 
-static int is_wanted(const struct taker *taker, size_t number)
+static int instance_hosts_is_wanted(const struct taker *taker, size_t number)
 {
     const struct clock_input *input = taker->fit->input;
     uint32_t host = 0;
@@ -84,7 +84,7 @@ static int is_wanted(const struct taker *taker, size_t number)
 }
 
 /* Adds what one part says to the entry of its host in this instance. */
-static int add_entry(struct taker *taker, const struct clock_entry *entry)
+static int instance_hosts_add_entry(struct taker *taker, const struct clock_entry *entry)
 {
     struct fit *fit = taker->fit;
     const struct fit_part *part = &fit->parts[entry->part];
@@ -110,7 +110,7 @@ static int add_entry(struct taker *taker, const struct clock_entry *entry)
     return 0;
 }
 
-static int add_instance(struct taker *taker, size_t number)
+static int instance_hosts_add_instance(struct taker *taker, size_t number)
 {
     struct fit *fit = taker->fit;
     const struct clock_input *input = fit->input;
@@ -120,7 +120,7 @@ static int add_instance(struct taker *taker, size_t number)
         0)
         return -1;
     for (size_t i = input->instance_first[number]; i < input->instance_first[number + 1]; i++)
-        if (fit_entry_is_sane(&input->entries[i]) && add_entry(taker, &input->entries[i]) != 0)
+        if (fit_entry_is_sane(&input->entries[i]) && instance_hosts_add_entry(taker, &input->entries[i]) != 0)
             return -1;
     taker->instances[fit->instance_count++] = (struct fit_instance){
         .entry_first = (uint32_t)first,
@@ -142,14 +142,15 @@ static int take_evenly(struct taker *taker, const struct timed_instance *list)
         bits++;
     for (size_t i = 0; i < (size_t)1 << bits && taker->fit->entry_count < ENTRIES_MOST; i++) {
         size_t at = reversed(i, bits);
-        if (at < count && is_wanted(taker, list[at].number) && add_instance(taker, list[at].number) != 0)
+        if (at < count && instance_hosts_is_wanted(taker, list[at].number) &&
+            instance_hosts_add_instance(taker, list[at].number) != 0)
             return -1;
     }
     return 0;
 }
 
 /* Moves the lists into the arena, and indexes the entries by host. */
-static int keep(struct taker *taker)
+static int instance_hosts_keep(struct taker *taker)
 {
     struct fit *fit = taker->fit;
     fit->entries = fit_alloc(fit, fit->entry_count, sizeof *fit->entries);
@@ -182,7 +183,7 @@ int fit_take_instances(struct fit *fit)
     taker.taken = fit_alloc(fit, fit->host_count, sizeof *taker.taken);
     int rc = list && taker.slot && taker.taken ? take_evenly(&taker, list) : -1;
     if (rc == 0)
-        rc = keep(&taker);
+        rc = instance_hosts_keep(&taker);
     free(taker.entries);
     free(taker.instances);
     return rc;

@@ -24,7 +24,7 @@
 #define COST_MOST 9.0            /* of a point, in squared deviations: an outlier is not worth a stretch */
 #define ROUNDS 5
 
-struct block {
+struct offset_fit_block {
     size_t first, count;
     double x, y;
     int is_outlier;
@@ -33,7 +33,7 @@ struct block {
 struct fitting {
     const struct offset_point *points;
     size_t count;
-    struct block *blocks;
+    struct offset_fit_block *blocks;
     size_t block_count;
     double *values;    /* room for as many numbers as there are points, and for the slopes of a block */
     double point_noise, block_noise;
@@ -68,7 +68,7 @@ static double select_rank(double *values, ptrdiff_t count, ptrdiff_t rank)
     return values[rank];
 }
 
-static double median(double *values, size_t count)
+static double offset_fit_median(double *values, size_t count)
 {
     return count ? select_rank(values, (ptrdiff_t)count, (ptrdiff_t)(count / 2)) : 0;
 }
@@ -78,7 +78,7 @@ static double deviation(double *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         values[i] = fabs(values[i]);
-    return 1.4826 * median(values, count);
+    return 1.4826 * offset_fit_median(values, count);
 }
 
 /* ---- Blocks ---------------------------------------------------------------------------------------------------- */
@@ -108,7 +108,7 @@ static double median_slope(const struct fitting *fitting, size_t first, size_t c
             if (fitting->points[j].x > fitting->points[i].x)
                 fitting->values[slopes++] = (fitting->points[j].y - fitting->points[i].y) /
                                             (fitting->points[j].x - fitting->points[i].x);
-    double slope = median(fitting->values, slopes);
+    double slope = offset_fit_median(fitting->values, slopes);
     return fabs(slope) <= SLOPE_MOST ? slope : 0;
 }
 
@@ -116,15 +116,15 @@ static double median_value(const struct fitting *fitting, size_t first, size_t c
 {
     for (size_t i = 0; i < count; i++)
         fitting->values[i] = fitting->points[first + i].y - slope * (fitting->points[first + i].x - x);
-    return median(fitting->values, count);
+    return offset_fit_median(fitting->values, count);
 }
 
 static void make_blocks(struct fitting *fitting)
 {
     for (size_t b = 0; b < fitting->block_count; b++) {
-        struct block *block = &fitting->blocks[b];
+        struct offset_fit_block *block = &fitting->blocks[b];
         size_t first = fitting->count * b / fitting->block_count, end = fitting->count * (b + 1) / fitting->block_count;
-        *block = (struct block){ .first = first, .count = end - first };
+        *block = (struct offset_fit_block){ .first = first, .count = end - first };
         for (size_t i = first; i < end; i++)
             block->x += (fitting->points[i].x - fitting->points[first].x) / (double)block->count;
         block->x += fitting->points[first].x;
@@ -135,7 +135,7 @@ static void make_blocks(struct fitting *fitting)
 /* Blocks off the line of their neighbours: most of their points were disturbed, or the line bends in them. */
 static void mark_outliers(struct fitting *fitting)
 {
-    struct block *b = fitting->blocks;
+    struct offset_fit_block *b = fitting->blocks;
     size_t count = 0, block_points = fitting->count / fitting->block_count;
     for (size_t i = 1; i + 1 < fitting->block_count; i++)
         fitting->values[count++] = from_neighbours(b[i - 1].x, b[i - 1].y, b[i].x, b[i].y, b[i + 1].x, b[i + 1].y);
@@ -149,11 +149,11 @@ static void mark_outliers(struct fitting *fitting)
 
 /* ---- Division into stretches ----------------------------------------------------------------------------------- */
 
-static void add_up(struct fitting *fitting)
+static void offset_fit_add_up(struct fitting *fitting)
 {
     memset(fitting->sums[0], 0, sizeof fitting->sums[0]);
     for (size_t i = 0; i < fitting->block_count; i++) {
-        const struct block *block = &fitting->blocks[i];
+        const struct offset_fit_block *block = &fitting->blocks[i];
         double x = (block->x - fitting->blocks[0].x) * 1e-9, y = (block->y - fitting->blocks[0].y) * 1e-3;
         double terms[6] = { 1, x, y, x * x, x * y, y * y };
         for (int t = 0; t < 6; t++)
@@ -175,7 +175,7 @@ static double misfit(const struct fitting *fitting, size_t first, size_t end)
 
 /* cheapest[i]: of the blocks before i; from[i]: where the last stretch of these begins. Returns the number of
  * stretches. */
-static size_t divide(const struct fitting *fitting, double *cheapest, size_t *from)
+static size_t offset_fit_divide(const struct fitting *fitting, double *cheapest, size_t *from)
 {
     size_t stretches = 0;
     cheapest[0] = 0;
@@ -199,7 +199,7 @@ static size_t divide(const struct fitting *fitting, double *cheapest, size_t *fr
 /* ---- Lines ----------------------------------------------------------------------------------------------------- */
 
 /* One round of weighted least squares; the weights are of the line as it is. */
-static void refine(const struct fitting *fitting, size_t first, size_t count, struct offset_stretch *line)
+static void offset_fit_refine(const struct fitting *fitting, size_t first, size_t count, struct offset_stretch *line)
 {
     double limit = BIWEIGHT_DEVIATIONS * line->noise, w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0;
     for (size_t i = first; i < first + count; i++) {
@@ -243,7 +243,7 @@ static struct offset_stretch line_through(const struct fitting *fitting, size_t 
     line.value = median_value(fitting, first, count, line.centre, line.slope);
     line.noise = noise_around(fitting, first, count, &line);
     for (int round = 0; count >= SLOPE_POINTS_LEAST && round < ROUNDS; round++) {
-        refine(fitting, first, count, &line);
+        offset_fit_refine(fitting, first, count, &line);
         line.noise = noise_around(fitting, first, count, &line);
     }
     line.uncertainty = 6 * line.noise / sqrt((double)count);
@@ -253,7 +253,7 @@ static struct offset_stretch line_through(const struct fitting *fitting, size_t 
 }
 
 /* Where the lines of two neighbours cross, if that is between their centres; else they stay apart: a step. */
-static void join(struct offset_stretch *left, struct offset_stretch *right)
+static void offset_fit_join(struct offset_stretch *left, struct offset_stretch *right)
 {
     double bend = left->slope - right->slope;
     double left_there = left->value + left->slope * (right->centre - left->centre);
@@ -266,7 +266,7 @@ static void join(struct offset_stretch *left, struct offset_stretch *right)
 void offset_join(struct offset_fit *fit)
 {
     for (size_t i = 1; i < fit->count; i++)
-        join(&fit->stretches[i - 1], &fit->stretches[i]);
+        offset_fit_join(&fit->stretches[i - 1], &fit->stretches[i]);
 }
 
 static double on_stretch(const struct offset_stretch *line, double x)
@@ -370,7 +370,7 @@ static void drop_spare(const struct fitting *fitting, struct offset_fit *fit)
 }
 
 /* Neighbours that one line can replace. */
-static void merge(const struct fitting *fitting, struct offset_fit *fit)
+static void offset_fit_merge(const struct fitting *fitting, struct offset_fit *fit)
 {
     for (size_t i = fit->count; i-- > 1;) {
         struct offset_stretch *left = &fit->stretches[i - 1], *right = &fit->stretches[i];
@@ -387,7 +387,7 @@ static void merge(const struct fitting *fitting, struct offset_fit *fit)
 
 /* ---- The fit --------------------------------------------------------------------------------------------------- */
 
-static int start(struct fitting *fitting, struct arena *arena)
+static int offset_fit_start(struct fitting *fitting, struct arena *arena)
 {
     size_t blocks = fitting->count / BLOCK_POINTS, numbers = fitting->count > 1024 ? fitting->count : 1024;
     fitting->block_count = blocks < 1 ? 1 : blocks > BLOCKS_MOST ? BLOCKS_MOST : blocks;
@@ -400,7 +400,7 @@ static int start(struct fitting *fitting, struct arena *arena)
 int offset_fit(const struct offset_point *points, size_t count, struct offset_fit *fit, struct arena *arena)
 {
     struct fitting fitting = { .points = points, .count = count };
-    if (start(&fitting, arena) != 0)
+    if (offset_fit_start(&fitting, arena) != 0)
         return -1;
     double *cheapest = arena_alloc(arena, (fitting.block_count + 1) * sizeof *cheapest);
     size_t *from = arena_alloc(arena, (fitting.block_count + 1) * sizeof *from);
@@ -409,20 +409,20 @@ int offset_fit(const struct offset_point *points, size_t count, struct offset_fi
     fitting.point_noise = noise_of_points(&fitting);
     make_blocks(&fitting);
     mark_outliers(&fitting);
-    add_up(&fitting);
-    fit->count = divide(&fitting, cheapest, from);
+    offset_fit_add_up(&fitting);
+    fit->count = offset_fit_divide(&fitting, cheapest, from);
     if (!(fit->stretches = arena_alloc(arena, fit->count * sizeof *fit->stretches)))
         return -1;
     size_t at = fit->count;
     for (size_t end = fitting.block_count; end; end = from[end]) {
-        const struct block *first = &fitting.blocks[from[end]], *last = &fitting.blocks[end - 1];
+        const struct offset_fit_block *first = &fitting.blocks[from[end]], *last = &fitting.blocks[end - 1];
         fit->stretches[--at] = line_through(&fitting, first->first, last->first + last->count - first->first);
     }
     offset_join(fit);
     place_steps(&fitting, fit);
     fit_again(&fitting, fit);
     drop_spare(&fitting, fit);
-    merge(&fitting, fit);
+    offset_fit_merge(&fitting, fit);
     return 0;
 }
 

@@ -54,12 +54,12 @@ int host_messages_index(struct fit *fit, struct host_messages *index)
 /* ---- Bounds ---------------------------------------------------------------------------------------------------- */
 
 /* The offset at a host time is at most (sign 1) or at least (sign -1) the distance to a set time. */
-struct bound {
+struct order_bound {
     int64_t host_ns, set_ns, set_sure_ns;
     int sign;
 };
 
-static void tighten(const struct host_fit *host_fit, const struct bound *bound)
+static void order_bounds_tighten(const struct host_fit *host_fit, const struct order_bound *bound)
 {
     double x = (double)saturating_subtract(bound->host_ns, host_fit->x_ns);
     int64_t base = saturating_subtract(bound->host_ns, host_fit->y_ns);
@@ -85,10 +85,12 @@ static void tighten_by_instances(const struct fit *fit, const struct host_fit *h
         const struct fit_instance *instance = &fit->instances[entry->instance];
         if (!instance->is_placed)
             continue;
-        struct bound left_after = { entry->first_end_ns, instance->last_start_ns, instance->last_start_wide_ns, 1 };
-        struct bound came_before = { entry->last_start_ns, instance->first_end_ns, instance->first_end_wide_ns, -1 };
-        tighten(host_fit, &left_after);
-        tighten(host_fit, &came_before);
+        struct order_bound left_after = { entry->first_end_ns, instance->last_start_ns, instance->last_start_wide_ns,
+                                          1 };
+        struct order_bound came_before = { entry->last_start_ns, instance->first_end_ns, instance->first_end_wide_ns,
+                                           -1 };
+        order_bounds_tighten(host_fit, &left_after);
+        order_bounds_tighten(host_fit, &came_before);
     }
 }
 
@@ -103,11 +105,11 @@ static void tighten_by_message(const struct fit *fit, const struct host_fit *hos
     int64_t sent = time_map_at(&sender->to_host, message->send_start_ns);
     int64_t received = time_map_at(&receiver->to_host, message->receive_end_ns);
     int64_t there = time_map_at(&other->to_set, is_receiver ? sent : received);
-    struct bound bound = { is_receiver ? received : sent, there,
-                           is_receiver ? saturating_subtract(there, other->error_ns)
-                                       : saturating_add(there, other->error_ns),
-                           is_receiver ? 1 : -1 };
-    tighten(host_fit, &bound);
+    struct order_bound bound = { is_receiver ? received : sent, there,
+                                 is_receiver ? saturating_subtract(there, other->error_ns)
+                                             : saturating_add(there, other->error_ns),
+                                 is_receiver ? 1 : -1 };
+    order_bounds_tighten(host_fit, &bound);
 }
 
 int order_bounds_find(struct fit *fit, const struct host_messages *messages, struct host_fit *host_fit,

@@ -79,7 +79,7 @@ static size_t take_points(const struct fit *fit, struct host_fit *host_fit, stru
 }
 
 /* The interval that holds for all stretches, if the fit has the right shape up to its uncertainty. */
-static struct order_interval common(const struct host_fit *host_fit, const struct order_interval *intervals)
+static struct order_interval place_hosts_common(const struct host_fit *host_fit, const struct order_interval *intervals)
 {
     struct order_interval all = { -INFINITY, INFINITY };
     for (size_t i = 0; i < host_fit->offsets.count; i++) {
@@ -92,7 +92,7 @@ static struct order_interval common(const struct host_fit *host_fit, const struc
 
 /* Where events contradict each other by little, the places of other hosts are not exact: the middle is the best for
  * both. Where they contradict each other by much, they say nothing. */
-static double clamp(double value, struct order_interval interval)
+static double place_hosts_clamp(double value, struct order_interval interval)
 {
     if (interval.low > interval.high)
         return interval.low - interval.high < LATENCY_ALLOWED_NS ? (interval.low + interval.high) / 2 : value;
@@ -103,11 +103,11 @@ static double clamp(double value, struct order_interval interval)
  * `moved` receives by how much. */
 static void move_into_bounds(struct host_fit *host_fit, double *moved)
 {
-    struct order_interval all = common(host_fit, host_fit->bounds.exact);
+    struct order_interval all = place_hosts_common(host_fit, host_fit->bounds.exact);
     int is_close = all.high >= all.low && all.high <= LATENCY_ALLOWED_NS && all.low >= -LATENCY_ALLOWED_NS;
-    double move = is_close ? all.low + (all.high - all.low) / 2 : clamp(0, all);
+    double move = is_close ? all.low + (all.high - all.low) / 2 : place_hosts_clamp(0, all);
     for (size_t i = 0; i < host_fit->offsets.count; i++) {
-        moved[i] = clamp(move, host_fit->bounds.exact[i]);
+        moved[i] = place_hosts_clamp(move, host_fit->bounds.exact[i]);
         host_fit->offsets.stretches[i].value += moved[i];
     }
     offset_join(&host_fit->offsets);
@@ -115,7 +115,7 @@ static void move_into_bounds(struct host_fit *host_fit, double *moved)
 
 /* How far the truth can be on one side: by the order of events, or by the allowance where that does not bound it or
  * contradicts itself. */
-static double side(double bound, double allowance, double slack, int *is_bounded)
+static double place_hosts_side(double bound, double allowance, double slack, int *is_bounded)
 {
     if (bound >= -slack && bound <= allowance)
         return fmax(bound, 0);
@@ -125,7 +125,7 @@ static double side(double bound, double allowance, double slack, int *is_bounded
 
 static void find_error(struct fit_host *host, const struct host_fit *host_fit, double allowance, const double *moved)
 {
-    struct order_interval all = common(host_fit, host_fit->bounds.sure);
+    struct order_interval all = place_hosts_common(host_fit, host_fit->bounds.sure);
     double worst = 0;
     host->is_bounded = 1;
     for (size_t i = 0; i < host_fit->offsets.count; i++) {
@@ -135,15 +135,15 @@ static void find_error(struct fit_host *host, const struct host_fit *host_fit, d
                              ? INFINITY
                              : allowance + LATENCY_PER_NOISE * host_fit->offsets.stretches[i].noise;
         double above = fmin(own->high, all.high + slack) - moved[i], below = moved[i] - fmax(own->low, all.low - slack);
-        double error = fmax(side(above, allowed, slack, &host->is_bounded),
-                            side(below, allowed, slack, &host->is_bounded));
+        double error = fmax(place_hosts_side(above, allowed, slack, &host->is_bounded),
+                            place_hosts_side(below, allowed, slack, &host->is_bounded));
         worst = fmax(worst, error + slack);
     }
     host->error_ns = saturating_add(saturating_from_double(worst), 1);
 }
 
 /* The map has a knot where stretches meet, and at the first and the last difference. */
-static int make_map(struct fit_host *host, const struct host_fit *host_fit, struct arena *arena)
+static int place_hosts_make_map(struct fit_host *host, const struct host_fit *host_fit, struct arena *arena)
 {
     const struct offset_fit *offsets = &host_fit->offsets;
     struct clock_knot *knots = arena_alloc(arena, 2 * offsets->count * sizeof *knots);
@@ -167,7 +167,7 @@ static int make_map(struct fit_host *host, const struct host_fit *host_fit, stru
     return time_map_make(&host->to_set, knots, count, MAP_TOLERANCE_NS, arena);
 }
 
-static int by_number(const void *a, const void *b)
+static int place_hosts_by_number(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -183,7 +183,7 @@ static double find_allowance(const struct fit *fit, const struct fit_host *host,
         if (instance->is_placed)
             stays[count++] = (double)instance->shortest_ns;
     }
-    qsort(stays, count, sizeof *stays, by_number);
+    qsort(stays, count, sizeof *stays, place_hosts_by_number);
     return LATENCY_ALLOWED_NS + LATENCY_PER_STAY * stays[count / 2];
 }
 
@@ -205,7 +205,7 @@ static int fit_host(struct fit *fit, struct host_fit *host_fit, const struct hos
     move_into_bounds(host_fit, moved);
     find_error(host, host_fit, find_allowance(fit, host, stays) + (double)other_error_ns, moved);
     host->instances = (uint32_t)count;
-    return make_map(host, host_fit, arena);
+    return place_hosts_make_map(host, host_fit, arena);
 }
 
 static int place_by_collectives(struct fit *fit, uint32_t number, const struct host_messages *messages)

@@ -45,7 +45,7 @@ static void add_extremes(struct extremes *all, uint32_t host, int64_t end, int64
 }
 
 /* early must not come after late; the host of `late` may move back by the distance, that of `early` forward. */
-static void narrow(struct room *early, struct room *late, int64_t early_ns, int64_t late_ns)
+static void settle_order_narrow(struct room *early, struct room *late, int64_t early_ns, int64_t late_ns)
 {
     int64_t distance = saturating_subtract(late_ns, early_ns);
     if (early)
@@ -68,8 +68,8 @@ static void look_at_instance(const struct fit *fit, const struct fit_instance *i
         const struct fit_host *host = &fit->hosts[number];
         int64_t others_end = all.first_end[all.first_end_host == number];
         int64_t others_start = all.last_start[all.last_start_host == number];
-        narrow(NULL, &rooms[number], others_start, time_map_at(&host->to_set, entries[i].first_end_ns));
-        narrow(&rooms[number], NULL, time_map_at(&host->to_set, entries[i].last_start_ns), others_end);
+        settle_order_narrow(NULL, &rooms[number], others_start, time_map_at(&host->to_set, entries[i].first_end_ns));
+        settle_order_narrow(&rooms[number], NULL, time_map_at(&host->to_set, entries[i].last_start_ns), others_end);
     }
 }
 
@@ -84,8 +84,9 @@ static void look_at_messages(const struct fit *fit, struct room *rooms)
             continue;
         int64_t sent = time_map_at(&sender->to_host, message->send_start_ns);
         int64_t received = time_map_at(&receiver->to_host, message->receive_end_ns);
-        narrow(&rooms[sender->host], &rooms[receiver->host], time_map_at(&fit->hosts[sender->host].to_set, sent),
-               time_map_at(&fit->hosts[receiver->host].to_set, received));
+        settle_order_narrow(&rooms[sender->host], &rooms[receiver->host],
+                            time_map_at(&fit->hosts[sender->host].to_set, sent),
+                            time_map_at(&fit->hosts[receiver->host].to_set, received));
     }
 }
 

@@ -98,7 +98,7 @@ static size_t farthest(const struct clock_knot *knots, size_t first, size_t last
 
 /* Ramer, Douglas and Peucker. `stack` has room for as many numbers as there are knots; it holds the ends of spans yet
  * to be looked at, the next one last. The knots that are kept move to the front. */
-static size_t simplify(struct clock_knot *knots, size_t count, int64_t tolerance_ns, size_t *stack)
+static size_t time_map_simplify(struct clock_knot *knots, size_t count, int64_t tolerance_ns, size_t *stack)
 {
     size_t first = 0, kept = 1, depth = 1;
     stack[0] = count - 1;
@@ -119,7 +119,7 @@ static size_t simplify(struct clock_knot *knots, size_t count, int64_t tolerance
 }
 
 /* Whether all knots have the same offset, up to the tolerance. */
-static int is_constant(const struct clock_knot *knots, size_t count, int64_t tolerance_ns)
+static int time_map_is_constant(const struct clock_knot *knots, size_t count, int64_t tolerance_ns)
 {
     int64_t least = INT64_MAX, most = INT64_MIN;
     for (size_t i = 0; i < count; i++) {
@@ -135,14 +135,14 @@ int time_map_make(struct time_map *map, struct clock_knot *knots, size_t count, 
 {
     qsort(knots, count, sizeof *knots, by_own_time);
     count = keep_increasing(knots, count);
-    if (count > 1 && is_constant(knots, count, tolerance_ns)) {
+    if (count > 1 && time_map_is_constant(knots, count, tolerance_ns)) {
         knots[0] = knots[count / 2];
         count = 1;
     } else if (count > 2) {
         size_t *stack = arena_alloc(arena, count * sizeof *stack);
         if (!stack)
             return -1;
-        count = simplify(knots, count, tolerance_ns, stack);
+        count = time_map_simplify(knots, count, tolerance_ns, stack);
     }
     *map = (struct time_map){ knots, count };
     return 0;

@@ -19,7 +19,7 @@ enum {
 };
 /* clang-format on */
 
-struct program {
+struct cfi_program {
     const struct cfi_section *section;
     const struct cfi_code *code;
     struct cfi_row *row;
@@ -30,19 +30,19 @@ struct program {
     struct byte_cursor cursor;
 };
 
-static void set(struct program *program, uint64_t number, enum cfi_kind kind, int64_t value)
+static void cfi_set(struct cfi_program *program, uint64_t number, enum cfi_kind kind, int64_t value)
 {
     if (number < SYMBOLS_REGISTERS) /* other registers are not needed for unwinding */
         program->row->rules[number] = (struct cfi_rule){ .kind = kind, .value = value };
 }
 
-static void restore(struct program *program, uint64_t number)
+static void restore(struct cfi_program *program, uint64_t number)
 {
     if (number < SYMBOLS_REGISTERS)
         program->row->rules[number] = program->initial->rules[number];
 }
 
-static void set_expression(struct program *program, struct cfi_rule *rule, enum cfi_kind kind)
+static void set_expression(struct cfi_program *program, struct cfi_rule *rule, enum cfi_kind kind)
 {
     uint64_t bytes = cursor_uleb(&program->cursor);
     const unsigned char *start = program->cursor.at;
@@ -55,7 +55,7 @@ static void set_expression(struct program *program, struct cfi_rule *rule, enum 
     };
 }
 
-static void set_frame(struct program *program, uint64_t number, int64_t offset)
+static void set_frame(struct cfi_program *program, uint64_t number, int64_t offset)
 {
     if (number >= SYMBOLS_REGISTERS) {
         program->cursor.failed = 1;
@@ -66,7 +66,7 @@ static void set_frame(struct program *program, uint64_t number, int64_t offset)
 }
 
 /* Saves the rules, not the position in the program. */
-static void remember(struct program *program)
+static void cfi_remember(struct cfi_program *program)
 {
     if (program->kept_count < STATES_KEPT)
         program->kept[program->kept_count++] = *program->row;
@@ -74,7 +74,7 @@ static void remember(struct program *program)
         program->cursor.failed = 1;
 }
 
-static void recall(struct program *program)
+static void recall(struct cfi_program *program)
 {
     if (program->kept_count)
         *program->row = program->kept[--program->kept_count];
@@ -82,39 +82,45 @@ static void recall(struct program *program)
         program->cursor.failed = 1;
 }
 
-static void advance(struct program *program, uint64_t count)
+static void cfi_advance(struct cfi_program *program, uint64_t count)
 {
     program->address += count * program->code->code_unit;
 }
 
-static int64_t data_units(const struct program *program, int64_t count)
+static int64_t data_units(const struct cfi_program *program, int64_t count)
 {
     return (int64_t)((uint64_t)count * (uint64_t)program->code->data_unit);
 }
 
-static void register_step(struct program *program, unsigned step)
+static void register_step(struct cfi_program *program, unsigned step)
 {
     struct byte_cursor *cursor = &program->cursor;
     uint64_t number = cursor_uleb(cursor);
     struct cfi_rule *rule = number < SYMBOLS_REGISTERS ? &program->row->rules[number] : NULL;
     switch (step) {
-    case OFFSET_EXTENDED: set(program, number, CFI_AT_OFFSET, data_units(program, (int64_t)cursor_uleb(cursor))); break;
-    case OFFSET_EXTENDED_SIGNED: set(program, number, CFI_AT_OFFSET, data_units(program, cursor_sleb(cursor))); break;
-    case NEGATIVE_OFFSET:
-        set(program, number, CFI_AT_OFFSET, data_units(program, -(int64_t)cursor_uleb(cursor)));
+    case OFFSET_EXTENDED:
+        cfi_set(program, number, CFI_AT_OFFSET, data_units(program, (int64_t)cursor_uleb(cursor)));
         break;
-    case VALUE_OFFSET: set(program, number, CFI_IS_OFFSET, data_units(program, (int64_t)cursor_uleb(cursor))); break;
-    case VALUE_OFFSET_SIGNED: set(program, number, CFI_IS_OFFSET, data_units(program, cursor_sleb(cursor))); break;
-    case REGISTER: set(program, number, CFI_IN_REGISTER, (int64_t)cursor_uleb(cursor)); break;
+    case OFFSET_EXTENDED_SIGNED:
+        cfi_set(program, number, CFI_AT_OFFSET, data_units(program, cursor_sleb(cursor)));
+        break;
+    case NEGATIVE_OFFSET:
+        cfi_set(program, number, CFI_AT_OFFSET, data_units(program, -(int64_t)cursor_uleb(cursor)));
+        break;
+    case VALUE_OFFSET:
+        cfi_set(program, number, CFI_IS_OFFSET, data_units(program, (int64_t)cursor_uleb(cursor)));
+        break;
+    case VALUE_OFFSET_SIGNED: cfi_set(program, number, CFI_IS_OFFSET, data_units(program, cursor_sleb(cursor))); break;
+    case REGISTER: cfi_set(program, number, CFI_IN_REGISTER, (int64_t)cursor_uleb(cursor)); break;
     case RESTORE_EXTENDED: restore(program, number); break;
-    case UNDEFINED: set(program, number, CFI_UNDEFINED, 0); break;
-    case SAME_VALUE: set(program, number, CFI_SAME, 0); break;
+    case UNDEFINED: cfi_set(program, number, CFI_UNDEFINED, 0); break;
+    case SAME_VALUE: cfi_set(program, number, CFI_SAME, 0); break;
     case EXPRESSION: set_expression(program, rule, CFI_AT_EXPRESSION); break;
     case VALUE_EXPRESSION: set_expression(program, rule, CFI_IS_EXPRESSION); break;
     }
 }
 
-static void frame_step(struct program *program, unsigned step)
+static void frame_step(struct cfi_program *program, unsigned step)
 {
     struct byte_cursor *cursor = &program->cursor;
     uint64_t number = program->row->frame_register;
@@ -128,16 +134,16 @@ static void frame_step(struct program *program, unsigned step)
     set_frame(program, number, offset);
 }
 
-static void other_step(struct program *program, unsigned step)
+static void other_step(struct cfi_program *program, unsigned step)
 {
     struct byte_cursor *cursor = &program->cursor;
     switch (step) {
     case NOTHING: break;
     case SET_ADDRESS: program->address = cfi_pointer(program->section, program->code->encoding, cursor); break;
-    case ADVANCE_1: advance(program, cursor_number(cursor, 1)); break;
-    case ADVANCE_2: advance(program, cursor_number(cursor, 2)); break;
-    case ADVANCE_4: advance(program, cursor_number(cursor, 4)); break;
-    case REMEMBER: remember(program); break;
+    case ADVANCE_1: cfi_advance(program, cursor_number(cursor, 1)); break;
+    case ADVANCE_2: cfi_advance(program, cursor_number(cursor, 2)); break;
+    case ADVANCE_4: cfi_advance(program, cursor_number(cursor, 4)); break;
+    case REMEMBER: cfi_remember(program); break;
     case RECALL: recall(program); break;
     case FRAME_EXPRESSION: set_expression(program, &program->row->frame, CFI_IS_EXPRESSION); break;
     case NEGATE_RETURN_SIGNED: program->row->return_is_signed = !program->row->return_is_signed; break;
@@ -162,7 +168,7 @@ static void other_step(struct program *program, unsigned step)
     }
 }
 
-static int run(struct program *program, const unsigned char *from, const unsigned char *to)
+static int cfi_run(struct cfi_program *program, const unsigned char *from, const unsigned char *to)
 {
     struct byte_cursor *cursor = &program->cursor;
     *cursor = (struct byte_cursor){ from, to, 0 };
@@ -170,8 +176,8 @@ static int run(struct program *program, const unsigned char *from, const unsigne
         unsigned char byte = (unsigned char)cursor_number(cursor, 1);
         unsigned number = byte & 0x3f;
         switch (byte >> 6) {
-        case ADVANCE: advance(program, number); break;
-        case OFFSET: set(program, number, CFI_AT_OFFSET, data_units(program, (int64_t)cursor_uleb(cursor))); break;
+        case ADVANCE: cfi_advance(program, number); break;
+        case OFFSET: cfi_set(program, number, CFI_AT_OFFSET, data_units(program, (int64_t)cursor_uleb(cursor))); break;
         case RESTORE: restore(program, number); break;
         default: other_step(program, number);
         }
@@ -181,13 +187,13 @@ static int run(struct program *program, const unsigned char *from, const unsigne
     return 0;
 }
 
-static int find_in(const struct cfi *cfi, const struct cfi_section *section, uint64_t address, struct cfi_row *row)
+static int cfi_find_in(const struct cfi *cfi, const struct cfi_section *section, uint64_t address, struct cfi_row *row)
 {
     struct cfi_code code;
     if (cfi_index_find(section, address, &code) != 0 || code.return_register >= SYMBOLS_REGISTERS)
         return -1;
     struct cfi_row initial = { 0 }, kept[STATES_KEPT];
-    struct program program = {
+    struct cfi_program program = {
         .section = section, .code = &code, .row = row, .initial = &initial, .kept = kept, .wanted = UINT64_MAX
     };
     *row = (struct cfi_row){
@@ -201,12 +207,12 @@ static int find_in(const struct cfi *cfi, const struct cfi_section *section, uin
     if (cfi->machine == EM_X86_64)
         /* The CPU pushes the return address on the stack, so a rule must say where it is. */
         row->rules[code.return_register].kind = CFI_UNDEFINED;
-    if (run(&program, code.initial, code.initial_end) != 0)
+    if (cfi_run(&program, code.initial, code.initial_end) != 0)
         return -1;
     initial = *row;
     program.address = code.start;
     program.wanted = address;
-    if (run(&program, code.program, code.program_end) != 0)
+    if (cfi_run(&program, code.program, code.program_end) != 0)
         return -1;
     return row->frame.kind == CFI_UNDEFINED ? -1 : 0;
 }
@@ -214,7 +220,7 @@ static int find_in(const struct cfi *cfi, const struct cfi_section *section, uin
 int cfi_find(const struct cfi *cfi, uint64_t address, struct cfi_row *row)
 {
     for (size_t i = 0; i < 2; i++)
-        if (cfi->sections[i].piece.bytes && find_in(cfi, &cfi->sections[i], address, row) == 0)
+        if (cfi->sections[i].piece.bytes && cfi_find_in(cfi, &cfi->sections[i], address, row) == 0)
             return 0;
     return -1;
 }

@@ -18,7 +18,7 @@ enum {
 };
 /* clang-format on */
 
-struct machine {
+struct cfi_expression_machine {
     const struct cfi_expression_scene *scene;
     struct byte_cursor cursor;
     const unsigned char *start;
@@ -27,7 +27,7 @@ struct machine {
     int failed;
 };
 
-static void push(struct machine *machine, uint64_t value)
+static void cfi_expression_push(struct cfi_expression_machine *machine, uint64_t value)
 {
     if (machine->depth < STACK_MAX)
         machine->stack[machine->depth++] = value;
@@ -35,7 +35,7 @@ static void push(struct machine *machine, uint64_t value)
         machine->failed = 1;
 }
 
-static uint64_t pop(struct machine *machine)
+static uint64_t cfi_expression_pop(struct cfi_expression_machine *machine)
 {
     if (machine->depth)
         return machine->stack[--machine->depth];
@@ -43,47 +43,49 @@ static uint64_t pop(struct machine *machine)
     return 0;
 }
 
-static void push_register(struct machine *machine, uint64_t number, int64_t offset)
+static void push_register(struct cfi_expression_machine *machine, uint64_t number, int64_t offset)
 {
     const struct symbols_registers *registers = machine->scene->registers;
     if (number < SYMBOLS_REGISTERS && registers->known >> number & 1)
-        push(machine, registers->value[number] + (uint64_t)offset);
+        cfi_expression_push(machine, registers->value[number] + (uint64_t)offset);
     else
         machine->failed = 1;
 }
 
-static void dereference(struct machine *machine, unsigned bytes)
+static void dereference(struct cfi_expression_machine *machine, unsigned bytes)
 {
     uint64_t value = 0;
-    if (bytes == 0 || bytes > 8 || machine->scene->read(machine->scene->context, pop(machine), bytes, &value) != 0)
+    if (bytes == 0 || bytes > 8 ||
+        machine->scene->read(machine->scene->context, cfi_expression_pop(machine), bytes, &value) != 0)
         machine->failed = 1;
-    push(machine, value);
+    cfi_expression_push(machine, value);
 }
 
-static void pick(struct machine *machine, uint64_t depth)
+static void pick(struct cfi_expression_machine *machine, uint64_t depth)
 {
     if (depth < machine->depth)
-        push(machine, machine->stack[machine->depth - 1 - depth]);
+        cfi_expression_push(machine, machine->stack[machine->depth - 1 - depth]);
     else
         machine->failed = 1;
 }
 
-static void swap(struct machine *machine)
+static void cfi_expression_swap(struct cfi_expression_machine *machine)
 {
-    uint64_t top = pop(machine), second = pop(machine);
-    push(machine, top);
-    push(machine, second);
+    uint64_t top = cfi_expression_pop(machine), second = cfi_expression_pop(machine);
+    cfi_expression_push(machine, top);
+    cfi_expression_push(machine, second);
 }
 
-static void rotate(struct machine *machine)
+static void rotate(struct cfi_expression_machine *machine)
 {
-    uint64_t top = pop(machine), second = pop(machine), third = pop(machine);
-    push(machine, top);
-    push(machine, third);
-    push(machine, second);
+    uint64_t top = cfi_expression_pop(machine), second = cfi_expression_pop(machine),
+             third = cfi_expression_pop(machine);
+    cfi_expression_push(machine, top);
+    cfi_expression_push(machine, third);
+    cfi_expression_push(machine, second);
 }
 
-static void jump(struct machine *machine, int is_taken)
+static void cfi_expression_jump(struct cfi_expression_machine *machine, int is_taken)
 {
     struct byte_cursor *cursor = &machine->cursor;
     int64_t distance = cursor_signed(cursor, 2);
@@ -95,7 +97,7 @@ static void jump(struct machine *machine, int is_taken)
         cursor->at += distance;
 }
 
-static int64_t divide(struct machine *machine, int64_t a, int64_t b)
+static int64_t cfi_expression_divide(struct cfi_expression_machine *machine, int64_t a, int64_t b)
 {
     if (b == 0 || (a == INT64_MIN && b == -1)) {
         machine->failed = 1;
@@ -104,14 +106,14 @@ static int64_t divide(struct machine *machine, int64_t a, int64_t b)
     return a / b;
 }
 
-static uint64_t combine(struct machine *machine, unsigned step, uint64_t a, uint64_t b)
+static uint64_t cfi_expression_combine(struct cfi_expression_machine *machine, unsigned step, uint64_t a, uint64_t b)
 {
     int64_t x = (int64_t)a, y = (int64_t)b;
     switch (step) {
     case AND: return a & b;
-    case DIVIDE: return (uint64_t)divide(machine, x, y);
+    case DIVIDE: return (uint64_t)cfi_expression_divide(machine, x, y);
     case MINUS: return a - b;
-    case MODULO: return b ? a % b : (uint64_t)divide(machine, x, y);
+    case MODULO: return b ? a % b : (uint64_t)cfi_expression_divide(machine, x, y);
     case TIMES: return a * b;
     case OR: return a | b;
     case PLUS: return a + b;
@@ -130,70 +132,72 @@ static uint64_t combine(struct machine *machine, unsigned step, uint64_t a, uint
     return 0;
 }
 
-static void constant(struct machine *machine, unsigned step)
+static void cfi_expression_constant(struct cfi_expression_machine *machine, unsigned step)
 {
     struct byte_cursor *cursor = &machine->cursor;
     if (step == CONST_U)
-        push(machine, cursor_uleb(cursor));
+        cfi_expression_push(machine, cursor_uleb(cursor));
     else if (step == CONST_S)
-        push(machine, (uint64_t)cursor_sleb(cursor));
+        cfi_expression_push(machine, (uint64_t)cursor_sleb(cursor));
     else if ((step - CONST_1U) & 1)
-        push(machine, (uint64_t)cursor_signed(cursor, 1u << (step - CONST_1U) / 2));
+        cfi_expression_push(machine, (uint64_t)cursor_signed(cursor, 1u << (step - CONST_1U) / 2));
     else
-        push(machine, cursor_number(cursor, 1u << (step - CONST_1U) / 2));
+        cfi_expression_push(machine, cursor_number(cursor, 1u << (step - CONST_1U) / 2));
 }
 
-static void stack_step(struct machine *machine, unsigned step)
+static void stack_step(struct cfi_expression_machine *machine, unsigned step)
 {
     struct byte_cursor *cursor = &machine->cursor;
     uint64_t top;
     switch (step) {
-    case ADDRESS: push(machine, cursor_number(cursor, 8)); break;
+    case ADDRESS: cfi_expression_push(machine, cursor_number(cursor, 8)); break;
     case DEREFERENCE: dereference(machine, 8); break;
     case DEREFERENCE_SIZE: dereference(machine, (unsigned)cursor_number(cursor, 1)); break;
     case DUPLICATE: pick(machine, 0); break;
-    case DROP: pop(machine); break;
+    case DROP: cfi_expression_pop(machine); break;
     case OVER: pick(machine, 1); break;
     case PICK: pick(machine, cursor_number(cursor, 1)); break;
-    case SWAP: swap(machine); break;
+    case SWAP: cfi_expression_swap(machine); break;
     case ROTATE: rotate(machine); break;
     case ABSOLUTE:
-        top = pop(machine);
-        push(machine, (int64_t)top < 0 ? 0 - top : top);
+        top = cfi_expression_pop(machine);
+        cfi_expression_push(machine, (int64_t)top < 0 ? 0 - top : top);
         break;
-    case NEGATE: push(machine, 0 - pop(machine)); break;
-    case NOT: push(machine, ~pop(machine)); break;
-    case PLUS_CONST: push(machine, pop(machine) + cursor_uleb(cursor)); break;
-    case BRANCH: jump(machine, pop(machine) != 0); break;
-    case SKIP: jump(machine, 1); break;
+    case NEGATE: cfi_expression_push(machine, 0 - cfi_expression_pop(machine)); break;
+    case NOT: cfi_expression_push(machine, ~cfi_expression_pop(machine)); break;
+    case PLUS_CONST: cfi_expression_push(machine, cfi_expression_pop(machine) + cursor_uleb(cursor)); break;
+    case BRANCH: cfi_expression_jump(machine, cfi_expression_pop(machine) != 0); break;
+    case SKIP: cfi_expression_jump(machine, 1); break;
     case BASE_X:
         top = cursor_uleb(cursor);
         push_register(machine, top, cursor_sleb(cursor));
         break;
     case NOTHING: break;
-    default: top = pop(machine); push(machine, combine(machine, step, pop(machine), top));
+    default:
+        top = cfi_expression_pop(machine);
+        cfi_expression_push(machine, cfi_expression_combine(machine, step, cfi_expression_pop(machine), top));
     }
 }
 
 int cfi_expression_value(const struct cfi_expression_scene *scene, const unsigned char *code, size_t bytes,
                          const uint64_t *first, uint64_t *value)
 {
-    struct machine machine;
+    struct cfi_expression_machine machine;
     machine.scene = scene;
     machine.cursor = (struct byte_cursor){ code, code + bytes, 0 };
     machine.start = code;
     machine.depth = 0;
     machine.failed = 0;
     if (first)
-        push(&machine, *first);
+        cfi_expression_push(&machine, *first);
     for (unsigned steps = 0; machine.cursor.at < machine.cursor.end && !machine.failed; steps++) {
         unsigned step = (unsigned)cursor_number(&machine.cursor, 1);
         if (step >= LITERAL_0 && step < REGISTER_0)
-            push(&machine, step - LITERAL_0);
+            cfi_expression_push(&machine, step - LITERAL_0);
         else if (step >= BASE_0 && step < BASE_0 + 32)
             push_register(&machine, step - BASE_0, cursor_sleb(&machine.cursor));
         else if (step >= CONST_1U && step <= CONST_S)
-            constant(&machine, step);
+            cfi_expression_constant(&machine, step);
         else
             stack_step(&machine, step);
         if (machine.cursor.failed || steps > STEPS_MAX)

@@ -110,7 +110,7 @@ static int read_common(const struct cfi_section *section, uint64_t offset, struc
 }
 
 /* Reads the entry (FDE) at an offset; -1 if there is none. */
-static int read_entry(const struct cfi_section *section, uint64_t offset, struct cfi_code *code)
+static int cfi_index_read_entry(const struct cfi_section *section, uint64_t offset, struct cfi_code *code)
 {
     struct byte_cursor cursor;
     unsigned word;
@@ -166,12 +166,12 @@ int cfi_index_find(const struct cfi_section *section, uint64_t address, struct c
     uint64_t offset;
     if ((section->header.bytes ? find_by_header : find_by_entries)(section, address, &offset) != 0)
         return -1;
-    return read_entry(section, offset, code) == 0 && address - code->start < code->size ? 0 : -1;
+    return cfi_index_read_entry(section, offset, code) == 0 && address - code->start < code->size ? 0 : -1;
 }
 
 /* ---- Opening --------------------------------------------------------------------------------------------------- */
 
-static int by_start(const void *a, const void *b)
+static int cfi_index_by_start(const void *a, const void *b)
 {
     uint64_t x = ((const struct cfi_entry *)a)->start, y = ((const struct cfi_entry *)b)->start;
     return (x > y) - (x < y);
@@ -186,7 +186,7 @@ static void make_entries(struct cfi_section *section)
         if (open_entry(section, offset, &cursor, &word) != 0)
             break;
         struct cfi_code code;
-        if (cursor.end > cursor.at && read_entry(section, offset, &code) == 0 && code.size) {
+        if (cursor.end > cursor.at && cfi_index_read_entry(section, offset, &code) == 0 && code.size) {
             if (array_reserve(&section->entries, &capacity, section->entry_count + 1, sizeof *section->entries) != 0)
                 break;
             section->entries[section->entry_count++] = (struct cfi_entry){ code.start, offset };
@@ -194,7 +194,7 @@ static void make_entries(struct cfi_section *section)
         offset = (uint64_t)(cursor.end - section->piece.bytes);
     }
     if (section->entry_count)
-        qsort(section->entries, section->entry_count, sizeof *section->entries, by_start);
+        qsort(section->entries, section->entry_count, sizeof *section->entries, cfi_index_by_start);
 }
 
 /* Keeps only the table. address is that of the header's first byte. */

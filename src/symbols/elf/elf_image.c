@@ -59,7 +59,7 @@ static int read_headers(const struct elf_image *image, uint64_t offset, size_t c
     return *headers ? 0 : -1;
 }
 
-static int is_ours(const Elf64_Ehdr *head)
+static int elf_image_is_ours(const Elf64_Ehdr *head)
 {
     return memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_ident[EI_CLASS] == ELFCLASS64 &&
            head->e_ident[EI_DATA] == ELFDATA2LSB && (head->e_machine == EM_X86_64 || head->e_machine == EM_AARCH64);
@@ -92,7 +92,7 @@ static int open_any(struct elf_image *image)
         return -1;
     memcpy(&head, piece.bytes, sizeof head);
     elf_piece_free(&piece);
-    if (!is_ours(&head) || (head.e_phnum && head.e_phentsize != sizeof(Elf64_Phdr)))
+    if (!elf_image_is_ours(&head) || (head.e_phnum && head.e_phentsize != sizeof(Elf64_Phdr)))
         return -1;
     image->machine = head.e_machine;
     if (read_headers(image, head.e_phoff, head.e_phnum, sizeof *image->segments, (void **)&image->segments) != 0)
@@ -152,7 +152,7 @@ const Elf64_Shdr *elf_image_section(const struct elf_image *image, const char *n
     return NULL;
 }
 
-static int unpack(const struct elf_piece *packed, struct elf_piece *piece)
+static int elf_image_unpack(const struct elf_piece *packed, struct elf_piece *piece)
 {
     Elf64_Chdr head;
     if (packed->size < sizeof head)
@@ -192,7 +192,7 @@ int elf_image_section_piece(const struct elf_image *image, const Elf64_Shdr *sec
         *piece = raw;
         return 0;
     }
-    int result = unpack(&raw, piece);
+    int result = elf_image_unpack(&raw, piece);
     elf_piece_free(&raw);
     return result;
 }

@@ -52,7 +52,7 @@ static void be_child(int64_t limit_ns)
 }
 
 /* Reads everything that the child writes until it ends or its time is up. */
-static void hear(int from, int64_t end_ns, struct text *told)
+static void debug_child_hear(int from, int64_t end_ns, struct text *told)
 {
     char bytes[65536];
     for (;;) {
@@ -70,7 +70,7 @@ static void hear(int from, int64_t end_ns, struct text *told)
     }
 }
 
-static const char *take_text(struct byte_cursor *cursor, struct arena *arena)
+static const char *debug_child_take_text(struct byte_cursor *cursor, struct arena *arena)
 {
     uint64_t length = cursor_number(cursor, 4);
     const unsigned char *start = cursor->at;
@@ -96,8 +96,8 @@ static int take_address(struct byte_cursor *cursor, size_t count, struct debug_l
         return -1;
     for (uint64_t i = 0; i < lines; i++) {
         all.lines[i].line = (uint32_t)cursor_number(cursor, 4);
-        all.lines[i].name = take_text(cursor, arena);
-        all.lines[i].file = take_text(cursor, arena);
+        all.lines[i].name = debug_child_take_text(cursor, arena);
+        all.lines[i].file = debug_child_take_text(cursor, arena);
     }
     if (cursor->failed)
         return -1;
@@ -122,7 +122,7 @@ int debug_info_find(const struct elf_image *image, const uint64_t *addresses, si
     close(ends[1]);
     struct text told = { 0 };
     if (child > 0) {
-        hear(ends[0], clock_ns(CLOCK_MONOTONIC) + limit_ns, &told);
+        debug_child_hear(ends[0], clock_ns(CLOCK_MONOTONIC) + limit_ns, &told);
         kill(child, SIGKILL); /* it has ended, or must */
         while (wait4(child, NULL, 0, &usage) < 0 && errno == EINTR)
             ;

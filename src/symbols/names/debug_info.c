@@ -22,15 +22,15 @@ struct around {
     uint32_t call_line;
 };
 
-struct place {
+struct debug_info_place {
     struct around functions[DEBUG_INFO_INLINED_MAX]; /* outermost first */
     uint32_t count;
 };
 
-struct unit {
-    Dwarf_Die *die;        /* for its lines and files */
+struct debug_info_unit {
+    Dwarf_Die *die;                   /* for its lines and files */
     const uint64_t *addresses;
-    struct place **places; /* by address; NULL: nothing known yet */
+    struct debug_info_place **places; /* by address; NULL: nothing known yet */
     size_t count;
     Dwarf_Files *files;
     size_t file_count;
@@ -48,18 +48,18 @@ static const char *function_name(Dwarf_Die *die)
     return "";
 }
 
-static uint64_t number_of(Dwarf_Die *die, unsigned kind)
+static uint64_t debug_info_number_of(Dwarf_Die *die, unsigned kind)
 {
     Dwarf_Attribute attribute;
     Dwarf_Word value = 0;
     return dwarf_formudata(dwarf_attr(die, kind, &attribute), &value) == 0 ? value : 0;
 }
 
-static void add_function(struct unit *unit, size_t i, const struct around *around, int is_inlined)
+static void debug_info_add_function(struct debug_info_unit *unit, size_t i, const struct around *around, int is_inlined)
 {
     if (!unit->places[i])
         unit->places[i] = calloc(1, sizeof **unit->places);
-    struct place *place = unit->places[i];
+    struct debug_info_place *place = unit->places[i];
     if (!place)
         return;
     if (!is_inlined)
@@ -69,7 +69,7 @@ static void add_function(struct unit *unit, size_t i, const struct around *aroun
 }
 
 /* Adds the entry to each address in its code. Returns 1 if there was any. */
-static int visit_code(struct unit *unit, Dwarf_Die *die, int tag)
+static int visit_code(struct debug_info_unit *unit, Dwarf_Die *die, int tag)
 {
     Dwarf_Addr base, start, end;
     struct around around = { 0 };
@@ -79,21 +79,21 @@ static int visit_code(struct unit *unit, Dwarf_Die *die, int tag)
         for (; i < unit->count && unit->addresses[i] < end; i++) {
             if (!any && is_function) {
                 around.name = function_name(die);
-                uint64_t file = number_of(die, DW_AT_call_file); /* from DWARF 5 on, 0 is a valid file */
+                uint64_t file = debug_info_number_of(die, DW_AT_call_file); /* from DWARF 5 on, 0 is a valid file */
                 around.call_file = dwarf_hasattr(die, DW_AT_call_file) && file < unit->file_count
                                        ? dwarf_filesrc(unit->files, file, NULL, NULL)
                                        : NULL;
-                around.call_line = (uint32_t)number_of(die, DW_AT_call_line);
+                around.call_line = (uint32_t)debug_info_number_of(die, DW_AT_call_line);
             }
             any = 1;
             if (is_function)
-                add_function(unit, i, &around, tag == DW_TAG_inlined_subroutine);
+                debug_info_add_function(unit, i, &around, tag == DW_TAG_inlined_subroutine);
         }
     }
     return any;
 }
 
-static void visit(struct unit *unit, Dwarf_Die *parent, int depth)
+static void debug_info_visit(struct debug_info_unit *unit, Dwarf_Die *parent, int depth)
 {
     Dwarf_Die die;
     if (depth > DEEPEST || dwarf_child(parent, &die) != 0)
@@ -106,12 +106,12 @@ static void visit(struct unit *unit, Dwarf_Die *parent, int depth)
         case DW_TAG_try_block:
         case DW_TAG_catch_block:
             if (visit_code(unit, &die, dwarf_tag(&die)))
-                visit(unit, &die, depth + 1);
+                debug_info_visit(unit, &die, depth + 1);
             break;
         case DW_TAG_namespace:
         case DW_TAG_module:
         case DW_TAG_class_type:
-        case DW_TAG_structure_type: visit(unit, &die, depth + 1); break;
+        case DW_TAG_structure_type: debug_info_visit(unit, &die, depth + 1); break;
         }
     } while (dwarf_siblingof(&die, &die) == 0);
 }
@@ -132,7 +132,7 @@ static void tell_line(struct text *out, uint32_t line, const char *name, const c
     text_add(out, file ? file : "");
 }
 
-static int flush(struct text *out, int to)
+static int debug_info_flush(struct text *out, int to)
 {
     for (size_t done = 0; done < out->length;) {
         ssize_t wrote = write(to, out->bytes + done, out->length - done);
@@ -144,10 +144,10 @@ static int flush(struct text *out, int to)
     return 0;
 }
 
-static void tell_address(struct unit *unit, size_t i, uint32_t number, struct text *out)
+static void tell_address(struct debug_info_unit *unit, size_t i, uint32_t number, struct text *out)
 {
     Dwarf_Line *found = dwarf_getsrc_die(unit->die, unit->addresses[i]);
-    const struct place *place = unit->places[i];
+    const struct debug_info_place *place = unit->places[i];
     const char *file = found ? dwarf_linesrc(found, NULL, NULL) : NULL;
     int line = 0;
     if (found)
@@ -167,32 +167,32 @@ static void tell_address(struct unit *unit, size_t i, uint32_t number, struct te
 }
 
 /* The addresses in the code of one unit. */
-struct part {
+struct debug_info_part {
     uint64_t *addresses;
     uint32_t *numbers;
     unsigned char *is_taken;
     size_t count;
 };
 
-static int tell_part(Dwarf_Die *die, Dwarf_Die *tree, const struct part *part, struct text *out, int to)
+static int tell_part(Dwarf_Die *die, Dwarf_Die *tree, const struct debug_info_part *part, struct text *out, int to)
 {
-    struct unit unit = { .die = die, .addresses = part->addresses, .count = part->count };
+    struct debug_info_unit unit = { .die = die, .addresses = part->addresses, .count = part->count };
     unit.places = calloc(part->count, sizeof *unit.places);
     if (!unit.places)
         return -1;
     if (dwarf_getsrcfiles(die, &unit.files, &unit.file_count) != 0)
         unit.file_count = 0;
-    visit(&unit, tree, 0);
+    debug_info_visit(&unit, tree, 0);
     for (size_t i = 0; i < part->count; i++) {
         tell_address(&unit, i, part->numbers[i], out);
         free(unit.places[i]);
     }
     free(unit.places);
-    return flush(out, to);
+    return debug_info_flush(out, to);
 }
 
-static int tell_unit(Dwarf_Die *die, Dwarf_Die *tree, const uint64_t *addresses, size_t count, struct part *part,
-                     struct text *out, int to)
+static int tell_unit(Dwarf_Die *die, Dwarf_Die *tree, const uint64_t *addresses, size_t count,
+                     struct debug_info_part *part, struct text *out, int to)
 {
     Dwarf_Addr base, start, end;
     size_t low = count, high = 0;
@@ -217,9 +217,9 @@ int debug_info_tell(int file, const uint64_t *addresses, size_t count, int to)
     elf_version(EV_CURRENT);
     Elf *elf = elf_begin(file, ELF_C_READ_MMAP_PRIVATE, NULL);
     Dwarf *dwarf = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
-    struct part part = { .addresses = calloc(count, sizeof *part.addresses),
-                         .numbers = calloc(count, sizeof *part.numbers),
-                         .is_taken = calloc(count, 1) };
+    struct debug_info_part part = { .addresses = calloc(count, sizeof *part.addresses),
+                                    .numbers = calloc(count, sizeof *part.numbers),
+                                    .is_taken = calloc(count, 1) };
     struct text out = { 0 };
     Dwarf_CU *unit = NULL;
     Dwarf_Die die, split;
@@ -232,6 +232,6 @@ int debug_info_tell(int file, const uint64_t *addresses, size_t count, int to)
     }
     tell_number(&out, DEBUG_INFO_END);
     if (result == 0)
-        result = flush(&out, to);
+        result = debug_info_flush(&out, to);
     return result;
 }

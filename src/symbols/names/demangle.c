@@ -30,7 +30,7 @@ struct demangling {
     jmp_buf too_long;
 };
 
-static void take_piece(const char *piece, size_t length, void *context)
+static void demangle_take_piece(const char *piece, size_t length, void *context)
 {
     struct demangling *demangling = context;
     if (demangling->out->length - demangling->start + length > SYMBOL_LONGEST_DEMANGLED)
@@ -69,9 +69,10 @@ static void *demangle(void *context)
     }
     if (setjmp(demangling->too_long) == 0)
         demangling->done = is_rust(demangling->mangled)
-                               ? rust_demangle_callback(demangling->mangled, DMGL_PARAMS, take_piece, demangling)
+                               ? rust_demangle_callback(demangling->mangled, DMGL_PARAMS, demangle_take_piece,
+                                                        demangling)
                                : cplus_demangle_v3_callback(demangling->mangled, DMGL_PARAMS | DMGL_NO_RECURSE_LIMIT,
-                                                            take_piece, demangling);
+                                                            demangle_take_piece, demangling);
     return NULL;
 }
 

@@ -32,16 +32,16 @@ static component *right(component *part)
     return part->u.s_binary.right;
 }
 
-static void add(struct print *print, const char *string)
+static void demangle_print_add(struct print *print, const char *string)
 {
     text_add(print->out, string);
 }
 
-static void name(struct print *print, component *part)
+static void demangle_print_name(struct print *print, component *part)
 {
     static const char unnamed[] = "(anonymous namespace)";
     if (part->u.s_name.len == sizeof unnamed - 1 && memcmp(part->u.s_name.s, unnamed, sizeof unnamed - 1) == 0)
-        add(print, "<unnamed>");
+        demangle_print_add(print, "<unnamed>");
     else
         text_add_bytes(print->out, part->u.s_name.s, (size_t)part->u.s_name.len);
 }
@@ -54,7 +54,7 @@ static void standard_name(struct print *print, component *part)
 static void scoped_name(struct print *print, component *part)
 {
     any(print, left(part));
-    add(print, "::");
+    demangle_print_add(print, "::");
     any(print, right(part));
 }
 
@@ -70,7 +70,7 @@ static void arguments(struct print *print, component *list, enum demangle_compon
         component *argument = left(list);
         if (!argument || (argument->type == type && !left(argument))) /* an empty list or pack */
             continue;
-        add(print, between);
+        demangle_print_add(print, between);
         between = ", ";
         any(print, argument);
     }
@@ -84,9 +84,9 @@ static void template_arguments(struct print *print, component *list)
 static void template(struct print *print, component *part)
 {
     any(print, left(part));
-    add(print, "<");
+    demangle_print_add(print, "<");
     any(print, right(part));
-    add(print, ">");
+    demangle_print_add(print, ">");
 }
 
 /* Prints components that only libiberty can print: builtin types and operators. */
@@ -100,7 +100,7 @@ static void builtin_type(struct print *print, component *part)
 {
     char *type = leaf(part);
     print->failed |= !type;
-    add(print, type ? type : "");
+    demangle_print_add(print, type ? type : "");
     free(type);
 }
 
@@ -117,13 +117,13 @@ static void operator(struct print *print, component *part)
 static void parameters(struct print *print, component *list)
 {
     size_t start = print->out->length;
-    add(print, "(");
+    demangle_print_add(print, "(");
     arguments(print, list, DEMANGLE_COMPONENT_ARGLIST);
     if (!print->out->failed && strcmp(print->out->bytes + start, "(void") == 0) {
         print->out->length = start;
-        add(print, "(");
+        demangle_print_add(print, "(");
     }
-    add(print, ")");
+    demangle_print_add(print, ")");
 }
 
 /* libiberty drops the result's type if a function is the scope of something. The parts of a tree lie in one array in
@@ -168,12 +168,12 @@ static void function(struct print *print, component *part)
     }
     if (result) {
         any(print, result);
-        add(print, " ");
+        demangle_print_add(print, " ");
     }
     any(print, named);
     parameters(print, right(type));
     if (last->type == DEMANGLE_COMPONENT_CONST_THIS)
-        add(print, " const");
+        demangle_print_add(print, " const");
 }
 
 static void name_of_const(struct print *print, component *part)
@@ -183,16 +183,16 @@ static void name_of_const(struct print *print, component *part)
 
 static void lambda(struct print *print, component *part)
 {
-    add(print, "[lambda");
+    demangle_print_add(print, "[lambda");
     parameters(print, part->u.s_unary_num.sub);
     text_addf(print->out, " (instance %d)]", part->u.s_unary_num.num + 1);
 }
 
-static void constant(struct print *print, component *part)
+static void demangle_print_constant(struct print *print, component *part)
 {
-    add(print, "(");
+    demangle_print_add(print, "(");
     any(print, left(part));
-    add(print, part->type == DEMANGLE_COMPONENT_LITERAL_NEG ? ")-" : ")");
+    demangle_print_add(print, part->type == DEMANGLE_COMPONENT_LITERAL_NEG ? ")-" : ")");
     any(print, right(part));
 }
 
@@ -208,10 +208,10 @@ static void indirect(struct print *print, component *part)
     component *to = left(part);
     print->failed |= !to || to->type == DEMANGLE_COMPONENT_FUNCTION_TYPE || to->type == DEMANGLE_COMPONENT_ARRAY_TYPE;
     any(print, to);
-    add(print, is_indirect(to) ? "" : " ");
-    add(print, part->type == DEMANGLE_COMPONENT_POINTER     ? "*"
-               : part->type == DEMANGLE_COMPONENT_REFERENCE ? "&"
-                                                            : "&&");
+    demangle_print_add(print, is_indirect(to) ? "" : " ");
+    demangle_print_add(print, part->type == DEMANGLE_COMPONENT_POINTER     ? "*"
+                              : part->type == DEMANGLE_COMPONENT_REFERENCE ? "&"
+                                                                           : "&&");
 }
 
 static void qualified(struct print *print, component *part)
@@ -222,17 +222,17 @@ static void qualified(struct print *print, component *part)
         text_addf(print->out, "%s ", word);
     any(print, left(part));
     if (behind)
-        add(print, word);
+        demangle_print_add(print, word);
 }
 
-static void pack(struct print *print, component *part)
+static void demangle_print_pack(struct print *print, component *part)
 {
     any(print, left(part));
-    add(print, "...");
+    demangle_print_add(print, "...");
 }
 
 static print_part *const printers[] = {
-    [DEMANGLE_COMPONENT_NAME] = name,
+    [DEMANGLE_COMPONENT_NAME] = demangle_print_name,
     [DEMANGLE_COMPONENT_SUB_STD] = standard_name,
     [DEMANGLE_COMPONENT_QUAL_NAME] = scoped_name,
     [DEMANGLE_COMPONENT_LOCAL_NAME] = scoped_name,
@@ -244,14 +244,14 @@ static print_part *const printers[] = {
     [DEMANGLE_COMPONENT_BUILTIN_TYPE] = builtin_type,
     [DEMANGLE_COMPONENT_OPERATOR] = operator,
     [DEMANGLE_COMPONENT_LAMBDA] = lambda,
-    [DEMANGLE_COMPONENT_LITERAL] = constant,
-    [DEMANGLE_COMPONENT_LITERAL_NEG] = constant,
+    [DEMANGLE_COMPONENT_LITERAL] = demangle_print_constant,
+    [DEMANGLE_COMPONENT_LITERAL_NEG] = demangle_print_constant,
     [DEMANGLE_COMPONENT_POINTER] = indirect,
     [DEMANGLE_COMPONENT_REFERENCE] = indirect,
     [DEMANGLE_COMPONENT_RVALUE_REFERENCE] = indirect,
     [DEMANGLE_COMPONENT_CONST] = qualified,
     [DEMANGLE_COMPONENT_VOLATILE] = qualified,
-    [DEMANGLE_COMPONENT_PACK_EXPANSION] = pack,
+    [DEMANGLE_COMPONENT_PACK_EXPANSION] = demangle_print_pack,
 };
 
 static void any(struct print *print, component *part)

@@ -9,7 +9,7 @@
 
 #define DEEPEST 1024 /* nested brackets; deeper ones are not parsed */
 
-static int is_word(char c)
+static int demangle_short_is_word(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.' || (unsigned char)c >= 0x80;
 }
@@ -22,7 +22,7 @@ static const char *skip_spaces(const char *at)
 static const char *after_word(const char *at, const char *word)
 {
     size_t length = strlen(word);
-    return strncmp(at, word, length) == 0 && !is_word(at[length]) ? at + length : NULL;
+    return strncmp(at, word, length) == 0 && !demangle_short_is_word(at[length]) ? at + length : NULL;
 }
 
 /* The end of an operator's symbol, which may consist of brackets; at is behind the word "operator". */
@@ -37,7 +37,7 @@ static const char *after_operator(const char *at)
     }
     if (strncmp(sign, "\"\"", 2) == 0) { /* of literals */
         sign = skip_spaces(sign + 2);
-        while (is_word(*sign))
+        while (demangle_short_is_word(*sign))
             sign++;
         return sign;
     }
@@ -48,7 +48,7 @@ static const char *after_operator(const char *at)
 /* If the word "operator" begins a name here, returns the end of that name; else NULL. */
 static const char *operator_name(const char *name, const char *at)
 {
-    const char *behind = at == name || !is_word(at[-1]) ? after_word(at, "operator") : NULL;
+    const char *behind = at == name || !demangle_short_is_word(at[-1]) ? after_word(at, "operator") : NULL;
     return behind ? after_operator(behind) : NULL;
 }
 
@@ -99,18 +99,18 @@ static const char *after_scope(const char *parameters)
     return strncmp(at, "::", 2) == 0 ? at + 2 : NULL;
 }
 
-struct name {
+struct demangle_short_name {
     const char *begin, *end; /* equal: none yet */
 };
 
-static const char *begin_name(struct name *name, const char *at)
+static const char *begin_name(struct demangle_short_name *name, const char *at)
 {
     name->begin = name->end = at;
     return at;
 }
 
 /* Continues from a '(' outside of other brackets; NULL if the name is complete. */
-static const char *pass_parenthesis(struct name *name, const char *at)
+static const char *pass_parenthesis(struct demangle_short_name *name, const char *at)
 {
     /* An unnamed namespace, a type, or a function that returns a pointer to a function. */
     if (name->begin == name->end) {
@@ -125,7 +125,7 @@ static const char *pass_parenthesis(struct name *name, const char *at)
 }
 
 /* Continues from any character outside of brackets; NULL if the name is complete. */
-static const char *pass(struct name *name, const char *at)
+static const char *pass(struct demangle_short_name *name, const char *at)
 {
     const char *operator= at == name->begin ? operator_name(at, at) : NULL;
     if (operator) {
@@ -155,7 +155,7 @@ static const char *pass(struct name *name, const char *at)
 
 void symbol_short(const char *demangled, struct text *out)
 {
-    struct name name = { demangled, demangled };
+    struct demangle_short_name name = { demangled, demangled };
     for (const char *at = demangled; at && *at;)
         at = pass(&name, at);
     if (name.begin == name.end)

@@ -30,16 +30,18 @@ void symbol_names_free(struct symbol_names *names)
 }
 
 /* A symbol that begins closer to the address is inside one that begins before; at the same start the rank decides. */
-static int is_better(const struct symbol_names *names, const struct symbol_name *known, uint64_t start, uint32_t rank)
+static int symbol_names_is_better(const struct symbol_names *names, const struct symbol_name *known, uint64_t start,
+                                  uint32_t rank)
 {
     if (!known->text || names->last_wins)
         return !known->text || rank > known->rank;
     return start != known->start ? start > known->start : rank > known->rank;
 }
 
-static void take(struct symbol_names *names, struct symbol_name *known, const struct symbol_name *offered, size_t room)
+static void symbol_names_take(struct symbol_names *names, struct symbol_name *known, const struct symbol_name *offered,
+                              size_t room)
 {
-    if (!is_better(names, known, offered->start, offered->rank) || names->arena.total > TEXTS_MAX)
+    if (!symbol_names_is_better(names, known, offered->start, offered->rank) || names->arena.total > TEXTS_MAX)
         return;
     const char *copy = arena_copy(&names->arena, offered->text,
                                   strnlen(offered->text, room < TEXT_MAX ? room : TEXT_MAX));
@@ -57,9 +59,9 @@ void symbol_names_add(struct symbol_names *names, const struct symbol_names_entr
     if (start > names->found[first].closest)
         names->found[first].closest = start;
     if (size == 0)
-        take(names, &names->found[first].before, &offered, symbol->room);
+        symbol_names_take(names, &names->found[first].before, &offered, symbol->room);
     for (size_t i = first; i < names->count && names->addresses[i] - start < size; i++, names->steps++)
-        take(names, &names->found[i].inside, &offered, symbol->room);
+        symbol_names_take(names, &names->found[i].inside, &offered, symbol->room);
 }
 
 /* Labels of assembly have no size: they extend to the next function, or to the end of their section. */
@@ -107,7 +109,7 @@ static int names_something(const struct elf_image *image, const Elf64_Sym *symbo
 }
 
 /* Ranks symbols: functions before labels, global before local. 0: it names neither code nor a variable. */
-static uint32_t rank_of(const struct elf_image *image, const Elf64_Sym *symbol, const char *text)
+static uint32_t symbol_names_rank_of(const struct elf_image *image, const Elf64_Sym *symbol, const char *text)
 {
     unsigned type = ELF64_ST_TYPE(symbol->st_info), binding = ELF64_ST_BIND(symbol->st_info);
     if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS || !text || !*text || text[0] == '$' ||
@@ -117,7 +119,7 @@ static uint32_t rank_of(const struct elf_image *image, const Elf64_Sym *symbol, 
     return rank + (type == STT_NOTYPE ? 0 : 10) + (symbol->st_size ? 5 : 0);
 }
 
-static uint64_t end_of(const struct elf_image *image, uint16_t section)
+static uint64_t symbol_names_end_of(const struct elf_image *image, uint16_t section)
 {
     return section < image->section_count ? image->sections[section].sh_addr + image->sections[section].sh_size : 0;
 }
@@ -134,10 +136,11 @@ static void visit_table(const struct elf_image *image, const Elf64_Shdr *section
             size_t room;
             memcpy(&symbol, symbols.bytes + i * sizeof symbol, sizeof symbol);
             const char *text = string_at(&strings, symbol.st_name, &room);
-            uint32_t rank = rank_of(image, &symbol, text);
+            uint32_t rank = symbol_names_rank_of(image, &symbol, text);
             if (rank)
-                visit(context, &(struct symbol_names_entry){ symbol.st_value, symbol.st_size,
-                                                             end_of(image, symbol.st_shndx), text, room, rank });
+                visit(context,
+                      &(struct symbol_names_entry){ symbol.st_value, symbol.st_size,
+                                                    symbol_names_end_of(image, symbol.st_shndx), text, room, rank });
         }
         elf_piece_free(&strings);
     }

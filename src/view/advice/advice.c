@@ -21,7 +21,7 @@
 
 /* ---- where on the timeline ------------------------------------------------------------------------------------- */
 
-static int is_of_process(const struct view_row *row, int64_t pid)
+static int advice_view_is_of_process(const struct view_row *row, int64_t pid)
 {
     return row->process != -1 && global_pid_number(row->process) == pid;
 }
@@ -31,7 +31,7 @@ static int gpu_row_of_context(const struct view *view, int64_t pid, int64_t cont
 {
     for (size_t r = 0; r < view->row_count; r++)
         if (view->rows[r].type == ROW_STREAM && view->rows[r].context == context &&
-            is_of_process(&view->rows[r], pid)) {
+            advice_view_is_of_process(&view->rows[r], pid)) {
             int row = view->rows[r].parent;
             while (row != VIEW_NO_ROW && view->rows[row].type != ROW_GPU)
                 row = view->rows[row].parent;
@@ -61,7 +61,7 @@ static const char longest_name[] = "Longest"; /* the duration, of rules on CPUs:
 /* Whether a row can have the event that numbers describe: a call of the thread, or work on the stream. */
 static int can_have(const struct view_row *row, const int64_t numbers[NUMBERS])
 {
-    if (!is_of_process(row, numbers[PID]))
+    if (!advice_view_is_of_process(row, numbers[PID]))
         return 0;
     if (numbers[TID] >= 0)
         return (row->type == ROW_CUDA_API || row->type == ROW_OSRT) && row->thread != -1 &&
@@ -71,10 +71,10 @@ static int can_have(const struct view_row *row, const int64_t numbers[NUMBERS])
 }
 
 /* The row of a thread, for what is about a stretch of its time. */
-static int thread_row(const struct view *view, const int64_t numbers[NUMBERS])
+static int advice_view_thread_row(const struct view *view, const int64_t numbers[NUMBERS])
 {
     for (size_t r = 0; r < view->row_count; r++)
-        if (view->rows[r].type == ROW_THREAD && is_of_process(&view->rows[r], numbers[PID]) &&
+        if (view->rows[r].type == ROW_THREAD && advice_view_is_of_process(&view->rows[r], numbers[PID]) &&
             global_tid_number(view->rows[r].thread) == numbers[TID])
             return (int)r;
     return VIEW_NO_ROW;
@@ -89,11 +89,11 @@ static int find_row(struct view *view, const int64_t numbers[NUMBERS], int64_t *
     }
     *event = ADVICE_NO_EVENT;
     if (numbers[TID] >= 0)
-        return thread_row(view, numbers);
+        return advice_view_thread_row(view, numbers);
     return numbers[STREAM] < 0 ? gpu_row_of_context(view, numbers[PID], numbers[CONTEXT]) : VIEW_NO_ROW;
 }
 
-static void find_columns(int places[NUMBERS], const struct table *table)
+static void advice_view_find_columns(int places[NUMBERS], const struct table *table)
 {
     for (int n = 0; n < NUMBERS; n++) {
         places[n] = -1;
@@ -105,7 +105,7 @@ static void find_columns(int places[NUMBERS], const struct table *table)
 }
 
 /* The line of the program that a row of a rule's table names, or "". */
-static const char *line_of(const struct table *table, size_t row)
+static const char *advice_view_line_of(const struct table *table, size_t row)
 {
     static const char *const names[] = { "Where", "Waited In" };
 
@@ -139,7 +139,7 @@ static void take_cause(struct advice_item *item, const struct adviser *adviser, 
 static int find_facts(struct advice *advice, struct advice_item *item, const int64_t numbers[NUMBERS],
                       struct error *err)
 {
-    int thread = numbers[TID] >= 0 ? thread_row(advice->view, numbers) : VIEW_NO_ROW;
+    int thread = numbers[TID] >= 0 ? advice_view_thread_row(advice->view, numbers) : VIEW_NO_ROW;
     const struct advice_place place = {
         .thread = thread == VIEW_NO_ROW ? -1 : advice->view->rows[thread].thread,
         .process = numbers[PID],
@@ -153,13 +153,13 @@ static int find_facts(struct advice *advice, struct advice_item *item, const int
 
 enum { MOST_FACTS = 50 };
 
-static int add_rows(struct advice *advice, const struct adviser *adviser, const struct analysis *rule,
-                    const struct table *table, const struct rule_impact *impact, struct advice_words *words,
-                    struct error *err)
+static int advice_view_add_rows(struct advice *advice, const struct adviser *adviser, const struct analysis *rule,
+                                const struct table *table, const struct rule_impact *impact, struct advice_words *words,
+                                struct error *err)
 {
     int places[NUMBERS], code;
 
-    find_columns(places, table);
+    advice_view_find_columns(places, table);
     for (size_t i = 0; i < table_row_count(table) && i < ADVICE_MOST; i++) {
         size_t r = impact->order[i];
         const struct table_cell *cells = table_row(table, r);
@@ -172,7 +172,7 @@ static int add_rows(struct advice *advice, const struct adviser *adviser, const 
             .from_ns = numbers[START],
             .to_ns = saturating_add(numbers[START], numbers[DURATION]),
             .impact_ns = impact->each[r],
-            .where = line_of(table, r),
+            .where = advice_view_line_of(table, r),
             .confidence = "",
             .about_ns = -1,
             .bound_ns = -1,
@@ -201,7 +201,7 @@ static int add_rows(struct advice *advice, const struct adviser *adviser, const 
 }
 
 /* The place of a rule among all: that of its first cause. Causes stand before all other findings. */
-static int64_t rank_of(const struct adviser *adviser, const struct analysis *rule)
+static int64_t advice_view_rank_of(const struct adviser *adviser, const struct analysis *rule)
 {
     for (size_t i = 0; i < adviser->count; i++)
         if (adviser->causes[i].rule == rule)
@@ -210,8 +210,8 @@ static int64_t rank_of(const struct adviser *adviser, const struct analysis *rul
 }
 
 /* Adds what a rule found. adviser: of a rule on the replay, which ranks it; NULL: its impact does. */
-static int add_table(struct advice *advice, const struct adviser *adviser, const struct analysis *rule,
-                     const struct table *table, struct error *err)
+static int advice_view_add_table(struct advice *advice, const struct adviser *adviser, const struct analysis *rule,
+                                 const struct table *table, struct error *err)
 {
     struct rule_impact impact = { 0 };
     struct advice_words words = { 0 };
@@ -223,19 +223,19 @@ static int add_table(struct advice *advice, const struct adviser *adviser, const
         return code == ERR_NO_DATA ? 0 : code;
     if ((code = rule_impact_read(&impact, rule, table, capture_ns, err)) != 0)
         return code;
-    if ((code = add_rows(advice, adviser, rule, table, &impact, &words, err)) != 0)
+    if ((code = advice_view_add_rows(advice, adviser, rule, table, &impact, &words, err)) != 0)
         goto free_impact;
     advice_add_rule(advice,
-                    &(struct advice_rule){ rule->name, rule->title,
-                                           count ? rule_advice(rule, table, impact.order[0]) : rule->rule->praise,
-                                           count, impact.all, adviser ? rank_of(adviser, rule) : impact.rank });
+                    &(struct advice_rule){
+                        rule->name, rule->title, count ? rule_advice(rule, table, impact.order[0]) : rule->rule->praise,
+                        count, impact.all, adviser ? advice_view_rank_of(adviser, rule) : impact.rank });
 free_impact:
     rule_impact_free(&impact);
     advice_words_free(&words);
     return code;
 }
 
-static int run_rule(struct advice *advice, const struct analysis *rule, struct error *err)
+static int advice_view_run_rule(struct advice *advice, const struct analysis *rule, struct error *err)
 {
     static const struct analysis_option all = { "rows", "-1" }; /* few are shown, but all add to the impact */
     const struct analysis_request request = { .options = &all,
@@ -246,14 +246,14 @@ static int run_rule(struct advice *advice, const struct analysis *rule, struct e
 
     if (code != 0)
         return code == ERR_NO_DATA ? 0 : code;
-    code = add_table(advice, NULL, rule, table, err);
+    code = advice_view_add_table(advice, NULL, rule, table, err);
     table_delete(table);
     return code;
 }
 
 /* ---- rules on the replay --------------------------------------------------------------------------------------- */
 
-static int add_causes(struct advice *advice, struct adviser *adviser, struct error *err)
+static int advice_view_add_causes(struct advice *advice, struct adviser *adviser, struct error *err)
 {
     struct view *view = advice->view;
     int code;
@@ -270,7 +270,7 @@ static int add_causes(struct advice *advice, struct adviser *adviser, struct err
             continue;
         if ((code = advice_table_of(adviser, rules[i], &table, err)) != 0)
             return code;
-        code = add_table(advice, adviser, rules[i], table, err);
+        code = advice_view_add_table(advice, adviser, rules[i], table, err);
         table_delete(table);
         if (code != 0)
             return code;
@@ -286,12 +286,12 @@ static int run_adviser(struct advice *advice, struct error *err)
 
     if ((code = answer_cache_adviser(advice->view->cache, advice->view->report, &adviser, err)) != 0)
         return code;
-    if ((code = add_causes(advice, adviser, err)) != 0)
+    if ((code = advice_view_add_causes(advice, adviser, err)) != 0)
         answer_cache_forget_adviser(advice->view->cache); /* it has a part of the causes: begin anew */
     return code;
 }
 
-static int add_gaps(struct advice *advice, struct error *err)
+static int advice_view_add_gaps(struct advice *advice, struct error *err)
 {
     struct adviser *adviser;
     int code = answer_cache_adviser(advice->view->cache, advice->view->report, &adviser, err);
@@ -306,12 +306,12 @@ static int add_gaps(struct advice *advice, struct error *err)
 /* ---- one by one ------------------------------------------------------------------------------------------------ */
 
 /* Runs a rule, or all that are on the replay, or looks for gaps (NULL). If that fails, the lists are as before. */
-static int run_one(struct advice *advice, const struct analysis *rule, struct error *err)
+static int advice_view_run_one(struct advice *advice, const struct analysis *rule, struct error *err)
 {
     size_t length = advice->items->text.length, rules_length = advice->rules->text.length;
-    int code = !rule                        ? add_gaps(advice, err)
+    int code = !rule                        ? advice_view_add_gaps(advice, err)
                : analysis_is_replayed(rule) ? run_adviser(advice, err)
-                                            : run_rule(advice, rule, err);
+                                            : advice_view_run_rule(advice, rule, err);
 
     if (text_failed(&advice->items->text) || text_failed(&advice->rules->text))
         code = error_short_memory(err, "for the advice");
@@ -356,7 +356,7 @@ static int run_from_next(struct advice *advice, int is_one_enough, int *is_compl
         enum rule_state state = rule ? rule_state(rule, view->report) : RULE_READY;
         if (state == RULE_READY && !has_run_with_others(view, cache->rules_run)) {
             has_run = 1;
-            code = run_one(advice, rule, err);
+            code = advice_view_run_one(advice, rule, err);
         } else if (state == RULE_CLEAR) {
             add_clear(advice, rule);
         }
@@ -371,7 +371,7 @@ static int run_from_next(struct advice *advice, int is_one_enough, int *is_compl
     return 0;
 }
 
-static int run_rules(struct view *view, int is_one_enough, int *is_complete, struct error *err)
+static int advice_view_run_rules(struct view *view, int is_one_enough, int *is_complete, struct error *err)
 {
     struct advice advice = { view, &view->cache->advice, &view->cache->advice_rules };
 
@@ -380,7 +380,7 @@ static int run_rules(struct view *view, int is_one_enough, int *is_complete, str
 
 /* The rules that could not run, with the data that they need and the option that records it. Rules on other kinds of
  * programs are not named. */
-static void add_unchecked(struct view *view, struct text *out)
+static void advice_view_add_unchecked(struct view *view, struct text *out)
 {
     for (size_t i = 0; rules[i]; i++) {
         const struct analysis_need *missing = analysis_missing(rules[i], view->report);
@@ -399,14 +399,14 @@ int view_advice(struct view *view, const struct arguments *arguments, struct tex
     int is_complete = 0, code;
 
     if ((code = argument_int(arguments, "step", 0, 1, &step, err)) != 0 ||
-        (code = run_rules(view, (int)step, &is_complete, err)) != 0)
+        (code = advice_view_run_rules(view, (int)step, &is_complete, err)) != 0)
         return code;
     json_addf(out, "{'advice':[");
     advice_list_add_to(&cache->advice, out);
     json_addf(out, "],'rules':[");
     advice_list_add_to(&cache->advice_rules, out);
     json_addf(out, "],'unchecked':[");
-    add_unchecked(view, out);
+    advice_view_add_unchecked(view, out);
     json_addf(out, "],'complete':%i}", is_complete);
     return 0;
 }

@@ -6,7 +6,7 @@
 #include "view/answer/related_events.h"
 #include "view/load/event_search.h"
 
-static void add_name(struct text *out, struct view *view, struct view_place place)
+static void advice_facts_add_name(struct text *out, struct view *view, struct view_place place)
 {
     size_t length;
     const char *name = view_name(view, view->rows[place.row].events.name[place.event], &length);
@@ -15,7 +15,7 @@ static void add_name(struct text *out, struct view *view, struct view_place plac
 }
 
 /* The first work of the process that begins at a time or later. */
-static struct view_place next_work(const struct view *view, int64_t process, int64_t from_ns)
+static struct view_place advice_facts_next_work(const struct view *view, int64_t process, int64_t from_ns)
 {
     struct view_place best = VIEW_NO_PLACE;
     int64_t best_ns = INT64_MAX;
@@ -36,8 +36,8 @@ static struct view_place next_work(const struct view *view, int64_t process, int
 }
 
 /* The innermost operator on a thread around a stretch of time. */
-static int add_operator(struct text *out, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
-                        struct error *err)
+static int advice_facts_add_operator(struct text *out, struct view *view, int64_t thread, int64_t from_ns,
+                                     int64_t to_ns, struct error *err)
 {
     struct event_list around = { 0 };
     int code = event_list_around(&around, view, thread, from_ns, to_ns, VIEW_NO_PLACE, err);
@@ -49,7 +49,7 @@ static int add_operator(struct text *out, struct view *view, int64_t thread, int
         if ((code = operator_facts(&facts, view, around.list[i - 1], err)) != 0)
             goto free_around;
         if (facts.is_operator) {
-            add_name(out, view, around.list[i - 1]);
+            advice_facts_add_name(out, view, around.list[i - 1]);
             goto free_around;
         }
     }
@@ -71,7 +71,8 @@ static int add_operator_of_work(struct text *out, struct view *view, struct view
     if (calls.count) {
         const struct view_row *row = &view->rows[calls.list[0].row];
         int64_t from_ns = row->events.start_ns[calls.list[0].event];
-        code = add_operator(out, view, row->thread, from_ns, event_end(&row->events, calls.list[0].event), err);
+        code = advice_facts_add_operator(out, view, row->thread, from_ns, event_end(&row->events, calls.list[0].event),
+                                         err);
     }
 done:
     event_list_free(&calls);
@@ -103,13 +104,13 @@ int advice_facts_find(struct text *operator_name, struct text *next, struct view
     struct view_place work = place->next;
     int code;
 
-    if (place->thread >= 0 &&
-        ((code = first_launched(&work, view, place, err)) != 0 ||
-         (code = add_operator(operator_name, view, place->thread, place->from_ns, place->to_ns, err)) != 0))
+    if (place->thread >= 0 && ((code = first_launched(&work, view, place, err)) != 0 ||
+                               (code = advice_facts_add_operator(operator_name, view, place->thread, place->from_ns,
+                                                                 place->to_ns, err)) != 0))
         return code;
     if (work.row == VIEW_NO_ROW)
-        work = next_work(view, place->process, place->to_ns);
+        work = advice_facts_next_work(view, place->process, place->to_ns);
     if (work.row != VIEW_NO_ROW)
-        add_name(next, view, work);
+        advice_facts_add_name(next, view, work);
     return place->thread >= 0 || work.row == VIEW_NO_ROW ? 0 : add_operator_of_work(operator_name, view, work, err);
 }

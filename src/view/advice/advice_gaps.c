@@ -20,7 +20,7 @@ static const char words[] =
     "Move work that the CPU does before it can launch (loading data, waiting for a result, many small calls) to other "
     "threads, or launch more work first.";
 
-struct gap_search {
+struct advice_gap_search {
     struct advice *advice;
     struct gap_causes causes;
     struct keys keys;       /* cause and place, of one gap */
@@ -32,7 +32,7 @@ struct gap_search {
 };
 
 /* Appends the name of the work that ended a gap, if the timeline has it. */
-static int add_ending(struct gap_search *search, const struct gpu_busy_gap *gap, struct error *err)
+static int advice_gaps_add_ending(struct advice_gap_search *search, const struct gpu_busy_gap *gap, struct error *err)
 {
     struct view *view = search->advice->view;
     size_t length;
@@ -51,9 +51,9 @@ static int add_ending(struct gap_search *search, const struct gpu_busy_gap *gap,
     return 0;
 }
 
-static int add_piece(void *context, const struct gap_piece *piece)
+static int advice_gaps_add_piece(void *context, const struct gap_piece *piece)
 {
-    struct gap_search *search = context;
+    struct advice_gap_search *search = context;
     size_t before = search->keys.count;
     uint32_t key = keys_add(&search->keys, (int64_t[]){ piece->cause, (int64_t)piece->place });
 
@@ -66,7 +66,7 @@ static int add_piece(void *context, const struct gap_piece *piece)
 }
 
 /* "launch-bound, train.py:41 forward: 1.20 ms": the largest cause, which is then none any more. */
-static void add_largest(struct gap_search *search)
+static void add_largest(struct advice_gap_search *search)
 {
     uint32_t largest = 0;
 
@@ -86,7 +86,7 @@ static void add_largest(struct gap_search *search)
     search->total_ns[largest] = -1;
 }
 
-static int add_causes(struct gap_search *search, const struct gpu_busy_gap *at, struct error *err)
+static int advice_gaps_add_causes(struct advice_gap_search *search, const struct gpu_busy_gap *at, struct error *err)
 {
     const struct gap gap = { .start_ns = at->start_ns,
                              .end_ns = saturating_add(at->start_ns, at->length_ns),
@@ -95,7 +95,7 @@ static int add_causes(struct gap_search *search, const struct gpu_busy_gap *at, 
 
     keys_free(&search->keys);
     search->keys = (struct keys){ .width = 2 };
-    if (gap_causes_explain(&search->causes, &gap, add_piece, search) != 0)
+    if (gap_causes_explain(&search->causes, &gap, advice_gaps_add_piece, search) != 0)
         return error_short_memory(err, "for the gaps");
     for (size_t i = 0; i < search->keys.count && i < MOST_CAUSES; i++) {
         text_add(&search->words.text, i ? "; " : " ");
@@ -106,7 +106,7 @@ static int add_causes(struct gap_search *search, const struct gpu_busy_gap *at, 
 }
 
 /* VIEW_NO_ROW if the timeline has no such GPU. */
-static int gpu_row(const struct view *view, int64_t gpu)
+static int advice_gaps_gpu_row(const struct view *view, int64_t gpu)
 {
     for (size_t r = 0; r < view->row_count; r++)
         if (view->rows[r].type == ROW_GPU && view->rows[r].device == gpu)
@@ -114,7 +114,7 @@ static int gpu_row(const struct view *view, int64_t gpu)
     return VIEW_NO_ROW;
 }
 
-static int add_gap(struct gap_search *search, const struct gpu_busy_gap *gap, struct error *err)
+static int advice_gaps_add_gap(struct advice_gap_search *search, const struct gpu_busy_gap *gap, struct error *err)
 {
     struct text *text = &search->words.text;
     int64_t end_ns = saturating_add(gap->start_ns, gap->length_ns);
@@ -124,10 +124,10 @@ static int add_gap(struct gap_search *search, const struct gpu_busy_gap *gap, st
     text_clear(&search->where);
     text_addf(text, "GPU %lld was idle for ", (long long)gap->gpu);
     human_time(text, gap->length_ns);
-    if ((code = add_ending(search, gap, err)) != 0)
+    if ((code = advice_gaps_add_ending(search, gap, err)) != 0)
         return code;
     text_add_char(text, '.');
-    if ((code = add_causes(search, gap, err)) != 0)
+    if ((code = advice_gaps_add_causes(search, gap, err)) != 0)
         return code;
     text_addf(text, " %s", words);
     const struct advice_place place = { -1, -1, gap->start_ns, end_ns, search->work };
@@ -145,7 +145,7 @@ static int add_gap(struct gap_search *search, const struct gpu_busy_gap *gap, st
         .what = &search->words.what,
         .operator= & search->words.operator,
         .next = & search->words.next,
-        .row = gpu_row(search->advice->view, gap->gpu),
+        .row = advice_gaps_gpu_row(search->advice->view, gap->gpu),
         .event = ADVICE_NO_EVENT,
         .from_ns = gap->start_ns,
         .to_ns = end_ns,
@@ -155,7 +155,8 @@ static int add_gap(struct gap_search *search, const struct gpu_busy_gap *gap, st
     return 0;
 }
 
-static int add_all(struct gap_search *search, const struct gpu_busy *busy, struct adviser *adviser, struct error *err)
+static int advice_gaps_add_all(struct advice_gap_search *search, const struct gpu_busy *busy, struct adviser *adviser,
+                               struct error *err)
 {
     struct advice_rule rule = { .name = rule_name, .title = title };
     struct places *places;
@@ -165,7 +166,7 @@ static int add_all(struct gap_search *search, const struct gpu_busy *busy, struc
         (code = gap_causes_open(&search->causes, adviser->report, &adviser->replay.events, places, err)) != 0)
         return code;
     for (; rule.count < busy->gap_count && busy->gaps[rule.count].length_ns >= LEAST_NS; rule.count++)
-        if ((code = add_gap(search, &busy->gaps[rule.count], err)) != 0)
+        if ((code = advice_gaps_add_gap(search, &busy->gaps[rule.count], err)) != 0)
             return code;
     rule.words = rule.count ? words : "No GPU was idle for longer than 50 µs.";
     advice_add_rule(search->advice, &rule);
@@ -175,13 +176,13 @@ static int add_all(struct gap_search *search, const struct gpu_busy *busy, struc
 int advice_add_gaps(struct advice *advice, struct adviser *adviser, struct error *err)
 {
     const struct analysis_request everything = { 0 };
-    struct gap_search search = { .advice = advice, .keys.width = 2 };
+    struct advice_gap_search search = { .advice = advice, .keys.width = 2 };
     struct gpu_busy busy = { 0 };
     int code = gpu_busy_read(&busy, adviser->report, &everything, MOST_GAPS, err);
 
     if (code != 0 || !busy.device_count)
         goto done;
-    code = add_all(&search, &busy, adviser, err);
+    code = advice_gaps_add_all(&search, &busy, adviser, err);
 done:
     gap_causes_close(&search.causes);
     keys_free(&search.keys);

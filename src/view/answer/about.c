@@ -36,7 +36,7 @@ struct about_process {
 
 /* Reads the processes, and returns the command that was profiled. "" and no processes if the report has no such table,
  * or it cannot be read: the rest of the answer is of use all the same. */
-static const char *read_processes(struct view *view, struct about_process **out, size_t *count)
+static const char *about_read_processes(struct view *view, struct about_process **out, size_t *count)
 {
     enum { PROCESS, COMMAND, RANK };
     static const char *const names[] = { "globalPid", "command", "rank", NULL };
@@ -58,11 +58,11 @@ static const char *read_processes(struct view *view, struct about_process **out,
     return command;
 }
 
-static void add_processes(struct view *view, struct text *out, const struct process_names *names)
+static void about_add_processes(struct view *view, struct text *out, const struct process_names *names)
 {
     struct about_process *list;
     size_t count;
-    const char *command = read_processes(view, &list, &count);
+    const char *command = about_read_processes(view, &list, &count);
 
     json_addf(out, "'program':%s,'processes':[", command);
     for (size_t i = 0; i < view->row_count; i++) {
@@ -83,7 +83,7 @@ static void add_processes(struct view *view, struct text *out, const struct proc
     free(list);
 }
 
-static void add_gpus(struct view *view, struct text *out)
+static void about_add_gpus(struct view *view, struct text *out)
 {
     json_addf(out, "'gpus':[");
     for (size_t i = 0; i < view->row_count; i++)
@@ -101,7 +101,7 @@ static void add_warning(struct text *line, struct text *out)
     text_clear(line);
 }
 
-static void add_warnings(struct view *view, struct text *out)
+static void about_add_warnings(struct view *view, struct text *out)
 {
     struct report_health health = report_health(view->report);
     struct event_counts counts;
@@ -158,7 +158,7 @@ static void add_warnings(struct view *view, struct text *out)
 }
 
 /* The stretches of time whose events are all there, in a report that was cut to a size. */
-static void add_detail(struct view *view, struct text *out)
+static void about_add_detail(struct view *view, struct text *out)
 {
     enum { START, END };
     static const char *const names[] = { "start", "end", NULL };
@@ -178,7 +178,7 @@ close_rows:
     row_cursor_close(&rows);
 }
 
-static void add_reports(struct view *view, struct text *out)
+static void about_add_reports(struct view *view, struct text *out)
 {
     int has_work = 0;
 
@@ -212,13 +212,13 @@ int view_about(struct view *view, const struct arguments *arguments, struct text
               view_time(view, view->end_ns), view_time(view, view->focus_from_ns), view_time(view, view->focus_to_ns));
     json_addf(out, "'events':%ju,'rows':%zu,'map':%i", view->event_count, view->row_count,
               view->is_map && report_part_count(view->report));
-    add_gpus(view, out);
-    add_processes(view, out, &names);
+    about_add_gpus(view, out);
+    about_add_processes(view, out, &names);
     json_addf(out, view->step_count ? "'steps':{'count':%zu,'source':%s}" : "'steps':null", view->step_count,
               view->step_source);
-    add_warnings(view, out);
-    add_detail(view, out);
-    add_reports(view, out);
+    about_add_warnings(view, out);
+    about_add_detail(view, out);
+    about_add_reports(view, out);
     text_add_char(out, '}');
     process_names_free(&names);
     return 0;

@@ -25,7 +25,7 @@ static void end_member(struct advice_list *list, size_t first, int64_t rank)
         list->members[list->count++] = (struct advice_member){ rank, first, list->text.length - first };
 }
 
-static int by_rank(const void *a, const void *b)
+static int advice_list_by_rank(const void *a, const void *b)
 {
     const struct advice_member *x = a, *y = b;
     int order = (x->rank < y->rank) - (x->rank > y->rank);
@@ -37,7 +37,7 @@ static int by_rank(const void *a, const void *b)
 void advice_list_add_to(struct advice_list *list, struct text *out)
 {
     if (list->count)
-        qsort(list->members, list->count, sizeof *list->members, by_rank);
+        qsort(list->members, list->count, sizeof *list->members, advice_list_by_rank);
     for (size_t i = 0; i < list->count; i++) {
         text_add(out, i ? "," : "");
         text_add_bytes(out, list->text.bytes + list->members[i].first, list->members[i].length);
@@ -57,7 +57,7 @@ void advice_list_cut(struct advice_list *list, size_t length)
 }
 
 /* What could be gained, the most first; behind that the longest of those of which it is not known. */
-static int64_t rank_of(const struct advice_item *item)
+static int64_t advice_list_rank_of(const struct advice_item *item)
 {
     int64_t length = saturating_duration(item->from_ns, item->to_ns);
 
@@ -80,13 +80,13 @@ void advice_words_free(struct advice_words *words)
     text_free(&words->next);
 }
 
-static void add_text(struct text *out, const char *member, const struct text *text)
+static void advice_list_add_text(struct text *out, const char *member, const struct text *text)
 {
     out->failed |= text_failed(text);
     json_addf(out, "%s:%.*s", member, (int)text->length, text_string(text));
 }
 
-static void add_saving(struct text *out, const char *member, int64_t ns)
+static void advice_list_add_saving(struct text *out, const char *member, int64_t ns)
 {
     json_addf(out, ns < 0 ? "%s:null" : "%s:", member);
     if (ns >= 0)
@@ -100,18 +100,18 @@ void advice_add(struct advice *advice, const struct advice_item *item)
 
     text_add_char(out, '{');
     json_addf(out, "'rule':%s,'title':%s", item->rule, item->title);
-    add_text(out, "text", item->text);
-    add_text(out, "what", item->what);
-    add_text(out, "operator", item->operator);
-    add_text(out, "next", item->next);
+    advice_list_add_text(out, "text", item->text);
+    advice_list_add_text(out, "what", item->what);
+    advice_list_add_text(out, "operator", item->operator);
+    advice_list_add_text(out, "next", item->next);
     json_addf(out, "'where':%s,'confidence':%s", item->where, item->confidence);
-    add_saving(out, "about", item->about_ns);
-    add_saving(out, "bound", item->bound_ns);
+    advice_list_add_saving(out, "about", item->about_ns);
+    advice_list_add_saving(out, "bound", item->bound_ns);
     json_addf(out, "'order':%jd,'row':%d,'event':%jd,'from':%jd,'to':%jd,'impact':", item->order, item->row,
               item->event, view_time(advice->view, item->from_ns), view_time(advice->view, item->to_ns));
     event_fields_add_int(out, item->impact_ns);
     text_add_char(out, '}');
-    end_member(advice->items, first, rank_of(item));
+    end_member(advice->items, first, advice_list_rank_of(item));
 }
 
 void advice_add_rule(struct advice *advice, const struct advice_rule *rule)

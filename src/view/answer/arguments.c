@@ -12,7 +12,7 @@ static int hex_digit(char c)
 }
 
 /* Decodes up to an end (a separator or NUL) in place: %XX and + for a space. The length, or -1. */
-static ptrdiff_t decode(char *from, const char *end)
+static ptrdiff_t arguments_decode(char *from, const char *end)
 {
     char *out = from;
 
@@ -30,7 +30,7 @@ static ptrdiff_t decode(char *from, const char *end)
 }
 
 /* One "name=value" that ends at end. */
-static int add_argument(struct arguments *arguments, char *from, char *end, struct error *err)
+static int arguments_add_argument(struct arguments *arguments, char *from, char *end, struct error *err)
 {
     char *equals = memchr(from, '=', (size_t)(end - from)), *name_end = equals ? equals : end,
          *value = equals ? equals + 1 : end;
@@ -39,7 +39,7 @@ static int add_argument(struct arguments *arguments, char *from, char *end, stru
         return 0;
     if (arguments->count == MOST_ARGUMENTS)
         return error_set(err, ERR_BAD_ARGUMENT, "a request has at most %d arguments", MOST_ARGUMENTS);
-    ptrdiff_t name_length = decode(from, name_end), length = decode(value, end);
+    ptrdiff_t name_length = arguments_decode(from, name_end), length = arguments_decode(value, end);
     if (name_length < 0 || length < 0)
         return error_set(err, ERR_BAD_ARGUMENT, "a %% in a request must be followed by two hexadecimal digits");
     value[length] = 0; /* of a bare name: the separator behind it */
@@ -65,7 +65,7 @@ int arguments_parse(struct arguments *arguments, const char *request, const char
     while (at && at < end) {
         char *separator = strchr(at, '&');
         separator = separator ? separator : end;
-        if ((code = add_argument(arguments, at, separator, err)) != 0) {
+        if ((code = arguments_add_argument(arguments, at, separator, err)) != 0) {
             arguments_free(arguments);
             return code;
         }

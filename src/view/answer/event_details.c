@@ -20,19 +20,20 @@ enum { LONGEST_NAME = 1 << 20 };
 struct asking {
     struct view *view;
     struct view_place self;
-    int is_brief;                   /* only what a tooltip shows, and nothing that takes long */
-    struct related_correlated ids;  /* its own */
-    struct event_list calls;        /* that launched it, if it is work on a GPU */
-    struct view_place call;         /* the first of them, or VIEW_NO_PLACE */
-    int64_t thread, from_ns, to_ns; /* its own, or those of the call: find_around() looks there; thread -1: nowhere */
+    int is_brief;                  /* only what a tooltip shows, and nothing that takes long */
+    struct related_correlated ids; /* its own */
+    struct event_list calls;       /* that launched it, if it is work on a GPU */
+    struct view_place call;        /* the first of them, or VIEW_NO_PLACE */
+    int64_t thread, from_ns,
+        to_ns; /* its own, or those of the call: event_details_find_around() looks there; thread -1: nowhere */
     struct event_list around;
-    struct view_place torch_op;     /* the innermost operator around it, or VIEW_NO_PLACE */
-    struct operator_facts facts;    /* its own */
-    struct view_place forward;      /* the forward operator, if it is a backward one or lies in one */
-    struct gap_chain chain;         /* of a gap of a GPU */
-    struct rank_instance instance;  /* of a collective */
+    struct view_place torch_op;    /* the innermost operator around it, or VIEW_NO_PLACE */
+    struct operator_facts facts;   /* its own */
+    struct view_place forward;     /* the forward operator, if it is a backward one or lies in one */
+    struct gap_chain chain;        /* of a gap of a GPU */
+    struct rank_instance instance; /* of a collective */
     struct text links;
-    struct text gap;                /* its details, if it is one */
+    struct text gap;               /* its details, if it is one */
 };
 
 static void asking_free(struct asking *asking)
@@ -55,7 +56,7 @@ static int is_on_gpu(const struct asking *asking)
 }
 
 /* The range on the CPU of which this event is the projection onto a GPU. */
-static int find_range(struct asking *asking, struct error *err)
+static int event_details_find_range(struct asking *asking, struct error *err)
 {
     uint32_t table_row = place_table_row(asking->view, asking->self);
     struct view_place range = VIEW_NO_PLACE;
@@ -73,7 +74,7 @@ static int is_gap(const struct asking *asking)
     return asking->view->rows[asking->self.row].type == ROW_IDLE;
 }
 
-static int find_call(struct asking *asking, struct error *err)
+static int event_details_find_call(struct asking *asking, struct error *err)
 {
     struct view *view = asking->view;
     const struct view_row *row = &view->rows[asking->self.row];
@@ -91,7 +92,8 @@ static int find_call(struct asking *asking, struct error *err)
     if (!is_on_gpu(asking))
         return 0;
     asking->thread = -1;
-    if ((code = is_projection ? find_range(asking, err) : related_calls(&asking->calls, view, &asking->ids, err)) != 0)
+    if ((code = is_projection ? event_details_find_range(asking, err)
+                              : related_calls(&asking->calls, view, &asking->ids, err)) != 0)
         return code;
     if (!asking->calls.count)
         return 0;
@@ -121,7 +123,7 @@ free_operators:
 }
 
 /* The events around this one, or around its call. */
-static int find_around(struct asking *asking, struct error *err)
+static int event_details_find_around(struct asking *asking, struct error *err)
 {
     struct view *view = asking->view;
     struct view_place inner = asking->call.row != VIEW_NO_ROW ? asking->call : asking->self, found = VIEW_NO_PLACE;
@@ -175,7 +177,8 @@ free_forwards:
 
 /* ---- links ----------------------------------------------------------------------------------------------------- */
 
-static void add_links(struct asking *asking, struct event_list *places, const char *kind, const char *label)
+static void event_details_add_links(struct asking *asking, struct event_list *places, const char *kind,
+                                    const char *label)
 {
     event_list_sort(places, asking->view);
     for (size_t i = 0; i < places->count && i < MOST_PLACES; i++) {
@@ -194,9 +197,9 @@ static int link_call(struct asking *asking, struct error *err)
         (code = related_records(&records, asking->view, &asking->ids, err)) != 0 ||
         (code = related_waits(&waits, asking->view, &asking->ids, err)) != 0)
         goto done;
-    add_links(asking, &work, "launches", "launched work");
-    add_links(asking, &records, "waits-for", "waits for the event recorded here");
-    add_links(asking, &waits, "awaited-by", "is waited for here");
+    event_details_add_links(asking, &work, "launches", "launched work");
+    event_details_add_links(asking, &records, "waits-for", "waits for the event recorded here");
+    event_details_add_links(asking, &waits, "awaited-by", "is waited for here");
 done:
     event_list_free(&work);
     event_list_free(&records);
@@ -209,12 +212,12 @@ static int link_work(struct asking *asking, struct error *err)
     struct event_list records = { 0 };
     int code;
 
-    add_links(asking, &asking->calls, "launched-by", "launched by");
+    event_details_add_links(asking, &asking->calls, "launched-by", "launched by");
     if (strcmp(place_table(asking->view, asking->self), "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION") != 0)
         return 0;
     if ((code = related_records(&records, asking->view, &asking->ids, err)) != 0)
         goto free_records;
-    add_links(asking, &records, "waits-for", "waits for the event recorded here");
+    event_details_add_links(asking, &records, "waits-for", "waits for the event recorded here");
 free_records:
     event_list_free(&records);
     return code;
@@ -230,9 +233,9 @@ static int link_range(struct asking *asking, struct error *err)
         (!kernels.count && (code = related_work_of_operator(&kernels, asking->view, asking->self, err)) != 0) ||
         (code = operator_pairs_find(&pairs, asking->view, &asking->facts, asking->self, err)) != 0)
         goto done;
-    add_links(asking, &pairs, asking->facts.is_backward ? "forward" : "backward",
-              asking->facts.is_backward ? "forward operator" : "backward operator");
-    add_links(asking, &kernels, "kernels", "GPU work");
+    event_details_add_links(asking, &pairs, asking->facts.is_backward ? "forward" : "backward",
+                            asking->facts.is_backward ? "forward operator" : "backward operator");
+    event_details_add_links(asking, &kernels, "kernels", "GPU work");
 done:
     event_list_free(&kernels);
     event_list_free(&pairs);
@@ -245,12 +248,12 @@ static int link_projection(struct asking *asking, struct error *err)
     struct event_list kernels = { 0 };
     int code;
 
-    add_links(asking, &asking->calls, "launched-by", "CPU range");
+    event_details_add_links(asking, &asking->calls, "launched-by", "CPU range");
     if (asking->thread < 0)
         return 0;
     if ((code = related_launched(&kernels, asking->view, asking->thread, asking->from_ns, asking->to_ns, err)) != 0)
         goto free_kernels;
-    add_links(asking, &kernels, "kernels", "GPU work");
+    event_details_add_links(asking, &kernels, "kernels", "GPU work");
 free_kernels:
     event_list_free(&kernels);
     return code;
@@ -278,7 +281,7 @@ static int link_holder(struct asking *asking, struct view_place wait, struct err
         goto done;
     if (around.count && (code = event_list_add(&holder, around.list[around.count - 1], err)) != 0)
         goto done;
-    add_links(asking, &holder, "lock-holder", "activity of the thread that held the lock");
+    event_details_add_links(asking, &holder, "lock-holder", "activity of the thread that held the lock");
 done:
     event_list_free(&around);
     event_list_free(&holder);
@@ -295,7 +298,7 @@ static void link_place(struct asking *asking, struct view_place place, const cha
     struct event_list one = { &place, 1, 1 };
 
     if (place.row != VIEW_NO_ROW)
-        add_links(asking, &one, kind, label);
+        event_details_add_links(asking, &one, kind, label);
 }
 
 /* A gap: the work that ended it, its launch, and the call in which the thread waited before it. */
@@ -311,7 +314,7 @@ static int link_gap(struct asking *asking, struct error *err)
         (code = gap_details_add(&asking->gap, view, &view->cache->idle, chain, err)) != 0)
         return code;
     link_place(asking, chain->work, "ended-by", "work that ended the gap");
-    add_links(asking, &asking->calls, "launched-by", "launched by");
+    event_details_add_links(asking, &asking->calls, "launched-by", "launched by");
     if (chain->wait.row == VIEW_NO_ROW)
         return 0;
     link_place(asking, chain->wait, "waited-in", "the thread was here");
@@ -327,9 +330,9 @@ static int link_ranks(struct asking *asking, struct error *err)
     if ((code = rank_links_instance(&asking->instance, links, asking->view, asking->self, err)) != 0 ||
         (code = rank_links_messages(&received, &sent, links, asking->view, asking->self, err)) != 0)
         goto done;
-    add_links(asking, &asking->instance.calls, "collective", "the same collective on another rank");
-    add_links(asking, &received, "message-to", "message received here");
-    add_links(asking, &sent, "message-from", "message sent here");
+    event_details_add_links(asking, &asking->instance.calls, "collective", "the same collective on another rank");
+    event_details_add_links(asking, &received, "message-to", "message received here");
+    event_details_add_links(asking, &sent, "message-from", "message sent here");
 done:
     event_list_free(&received);
     event_list_free(&sent);
@@ -360,7 +363,7 @@ static int find_brief(struct asking *asking, struct error *err)
     return is_gap(asking) && idle_causes_are_known(&asking->view->cache->idle) ? link_gap(asking, err) : 0;
 }
 
-static int find_links(struct asking *asking, struct error *err)
+static int event_details_find_links(struct asking *asking, struct error *err)
 {
     int code;
 
@@ -405,7 +408,7 @@ static void add_collective(struct asking *asking, struct text *out)
     }
 }
 
-static int add_answer(struct asking *asking, struct text *out, struct error *err)
+static int event_details_add_answer(struct asking *asking, struct text *out, struct error *err)
 {
     struct view *view = asking->view;
     const struct event_frames_wanted wanted = { asking->self,   asking->call,    asking->forward, &asking->around,
@@ -461,10 +464,10 @@ int view_event(struct view *view, const struct arguments *arguments, struct text
                          (long long)event, asking.self.row);
     asking.self.event = (uint32_t)event;
     asking.is_brief = (int)brief;
-    if ((code = find_call(&asking, err)) != 0 || (code = find_around(&asking, err)) != 0 ||
-        (code = find_operator(&asking, err)) != 0 || (code = find_links(&asking, err)) != 0)
+    if ((code = event_details_find_call(&asking, err)) != 0 || (code = event_details_find_around(&asking, err)) != 0 ||
+        (code = find_operator(&asking, err)) != 0 || (code = event_details_find_links(&asking, err)) != 0)
         goto free_asking;
-    code = add_answer(&asking, out, err);
+    code = event_details_add_answer(&asking, out, err);
 free_asking:
     asking_free(&asking);
     return code;

@@ -14,7 +14,7 @@
 enum { LONGEST_TEXT = 1 << 16, LONGEST_ENUM = 80 };
 
 enum field_kind { FIELD_TIME, FIELD_DURATION, FIELD_BYTES, FIELD_INT, FIELD_REAL, FIELD_TEXT, FIELD_ID };
-static const char *const kind_names[] = { "time", "duration", "bytes", "int", "real", "text", "id" };
+static const char *const event_fields_kind_names[] = { "time", "duration", "bytes", "int", "real", "text", "id" };
 
 struct writing {
     struct view *view;
@@ -43,7 +43,7 @@ void event_fields_add_time(const struct view *view, struct text *out, int64_t ti
 
 /* ---- kinds of columns ------------------------------------------------------------------------------------------ */
 
-static const char *note_of(const struct schema_table *known, const char *column)
+static const char *event_fields_note_of(const struct schema_table *known, const char *column)
 {
     for (size_t i = 0; known && i < known->column_count; i++)
         if (strcmp(known->columns[i].name, column) == 0)
@@ -61,7 +61,7 @@ static int is_global_id(const char *column)
     return 0;
 }
 
-static enum field_kind kind_of(const struct report_column *column, const char *note)
+static enum field_kind event_fields_kind_of(const struct report_column *column, const char *note)
 {
     switch (column->type) {
     case COLUMN_TIME: return FIELD_TIME;
@@ -128,7 +128,7 @@ static int add_enum_label(struct writing *writing, const char *note, int64_t val
     return 1;
 }
 
-static void add_label(struct writing *writing, const char *column, const char *note, int64_t value)
+static void event_fields_add_label(struct writing *writing, const char *column, const char *note, int64_t value)
 {
     if (add_enum_label(writing, note, value))
         return;
@@ -145,8 +145,8 @@ static void add_label(struct writing *writing, const char *column, const char *n
 
 /* ---- fields ---------------------------------------------------------------------------------------------------- */
 
-static void add_value(struct writing *writing, enum field_kind kind, const struct report_block *block, size_t column,
-                      size_t row)
+static void event_fields_add_value(struct writing *writing, enum field_kind kind, const struct report_block *block,
+                                   size_t column, size_t row)
 {
     int64_t value = block->values[column][row];
 
@@ -189,7 +189,7 @@ static void add_operator_fields(struct writing *writing, const char *text, size_
             stop = other ? other : stop;
         }
         json_addf(writing->out, "{'name':%s,'label':'','value':%.*s,'kind':%s}", parts[i].name, (int)(stop - at), at,
-                  kind_names[parts[i].kind]);
+                  event_fields_kind_names[parts[i].kind]);
     }
 }
 
@@ -204,16 +204,16 @@ static int write_fields(void *context, int worker, const struct report_block *bl
         const struct report_column *column = &writing->table->columns[i];
         if (block_is_null(block, i, row))
             continue;
-        const char *note = note_of(writing->known, column->name);
-        enum field_kind kind = kind_of(column, note);
+        const char *note = event_fields_note_of(writing->known, column->name);
+        enum field_kind kind = event_fields_kind_of(column, note);
         json_addf(writing->out, "{'name':%s,'label':", column->name);
         if (kind == FIELD_INT || kind == FIELD_ID)
-            add_label(writing, column->name, note, block->values[i][row]);
+            event_fields_add_label(writing, column->name, note, block->values[i][row]);
         else
             text_add(writing->out, "\"\"");
         json_addf(writing->out, "'value':");
-        add_value(writing, kind, block, i, row);
-        json_addf(writing->out, "'kind':%s}", kind_names[kind]);
+        event_fields_add_value(writing, kind, block, i, row);
+        json_addf(writing->out, "'kind':%s}", event_fields_kind_names[kind]);
         if (kind == FIELD_TEXT && strcmp(writing->table->name, "NVTX_EVENTS") == 0) {
             size_t length;
             const char *text = report_string(writing->view->report, block->values[i][row], &length);

@@ -55,14 +55,14 @@ struct chain_frame {
     int64_t depth, symbol, module, source, line;
     int is_kernel, is_unresolved;
 };
-struct chain {
+struct event_frames_chain {
     struct chain_frame list[MOST_FRAMES];
     size_t count;
 };
 
 static int take_chain_frame(void *context, const struct report_block *block, size_t row)
 {
-    struct chain *chain = context;
+    struct event_frames_chain *chain = context;
 
     chain->list[chain->count++] = (struct chain_frame){
         .depth = block_value(block, CHAIN_DEPTH, row, 0),
@@ -89,7 +89,8 @@ const char *event_frame_string(struct view *view, int64_t id, size_t *length)
     return id < 0 ? "" : report_string(view->report, id, length);
 }
 
-static void add_chain(struct view *view, struct text *out, const struct chain *chain, int is_python)
+static void event_frames_add_chain(struct view *view, struct text *out, const struct event_frames_chain *chain,
+                                   int is_python)
 {
     for (size_t i = 0; i < chain->count; i++) {
         const struct chain_frame *from = &chain->list[i];
@@ -121,7 +122,7 @@ static int take_id(void *context, const struct report_block *block, size_t row)
 static int add_recorded(struct view *view, struct text *out, struct view_place place, int is_python, int *found,
                         struct error *err)
 {
-    struct chain chain = { 0 };
+    struct event_frames_chain chain = { 0 };
     int64_t id = 0;
     int code;
 
@@ -142,7 +143,7 @@ static int add_recorded(struct view *view, struct text *out, struct view_place p
         return 0;
     *found = 1;
     qsort(chain.list, chain.count, sizeof *chain.list, by_depth);
-    add_chain(view, out, &chain, is_python);
+    event_frames_add_chain(view, out, &chain, is_python);
     return 0;
 }
 
@@ -232,14 +233,14 @@ static int add_marker(struct view *view, struct text *out, struct view_place pla
 
 /* ---- lines of Python ------------------------------------------------------------------------------------------- */
 
-struct lines {
+struct event_frames_lines {
     struct view *view;
     struct text frames, from;
     int found;
 };
 
 /* "recorded with NAME" */
-static void say(struct lines *lines, const char *words, struct view_place place)
+static void event_frames_say(struct event_frames_lines *lines, const char *words, struct view_place place)
 {
     size_t length;
     const char *name = view_name(lines->view, place_name(lines->view, place), &length);
@@ -251,7 +252,7 @@ static void say(struct lines *lines, const char *words, struct view_place place)
 
 /* Each of the following looks for lines in one place and sets lines->found if there are some. */
 
-static int look_at_stack(struct lines *lines, struct view_place place, struct error *err)
+static int look_at_stack(struct event_frames_lines *lines, struct view_place place, struct error *err)
 {
     int code;
 
@@ -260,22 +261,23 @@ static int look_at_stack(struct lines *lines, struct view_place place, struct er
     if ((code = add_recorded(lines->view, &lines->frames, place, 1, &lines->found, err)) != 0)
         return code;
     if (lines->found)
-        say(lines, "recorded with ", place);
+        event_frames_say(lines, "recorded with ", place);
     return 0;
 }
 
-static int look_at_self(struct lines *lines, const struct event_frames_wanted *wanted, struct error *err)
+static int look_at_self(struct event_frames_lines *lines, const struct event_frames_wanted *wanted, struct error *err)
 {
     return look_at_stack(lines, wanted->self, err);
 }
 
-static int look_at_call(struct lines *lines, const struct event_frames_wanted *wanted, struct error *err)
+static int look_at_call(struct event_frames_lines *lines, const struct event_frames_wanted *wanted, struct error *err)
 {
     return look_at_stack(lines, wanted->call, err);
 }
 
 /* The event itself, then the events around it from the innermost on. */
-static int look_at_operators(struct lines *lines, const struct event_frames_wanted *wanted, struct error *err)
+static int look_at_operators(struct event_frames_lines *lines, const struct event_frames_wanted *wanted,
+                             struct error *err)
 {
     const struct event_list *around = wanted->around;
     int code, asked = 0;
@@ -289,12 +291,13 @@ static int look_at_operators(struct lines *lines, const struct event_frames_want
         if ((code = operator_facts(&facts, lines->view, place, err)) != 0)
             return code;
         if (facts.stack >= 0 && add_torch_stack(lines->view, &lines->frames, facts.stack))
-            say(lines, "recorded with ", place);
+            event_frames_say(lines, "recorded with ", place);
     }
     return 0;
 }
 
-static int look_at_functions(struct lines *lines, const struct event_frames_wanted *wanted, struct error *err)
+static int look_at_functions(struct event_frames_lines *lines, const struct event_frames_wanted *wanted,
+                             struct error *err)
 {
     const struct event_list *around = wanted->around;
     size_t count = 0;
@@ -315,7 +318,8 @@ static int look_at_functions(struct lines *lines, const struct event_frames_want
     return 0;
 }
 
-static int look_at_markers(struct lines *lines, const struct event_frames_wanted *wanted, struct error *err)
+static int look_at_markers(struct event_frames_lines *lines, const struct event_frames_wanted *wanted,
+                           struct error *err)
 {
     const struct event_list *around = wanted->around;
 
@@ -358,7 +362,8 @@ static struct view_place nearest_sample(const struct view *view, const struct ev
     return best;
 }
 
-static int look_at_samples(struct lines *lines, const struct event_frames_wanted *wanted, struct error *err)
+static int look_at_samples(struct event_frames_lines *lines, const struct event_frames_wanted *wanted,
+                           struct error *err)
 {
     struct view_place sample;
     int64_t away;
@@ -378,10 +383,10 @@ static int look_at_samples(struct lines *lines, const struct event_frames_wanted
     return 0;
 }
 
-typedef int look_at(struct lines *lines, const struct event_frames_wanted *wanted, struct error *err);
+typedef int look_at(struct event_frames_lines *lines, const struct event_frames_wanted *wanted, struct error *err);
 
 /* Tries one way after another, up to a NULL, until one finds lines. */
-static int try_ways(look_at *const *ways, struct lines *lines, const struct event_frames_wanted *wanted,
+static int try_ways(look_at *const *ways, struct event_frames_lines *lines, const struct event_frames_wanted *wanted,
                     struct error *err)
 {
     int code;
@@ -393,7 +398,8 @@ static int try_ways(look_at *const *ways, struct lines *lines, const struct even
 }
 
 /* The line that called the forward operator. */
-static int look_at_forward(struct lines *lines, const struct event_frames_wanted *wanted, struct error *err)
+static int look_at_forward(struct event_frames_lines *lines, const struct event_frames_wanted *wanted,
+                           struct error *err)
 {
     static look_at *const ways[] = { look_at_operators, look_at_functions, look_at_markers, NULL };
     struct view *view = lines->view;
@@ -410,7 +416,7 @@ static int look_at_forward(struct lines *lines, const struct event_frames_wanted
         goto free_around;
     if (lines->found) {
         text_clear(&lines->from);
-        say(lines, "of the forward operator ", forward);
+        event_frames_say(lines, "of the forward operator ", forward);
     }
 free_around:
     event_list_free(&around);
@@ -422,7 +428,7 @@ int event_frames_add_python(struct view *view, struct text *out, const struct ev
 {
     static look_at *const ways[] = { look_at_self,    look_at_call,    look_at_operators, look_at_functions,
                                      look_at_markers, look_at_forward, look_at_samples,   NULL };
-    struct lines lines = { .view = view };
+    struct event_frames_lines lines = { .view = view };
     int code;
 
     if ((code = try_ways(ways, &lines, wanted, err)) != 0)

@@ -13,7 +13,7 @@
 
 /* ---- samples --------------------------------------------------------------------------------------------------- */
 
-static void add_frame(struct flame *flame, struct view *view, const struct stacks *stacks, uint32_t number)
+static void flame_answer_add_frame(struct flame *flame, struct view *view, const struct stacks *stacks, uint32_t number)
 {
     static const char *const kinds[] = {
         [FRAME_NATIVE] = "native", [FRAME_KERNEL] = "kernel", [FRAME_PYTHON] = "python", [FRAME_THREAD] = "native"
@@ -38,7 +38,8 @@ static void add_frame(struct flame *flame, struct view *view, const struct stack
 
 /* Parents come before their children, so a node whose parent was left out is left out too. `numbers` has the number of
  * each frame in the answer, counted from 1, and 0 for frames that are not in it yet. */
-static int add_tree(struct flame *flame, struct view *view, const struct stacks *stacks, const struct stack_tree *tree)
+static int flame_answer_add_tree(struct flame *flame, struct view *view, const struct stacks *stacks,
+                                 const struct stack_tree *tree)
 {
     uint32_t *numbers = calloc(stacks->frames.count + 1, sizeof *numbers);
 
@@ -48,7 +49,7 @@ static int add_tree(struct flame *flame, struct view *view, const struct stacks 
     for (uint32_t node = TREE_ROOT + 1; node < tree->nodes.count && node < FLAME_MOST_NODES; node++) {
         uint32_t frame = tree_frame(tree, node);
         if (!numbers[frame]) {
-            add_frame(flame, view, stacks, frame);
+            flame_answer_add_frame(flame, view, stacks, frame);
             numbers[frame] = (uint32_t)flame->frame_count;
         }
         flame_add_node(flame, tree_parent(tree, node), numbers[frame] - 1, tree->self[node].samples,
@@ -79,30 +80,30 @@ static int read_stacks(struct view *view, enum stack_source source, struct error
 }
 
 /* thread -1: all */
-struct part {
+struct flame_answer_part {
     struct report_span span;
     int64_t thread;
     int with_waiting;
 };
 
-static int is_in(const struct part *part, const struct stack_sample *sample)
+static int flame_answer_is_in(const struct flame_answer_part *part, const struct stack_sample *sample)
 {
     return sample->time_ns >= part->span.from_ns && sample->time_ns <= part->span.to_ns &&
            (part->thread < 0 || sample->thread == part->thread || global_tid_number(sample->thread) == part->thread);
 }
 
-static int choose_samples(const struct stacks *stacks, const struct part *part, struct stack_sample **out,
+static int choose_samples(const struct stacks *stacks, const struct flame_answer_part *part, struct stack_sample **out,
                           size_t *out_count)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < stacks->sample_count; i++)
-        count += is_in(part, &stacks->samples[i]) != 0;
+        count += flame_answer_is_in(part, &stacks->samples[i]) != 0;
     struct stack_sample *chosen = malloc((count + 1) * sizeof *chosen);
     if (!chosen)
         return ERR_NO_MEMORY;
     for (size_t i = 0, next = 0; i < stacks->sample_count; i++)
-        if (is_in(part, &stacks->samples[i]))
+        if (flame_answer_is_in(part, &stacks->samples[i]))
             chosen[next++] = stacks->samples[i];
     *out = chosen;
     *out_count = count;
@@ -110,8 +111,8 @@ static int choose_samples(const struct stacks *stacks, const struct part *part, 
 }
 
 /* stack_tree_read() builds the tree of all samples of the stacks, so the chosen ones replace them meanwhile. */
-static int flame_of_samples(struct flame *flame, struct view *view, enum stack_source source, const struct part *part,
-                            struct error *err)
+static int flame_of_samples(struct flame *flame, struct view *view, enum stack_source source,
+                            const struct flame_answer_part *part, struct error *err)
 {
     const struct stack_tree_request request = { .unit = STACK_BY_FUNCTION, .with_waiting = part->with_waiting };
     struct stacks *stacks = &view->cache->stacks[source];
@@ -134,7 +135,7 @@ static int flame_of_samples(struct flame *flame, struct view *view, enum stack_s
     free(chosen);
     if (code != 0)
         goto free_tree;
-    if (add_tree(flame, view, stacks, &tree) != 0)
+    if (flame_answer_add_tree(flame, view, stacks, &tree) != 0)
         code = error_short_memory(err, "for the flame graph");
 free_tree:
     stack_tree_free(&tree);
@@ -143,7 +144,8 @@ free_tree:
 
 /* ---- the answer ------------------------------------------------------------------------------------------------ */
 
-static int read_part(struct view *view, const struct arguments *arguments, struct part *part, struct error *err)
+static int flame_answer_read_part(struct view *view, const struct arguments *arguments, struct flame_answer_part *part,
+                                  struct error *err)
 {
     int64_t with_waiting = 0;
     int code;
@@ -157,13 +159,13 @@ static int read_part(struct view *view, const struct arguments *arguments, struc
     return 0;
 }
 
-static int make(struct flame *flame, struct view *view, const struct arguments *arguments, const char *source,
-                struct error *err)
+static int flame_answer_make(struct flame *flame, struct view *view, const struct arguments *arguments,
+                             const char *source, struct error *err)
 {
-    struct part part;
+    struct flame_answer_part part;
     int row = VIEW_NO_ROW, code;
 
-    if ((code = read_part(view, arguments, &part, err)) != 0)
+    if ((code = flame_answer_read_part(view, arguments, &part, err)) != 0)
         return code;
     if (strcmp(source, "cpu") == 0)
         return flame_of_samples(flame, view, STACKS_CPU, &part, err);
@@ -182,7 +184,7 @@ int view_flame(struct view *view, const struct arguments *arguments, struct text
     struct flame flame = { 0 };
     int code;
 
-    if ((code = make(&flame, view, arguments, source, err)) != 0)
+    if ((code = flame_answer_make(&flame, view, arguments, source, err)) != 0)
         goto free_flame;
     json_addf(out, "{'unit':%s,'frames':[", strcmp(source, "events") == 0 ? "ns" : "samples");
     text_add_bytes(out, text_string(&flame.frames), flame.frames.length);

@@ -11,7 +11,7 @@
 
 enum { PARENT, NAME, PARTS, ROOT = 0, MOST_OPEN = 4096 };
 
-struct figure {
+struct flame_events_figure {
     int64_t self_ns, total_ns;
 };
 struct open_slice {
@@ -19,20 +19,20 @@ struct open_slice {
     uint32_t node;
 };
 
-struct summing {
+struct flame_events_summing {
     struct view *view;
     const struct view_events *events;
     struct report_span span;
-    struct keys nodes;                 /* the node around it, and the name */
-    struct figure *figures;            /* owned; by node */
+    struct keys nodes;                   /* the node around it, and the name */
+    struct flame_events_figure *figures; /* owned; by node */
     size_t room;
-    struct open_slice open[MOST_OPEN]; /* slices that may contain the next one, outermost first */
+    struct open_slice open[MOST_OPEN];   /* slices that may contain the next one, outermost first */
     size_t open_count;
-    uint32_t heads[VIEW_MOST_LANES];   /* by lane: the next one */
+    uint32_t heads[VIEW_MOST_LANES];     /* by lane: the next one */
     uint64_t count;
 };
 
-static uint32_t node_of(struct summing *summing, int64_t parent, uint32_t name)
+static uint32_t node_of(struct flame_events_summing *summing, int64_t parent, uint32_t name)
 {
     size_t before = summing->nodes.count;
     uint32_t node = keys_add(&summing->nodes, (int64_t[PARTS]){ parent, name });
@@ -41,12 +41,12 @@ static uint32_t node_of(struct summing *summing, int64_t parent, uint32_t name)
         array_reserve(&summing->figures, &summing->room, (size_t)node + 1, sizeof *summing->figures) != 0)
         return NO_KEY;
     if (summing->nodes.count > before)
-        summing->figures[node] = (struct figure){ 0 };
+        summing->figures[node] = (struct flame_events_figure){ 0 };
     return node;
 }
 
 /* A slice that ends before this one does contains neither this one nor any later one. */
-static int add_slice(struct summing *summing, uint32_t event)
+static int flame_events_add_slice(struct flame_events_summing *summing, uint32_t event)
 {
     int64_t start = summing->events->start_ns[event], end = event_end(summing->events, event);
 
@@ -74,7 +74,7 @@ static int add_slice(struct summing *summing, uint32_t event)
 }
 
 /* The lane whose next slice comes first, the longer of two that begin together; -1 at the end. */
-static int next_lane(const struct summing *summing)
+static int next_lane(const struct flame_events_summing *summing)
 {
     const struct view_events *events = summing->events;
     int best = -1;
@@ -96,14 +96,14 @@ static int next_lane(const struct summing *summing)
 }
 
 /* Frames are names, each once. */
-static int add_nodes(struct flame *flame, const struct summing *summing, const char *kind)
+static int add_nodes(struct flame *flame, const struct flame_events_summing *summing, const char *kind)
 {
     struct keys names = { .width = 1 };
     int code = 0;
 
     for (uint32_t node = 0; node < summing->nodes.count && node < FLAME_MOST_NODES; node++) {
         const int64_t *key = keys_get(&summing->nodes, node);
-        const struct figure *figure = &summing->figures[node];
+        const struct flame_events_figure *figure = &summing->figures[node];
         size_t before = names.count;
         uint32_t frame = node == ROOT ? 0 : keys_add(&names, &key[NAME]);
         if (frame == NO_KEY) {
@@ -124,7 +124,7 @@ free_names:
     return code;
 }
 
-static int add_slices(struct summing *summing)
+static int add_slices(struct flame_events_summing *summing)
 {
     const struct view_events *events = summing->events;
     int lane;
@@ -135,14 +135,14 @@ static int add_slices(struct summing *summing)
     if (node_of(summing, -1, 0) == NO_KEY)
         return ERR_NO_MEMORY;
     while ((lane = next_lane(summing)) >= 0)
-        if (add_slice(summing, summing->heads[lane]++) != 0)
+        if (flame_events_add_slice(summing, summing->heads[lane]++) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
 
 int flame_of_events(struct flame *flame, struct view *view, int row, const struct report_span *span, struct error *err)
 {
-    struct summing *summing = calloc(1, sizeof *summing);
+    struct flame_events_summing *summing = calloc(1, sizeof *summing);
     int code = 0;
 
     if (!summing)

@@ -16,7 +16,7 @@ static const char *named(const char *name, size_t *length)
 }
 
 /* The part of a path behind a word; NULL: the word is not in it. */
-static const char *behind(const char *path, size_t length, const char *word)
+static const char *frame_library_behind(const char *path, size_t length, const char *word)
 {
     const char *found = memmem(path, length, word, strlen(word));
 
@@ -26,9 +26,9 @@ static const char *behind(const char *path, size_t length, const char *word)
 /* Behind the folder of installed packages, or NULL. */
 static const char *package_in(const char *path, size_t length)
 {
-    const char *site = behind(path, length, "site-packages/");
+    const char *site = frame_library_behind(path, length, "site-packages/");
 
-    return site ? site : behind(path, length, "dist-packages/");
+    return site ? site : frame_library_behind(path, length, "dist-packages/");
 }
 
 /* The first part of a path: a package, or a file of the standard library. */
@@ -52,7 +52,8 @@ static const char *library_of_module(const char *path, size_t path_length, size_
     const char *slash = memrchr(path, '/', path_length), *base = slash ? slash + 1 : path;
     size_t base_length = (size_t)(path + path_length - base);
     const char *end = memmem(base, base_length, ".so", 3);
-    int is_installed = package_in(path, path_length) != NULL || behind(path, path_length, "/libtacho-") != NULL;
+    int is_installed = package_in(path, path_length) != NULL ||
+                       frame_library_behind(path, path_length, "/libtacho-") != NULL;
 
     if (text_bytes_begin_with(base, base_length, "python"))
         return named(python, length);

@@ -28,8 +28,8 @@ void key_ranges_free(struct key_ranges *ranges)
     pthread_mutex_destroy(&ranges->lock);
 }
 
-static size_t find_columns(const struct key_ranges_kind *kind, const struct report_table *table,
-                           int wanted[KEY_RANGES_MOST_COLUMNS])
+static size_t key_ranges_find_columns(const struct key_ranges_kind *kind, const struct report_table *table,
+                                      int wanted[KEY_RANGES_MOST_COLUMNS])
 {
     size_t count = 0;
 
@@ -38,15 +38,15 @@ static size_t find_columns(const struct key_ranges_kind *kind, const struct repo
     return count;
 }
 
-static int64_t key_of(const struct key_ranges_kind *kind, struct report *report, const struct report_block *block,
-                      size_t row)
+static int64_t key_ranges_of(const struct key_ranges_kind *kind, struct report *report,
+                             const struct report_block *block, size_t row)
 {
     return kind->key ? kind->key(report, block, row) : block_value(block, 0, row, KEY_RANGES_NO_KEY);
 }
 
 /* ---- making a map ---------------------------------------------------------------------------------------------- */
 
-struct making {
+struct key_ranges_making {
     struct report *report;
     const struct report_table *table;
     struct key_ranges_map *map;
@@ -60,11 +60,11 @@ static size_t chunk_of(const struct report_table *table, uint64_t first_row)
 
 static int look_at_chunk(void *context, int worker, const struct report_block *block)
 {
-    const struct making *making = context;
+    const struct key_ranges_making *making = context;
     struct key_range range = { INT64_MAX, INT64_MIN };
 
     for (size_t row = 0; row < block->rows; row++) {
-        int64_t key = key_of(making->map->kind, making->report, block, row);
+        int64_t key = key_ranges_of(making->map->kind, making->report, block, row);
         if (key == KEY_RANGES_NO_KEY)
             continue;
         range.least = key < range.least ? key : range.least;
@@ -74,14 +74,14 @@ static int look_at_chunk(void *context, int worker, const struct report_block *b
     return 0;
 }
 
-static int make_map(struct key_ranges *ranges, struct report *report, const struct key_ranges_kind *kind,
-                    const struct report_table *table, const struct key_range **out, struct error *err)
+static int key_ranges_make_map(struct key_ranges *ranges, struct report *report, const struct key_ranges_kind *kind,
+                               const struct report_table *table, const struct key_range **out, struct error *err)
 {
     size_t chunks = report_chunk_count(table);
     int wanted[KEY_RANGES_MOST_COLUMNS], code;
-    size_t count = find_columns(kind, table, wanted);
+    size_t count = key_ranges_find_columns(kind, table, wanted);
     struct key_ranges_map map = { kind, malloc((chunks + 1) * sizeof *map.list) };
-    struct making making = { report, table, &map };
+    struct key_ranges_making making = { report, table, &map };
 
     if ((!map.list || array_reserve(&ranges->list, &ranges->room, ranges->count + 1, sizeof map) != 0) &&
         (code = error_short_memory(err, "to find what belongs together")) != 0)
@@ -110,7 +110,7 @@ static int get_map(struct key_ranges *ranges, struct report *report, const struc
     for (size_t i = 0; i < ranges->count && !*out; i++)
         *out = ranges->list[i].kind == kind ? ranges->list[i].list : NULL;
     if (!*out)
-        code = make_map(ranges, report, kind, table, out, err);
+        code = key_ranges_make_map(ranges, report, kind, table, out, err);
     pthread_mutex_unlock(&ranges->lock);
     return code;
 }
@@ -133,7 +133,7 @@ static int look_for_keys(void *context, int worker, const struct report_block *b
     int code;
 
     for (size_t row = 0; row < block->rows; row++) {
-        int64_t key = key_of(lookup->kind, lookup->report, block, row);
+        int64_t key = key_ranges_of(lookup->kind, lookup->report, block, row);
         if (key < least || key > greatest || key == KEY_RANGES_NO_KEY)
             continue;
         size_t at = array_first_not_before(lookup->keys, lookup->key_count, key);
@@ -155,7 +155,7 @@ int key_ranges_find(struct key_ranges *ranges, struct report *report, const stru
         return 0;
     if ((code = get_map(ranges, report, kind, table, &map, err)) != 0)
         return code;
-    size_t column_count = find_columns(kind, table, wanted);
+    size_t column_count = key_ranges_find_columns(kind, table, wanted);
     for (size_t i = 0; i < report_chunk_count(table); i++) {
         size_t at = array_first_not_before(keys, key_count, map[i].least);
         if (at == key_count || keys[at] > map[i].greatest)
@@ -194,7 +194,7 @@ int key_ranges_row(struct report *report, const struct key_ranges_kind *kind, ui
 
     if (!table || table_row >= table->rows)
         return 0;
-    size_t count = find_columns(kind, table, wanted);
+    size_t count = key_ranges_find_columns(kind, table, wanted);
     int code = report_scan_rows(report, table, wanted, count, table_row, 1, visit_single, &single, err);
     return code == KEY_RANGES_ENOUGH ? 0 : code;
 }

@@ -20,7 +20,7 @@ struct square {
     } *sent, all, unknown;     /* owned, by row and column; of the square; of messages without a known rank */
 };
 
-static void count(struct sent *sent, int64_t messages, int64_t bytes)
+static void matrix_answer_count(struct sent *sent, int64_t messages, int64_t bytes)
 {
     sent->messages = saturating_add(sent->messages, messages);
     sent->bytes = saturating_add(sent->bytes, bytes);
@@ -55,7 +55,7 @@ struct columns {
 };
 
 /* The lowest and the highest rank. */
-static struct number_span find_ranks(const struct table *table, const struct columns *at)
+static struct number_span matrix_answer_find_ranks(const struct table *table, const struct columns *at)
 {
     struct number_span ranks = { INT32_MAX, -1 };
 
@@ -72,22 +72,23 @@ static struct number_span find_ranks(const struct table *table, const struct col
     return ranks.last < 0 ? (struct number_span){ 0, 0 } : ranks;
 }
 
-static void fill(struct square *square, const struct table *table, const struct columns *at)
+static void matrix_answer_fill(struct square *square, const struct table *table, const struct columns *at)
 {
     for (size_t r = 0; r < table_row_count(table); r++) {
         const struct table_cell *cells = table_row(table, r);
         int64_t rank = int_or(&cells[at->rank], -1), peer = int_or(&cells[at->peer], -1);
         int64_t messages = int_or(&cells[at->messages], 0), bytes = int_or(&cells[at->bytes], 0);
         if (rank < 0 || peer < 0) {
-            count(&square->unknown, messages, bytes);
+            matrix_answer_count(&square->unknown, messages, bytes);
             continue;
         }
         rank -= square->row;
         peer -= square->column;
         if (rank < 0 || rank >= square->side || peer < 0 || peer >= square->side)
             continue;
-        count(&square->sent[rank / square->group * square->cells + peer / square->group], messages, bytes);
-        count(&square->all, messages, bytes);
+        matrix_answer_count(&square->sent[rank / square->group * square->cells + peer / square->group], messages,
+                            bytes);
+        matrix_answer_count(&square->all, messages, bytes);
     }
 }
 
@@ -127,10 +128,10 @@ int view_matrix(struct view *view, const struct arguments *arguments, struct tex
         return code;
     const struct columns at = { table_find_column(table, "Rank"), table_find_column(table, "PeerRank"),
                                 table_find_column(table, "Messages"), table_find_column(table, "Total") };
-    struct number_span ranks = find_ranks(table, &at);
+    struct number_span ranks = matrix_answer_find_ranks(table, &at);
     if ((code = read_square(arguments, &ranks, &square, err)) != 0)
         goto delete_table;
-    fill(&square, table, &at);
+    matrix_answer_fill(&square, table, &at);
     add_square(out, &square, ranks.last + 1);
     free(square.sent);
 delete_table:

@@ -8,14 +8,14 @@ enum {
     MOST_COUNTERS = 1 << 26 /* greater ids come from damaged reports */
 };
 
-struct counters {
+struct name_counts_counters {
     uint32_t *list[2]; /* owned; by id of the pool, by name of the view's own */
     size_t room[2];
     uint32_t *met;     /* owned; names of this row */
     size_t met_count, met_room;
 };
 
-static int find_room(struct counters *counters, const struct view *view)
+static int name_counts_find_room(struct name_counts_counters *counters, const struct view *view)
 {
     uint32_t most = 0;
 
@@ -39,7 +39,7 @@ static int find_room(struct counters *counters, const struct view *view)
 }
 
 /* NULL if the id is too great for a counter. */
-static uint32_t *counter_of(struct counters *counters, uint32_t name)
+static uint32_t *counter_of(struct name_counts_counters *counters, uint32_t name)
 {
     int is_own = (name & VIEW_OWN_NAME) != 0;
     uint32_t id = name & ~(uint32_t)VIEW_OWN_NAME;
@@ -48,7 +48,7 @@ static uint32_t *counter_of(struct counters *counters, uint32_t name)
 }
 
 /* Returns 1 if the row has few enough names for a list. */
-static int count_names(struct counters *counters, const struct view_events *events)
+static int count_names(struct name_counts_counters *counters, const struct view_events *events)
 {
     size_t most = events->count / EVENTS_A_NAME + 1;
 
@@ -63,7 +63,8 @@ static int count_names(struct counters *counters, const struct view_events *even
     return 1;
 }
 
-static int count_row(struct name_counts_row *counts, struct counters *counters, const struct view_events *events)
+static int count_row(struct name_counts_row *counts, struct name_counts_counters *counters,
+                     const struct view_events *events)
 {
     if (count_names(counters, events)) {
         counts->list = malloc((counters->met_count + 1) * sizeof *counts->list);
@@ -80,7 +81,7 @@ static int count_row(struct name_counts_row *counts, struct counters *counters, 
     return 0;
 }
 
-static int count_rows(struct name_counts *counts, struct counters *counters, const struct view *view)
+static int name_counts_rows(struct name_counts *counts, struct name_counts_counters *counters, const struct view *view)
 {
     int code;
 
@@ -98,10 +99,10 @@ static int count_rows(struct name_counts *counts, struct counters *counters, con
 int name_counts_make(struct name_counts *out, const struct view *view, struct error *err)
 {
     struct name_counts counts = { 0 };
-    struct counters counters = { 0 };
+    struct name_counts_counters counters = { 0 };
     int code = 0;
 
-    if ((find_room(&counters, view) != 0 || count_rows(&counts, &counters, view) != 0) &&
+    if ((name_counts_find_room(&counters, view) != 0 || name_counts_rows(&counts, &counters, view) != 0) &&
         (code = error_short_memory(err, "to count names")) != 0)
         goto done;
     *out = counts;

@@ -9,7 +9,7 @@ enum { MOST_NAMES = 10000 };
 
 /* ---- find ------------------------------------------------------------------------------------------------------ */
 
-struct finding {
+struct name_find_finding {
     struct text rows, names; /* members of the two lists */
     int64_t total;
     size_t name_count;
@@ -39,7 +39,8 @@ static int count_matches(struct view *view, int number, int is_one_enough, int64
 }
 
 /* Reads the search, and the rows to look at: one, or all. */
-static int begin(struct view *view, const struct arguments *arguments, int *first, int *behind, struct error *err)
+static int name_find_begin(struct view *view, const struct arguments *arguments, int *first, int *behind,
+                           struct error *err)
 {
     struct answer_cache *cache = view->cache;
     int code;
@@ -56,7 +57,7 @@ static int begin(struct view *view, const struct arguments *arguments, int *firs
     return cache->name_counts.rows ? 0 : name_counts_make(&cache->name_counts, view, err);
 }
 
-static void add_names(struct finding *finding, const struct name_search *search)
+static void name_find_add_names(struct name_find_finding *finding, const struct name_search *search)
 {
     for (int is_own = 0; is_own < 2; is_own++)
         for (size_t id = 0; id < search->verdict_room[is_own]; id++) {
@@ -70,7 +71,7 @@ static void add_names(struct finding *finding, const struct name_search *search)
         }
 }
 
-static int find_in_rows(struct finding *finding, struct view *view, int first, int behind, struct error *err)
+static int find_in_rows(struct name_find_finding *finding, struct view *view, int first, int behind, struct error *err)
 {
     int64_t count;
     int code;
@@ -87,14 +88,14 @@ static int find_in_rows(struct finding *finding, struct view *view, int first, i
 
 int view_find(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
-    struct finding finding = { 0 };
+    struct name_find_finding finding = { 0 };
     int first, behind, code;
 
-    if ((code = begin(view, arguments, &first, &behind, err)) != 0)
+    if ((code = name_find_begin(view, arguments, &first, &behind, err)) != 0)
         return code;
     if ((code = find_in_rows(&finding, view, first, behind, err)) != 0)
         goto free_finding;
-    add_names(&finding, &view->cache->search);
+    name_find_add_names(&finding, &view->cache->search);
     text_addf(out, "{\"total\":%lld,\"rows\":[%s],\"names\":[%s],\"cut\":%s}", (long long)finding.total,
               text_string(&finding.rows), text_string(&finding.names), finding.is_cut ? "true" : "false");
     if (text_failed(&finding.rows) || text_failed(&finding.names))
@@ -114,7 +115,7 @@ struct position {
     int64_t event;
 };
 
-static int compare(const struct position *a, const struct position *b)
+static int name_find_compare(const struct position *a, const struct position *b)
 {
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
@@ -140,9 +141,9 @@ static int step_lane(struct stepping *stepping, int row, uint32_t lane, struct e
 
     for (; at >= first && at < behind; at += step) {
         struct position here = { events->start_ns[at], row, at };
-        if (stepping->best.row != VIEW_NO_ROW && compare(&here, &stepping->best) * step >= 0)
+        if (stepping->best.row != VIEW_NO_ROW && name_find_compare(&here, &stepping->best) * step >= 0)
             break;
-        if (compare(&here, &stepping->from) * step <= 0)
+        if (name_find_compare(&here, &stepping->from) * step <= 0)
             continue;
         int matches = name_search_matches(search, stepping->view, event_name(events, at), err);
         if (matches < 0)
@@ -185,7 +186,7 @@ static int read_position(struct stepping *stepping, const struct arguments *argu
 }
 
 /* Rows without a match are passed over: a count of names is quicker than a walk over events. */
-static int step_row(struct stepping *stepping, int row, struct error *err)
+static int name_find_step_row(struct stepping *stepping, int row, struct error *err)
 {
     struct view *view = stepping->view;
     int64_t count = 1;
@@ -204,11 +205,11 @@ int view_next(struct view *view, const struct arguments *arguments, struct text 
     struct stepping stepping = { .view = view, .best.row = VIEW_NO_ROW };
     int first, behind, code;
 
-    if ((code = begin(view, arguments, &first, &behind, err)) != 0 ||
+    if ((code = name_find_begin(view, arguments, &first, &behind, err)) != 0 ||
         (code = read_position(&stepping, arguments, err)) != 0)
         return code;
     for (int row = first; row < behind; row++)
-        if ((code = step_row(&stepping, row, err)) != 0)
+        if ((code = name_find_step_row(&stepping, row, err)) != 0)
             return code;
     if (stepping.best.row == VIEW_NO_ROW)
         text_add(out, "null");

@@ -104,7 +104,7 @@ static int read_question(struct name_search *search, const struct arguments *arg
     return 0;
 }
 
-static int is_same(const struct name_search *a, const struct name_search *b)
+static int name_search_is_same(const struct name_search *a, const struct name_search *b)
 {
     return a->text && a->mode == b->mode && a->with_case == b->with_case && a->name == b->name &&
            a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
@@ -118,7 +118,7 @@ int name_search_begin(struct name_search *search, struct view *view, const struc
 
     if ((code = read_question(&asked, arguments, err)) != 0)
         goto free_asked;
-    if (!is_same(search, &asked)) {
+    if (!name_search_is_same(search, &asked)) {
         if (asked.mode == SEARCH_REGEX && (code = compile(&asked, asked.text, asked.length, err)) != 0)
             goto free_asked;
         name_search_free(search);
@@ -147,7 +147,7 @@ static int is_equal(const struct name_search *search, const char *name, size_t l
 
 /* The tables of analyses show calls without their version, ranges behind their domain (":forward" is the range
  * "forward"), and operators of emit_nvtx with their numbers. */
-static int is_exact(const struct name_search *search, const char *name, size_t length)
+static int name_search_is_exact(const struct name_search *search, const char *name, size_t length)
 {
     struct name_search shown = *search;
 
@@ -176,7 +176,7 @@ static int is_long_inside(struct name_search *search, const char *name, size_t l
     return memmem(text_string(folded), folded->length, search->text, search->length) != NULL;
 }
 
-static int is_inside(struct name_search *search, const char *name, size_t length)
+static int name_search_is_inside(struct name_search *search, const char *name, size_t length)
 {
     const char *text = search->text;
 
@@ -201,7 +201,7 @@ static int is_like(struct name_search *search, const char *name, size_t length)
     return regex_matches(search->regex, name, length < LONGEST_NAME ? length : LONGEST_NAME);
 }
 
-static int is_name(const struct name_search *search, struct view *view, uint32_t name)
+static int name_search_is_name(const struct name_search *search, struct view *view, uint32_t name)
 {
     size_t length, other_length;
 
@@ -231,10 +231,10 @@ int name_search_matches_slowly(struct name_search *search, struct view *view, ui
                          LIMIT_MS / 1000);
     const char *text = view_name(view, name, &length);
     switch (search->mode) {
-    case SEARCH_SUBSTRING: matches = is_inside(search, text, length); break;
+    case SEARCH_SUBSTRING: matches = name_search_is_inside(search, text, length); break;
     case SEARCH_REGEX: matches = is_like(search, text, length); break;
-    case SEARCH_EXACT: matches = is_exact(search, text, length); break;
-    default: matches = is_name(search, view, name);
+    case SEARCH_EXACT: matches = name_search_is_exact(search, text, length); break;
+    default: matches = name_search_is_name(search, view, name);
     }
     if (id < MOST_VERDICTS)
         search->verdicts[is_own][id] = matches ? VERDICT_YES : VERDICT_NO;

@@ -89,7 +89,7 @@ static struct operator_facts facts_of(struct report *report, int is_torch, const
     return facts;
 }
 
-struct reading {
+struct operator_pairs_reading {
     struct report *report;
     int is_torch;
     struct operator_facts *out;
@@ -97,13 +97,13 @@ struct reading {
 
 static int take_facts(void *context, const struct report_block *block, size_t row)
 {
-    const struct reading *reading = context;
+    const struct operator_pairs_reading *reading = context;
 
     *reading->out = facts_of(reading->report, reading->is_torch, block, row);
     return 0;
 }
 
-static const struct key_ranges_kind *kind_of(const struct view *view, struct view_place place)
+static const struct key_ranges_kind *operator_pairs_kind_of(const struct view *view, struct view_place place)
 {
     const char *table = place_table(view, place);
 
@@ -114,8 +114,8 @@ static const struct key_ranges_kind *kind_of(const struct view *view, struct vie
 
 int operator_facts(struct operator_facts *out, struct view *view, struct view_place place, struct error *err)
 {
-    const struct key_ranges_kind *kind = kind_of(view, place);
-    struct reading reading = { view->report, kind == &torch_kind, out };
+    const struct key_ranges_kind *kind = operator_pairs_kind_of(view, place);
+    struct operator_pairs_reading reading = { view->report, kind == &torch_kind, out };
 
     *out = (struct operator_facts){ .sequence = -1, .stack = -1 };
     return kind ? key_ranges_row(view->report, kind, place_table_row(view, place), take_facts, &reading, err) : 0;
@@ -123,7 +123,7 @@ int operator_facts(struct operator_facts *out, struct view *view, struct view_pl
 
 /* ---- those with one number ------------------------------------------------------------------------------------- */
 
-struct candidate {
+struct operator_pairs_candidate {
     struct operator_facts facts;
     uint64_t row;
 };
@@ -132,7 +132,7 @@ struct candidates {
     struct report *report;
     int is_torch;
     int64_t process;
-    struct candidate *list; /* owned */
+    struct operator_pairs_candidate *list; /* owned */
     size_t count, capacity;
     struct error *err;
 };
@@ -146,26 +146,27 @@ static int take_candidate(void *context, const struct report_block *block, size_
         return 0;
     if (array_reserve(&candidates->list, &candidates->capacity, candidates->count + 1, sizeof *candidates->list) != 0)
         return error_no_memory(candidates->err);
-    candidates->list[candidates->count++] = (struct candidate){ facts, block->first_row + row };
+    candidates->list[candidates->count++] = (struct operator_pairs_candidate){ facts, block->first_row + row };
     return candidates->count >= MOST_CANDIDATES ? KEY_RANGES_ENOUGH : 0;
 }
 
-static int holds(const struct operator_facts *outer, const struct operator_facts *inner)
+static int operator_pairs_holds(const struct operator_facts *outer, const struct operator_facts *inner)
 {
     return outer->thread == inner->thread && outer->start_ns <= inner->start_ns && outer->end_ns >= inner->end_ns;
 }
 
 /* The operator that a backward one belongs to: the last forward operator that starts before it and is not part of any
  * backward one. */
-static const struct candidate *forward_of(const struct candidates *candidates, const struct operator_facts *backward)
+static const struct operator_pairs_candidate *forward_of(const struct candidates *candidates,
+                                                         const struct operator_facts *backward)
 {
-    const struct candidate *last = NULL;
+    const struct operator_pairs_candidate *last = NULL;
 
     for (size_t i = 0; i < candidates->count; i++) {
         const struct operator_facts *facts = &candidates->list[i].facts;
         int counts = !facts->is_backward && facts->start_ns < backward->start_ns;
         for (size_t j = 0; j < candidates->count && counts; j++)
-            counts = !candidates->list[j].facts.is_backward || !holds(&candidates->list[j].facts, facts);
+            counts = !candidates->list[j].facts.is_backward || !operator_pairs_holds(&candidates->list[j].facts, facts);
         if (counts && (!last || facts->start_ns >= last->facts.start_ns))
             last = &candidates->list[i];
     }
@@ -175,10 +176,10 @@ static const struct candidate *forward_of(const struct candidates *candidates, c
 static int add_forwards(struct event_list_rows *rows, const struct candidates *candidates,
                         const struct operator_facts *backward)
 {
-    const struct candidate *last = forward_of(candidates, backward);
+    const struct operator_pairs_candidate *last = forward_of(candidates, backward);
 
     for (size_t i = 0; i < candidates->count && last; i++)
-        if (!candidates->list[i].facts.is_backward && holds(&candidates->list[i].facts, &last->facts) &&
+        if (!candidates->list[i].facts.is_backward && operator_pairs_holds(&candidates->list[i].facts, &last->facts) &&
             event_list_rows_add(rows, candidates->list[i].row) != 0)
             return ERR_NO_MEMORY;
     return 0;
@@ -189,8 +190,9 @@ static int add_backwards(struct event_list_rows *rows, const struct candidates *
 {
     for (size_t i = 0; i < candidates->count; i++) {
         const struct operator_facts *backward = &candidates->list[i].facts;
-        const struct candidate *last = backward->is_backward ? forward_of(candidates, backward) : NULL;
-        if (last && holds(forward, &last->facts) && event_list_rows_add(rows, candidates->list[i].row) != 0)
+        const struct operator_pairs_candidate *last = backward->is_backward ? forward_of(candidates, backward) : NULL;
+        if (last && operator_pairs_holds(forward, &last->facts) &&
+            event_list_rows_add(rows, candidates->list[i].row) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -199,7 +201,7 @@ static int add_backwards(struct event_list_rows *rows, const struct candidates *
 int operator_pairs_find(struct event_list *places, struct view *view, const struct operator_facts *facts,
                         struct view_place self, struct error *err)
 {
-    const struct key_ranges_kind *kind = kind_of(view, self);
+    const struct key_ranges_kind *kind = operator_pairs_kind_of(view, self);
     struct candidates candidates = {
         .report = view->report, .is_torch = kind == &torch_kind, .process = facts->process, .err = err
     };

@@ -40,7 +40,7 @@ struct covering {
 
 /* ---- one bin --------------------------------------------------------------------------------------------------- */
 
-static int add_busy(struct busy_list *list, int64_t from_ns, int64_t to_ns)
+static int overview_add_busy(struct busy_list *list, int64_t from_ns, int64_t to_ns)
 {
     struct busy *last = list->count ? &list->list[list->count - 1] : NULL;
 
@@ -60,7 +60,7 @@ struct bin {
 };
 
 /* The first event from `at` on that ends behind the time. */
-static uint32_t jump(const struct view_events *events, uint32_t at, uint32_t end, int64_t time_ns)
+static uint32_t overview_jump(const struct view_events *events, uint32_t at, uint32_t end, int64_t time_ns)
 {
     uint32_t behind = events_gallop(events, at, end, time_ns, 0);
 
@@ -69,7 +69,8 @@ static uint32_t jump(const struct view_events *events, uint32_t at, uint32_t end
 
 /* Joins a lane with the time that is covered so far. Events within covered time are skipped, which are nearly all where
  * ranges nest. */
-static int add_lane(const struct covering *covering, struct bin *bin, const struct view_row *row, uint32_t lane)
+static int overview_add_lane(const struct covering *covering, struct bin *bin, const struct view_row *row,
+                             uint32_t lane)
 {
     const struct view_events *events = &row->events;
     uint32_t at = events_reaching(events, lane, bin->from_ns), end = events->lanes[lane + 1];
@@ -79,17 +80,17 @@ static int add_lane(const struct covering *covering, struct bin *bin, const stru
     while ((at < end && events->start_ns[at] < bin->to_ns) || next < bin->covered.count) {
         const struct busy *known = next < bin->covered.count ? &bin->covered.list[next] : NULL;
         if (known && (at == end || known->from_ns <= events->start_ns[at])) {
-            if (add_busy(&bin->merged, known->from_ns, known->to_ns) != 0)
+            if (overview_add_busy(&bin->merged, known->from_ns, known->to_ns) != 0)
                 return ERR_NO_MEMORY;
             next++;
             if (at < end && events->start_ns[at] < known->to_ns)
-                at = jump(events, at, end, known->to_ns);
+                at = overview_jump(events, at, end, known->to_ns);
             continue;
         }
         int64_t from = events->start_ns[at] > bin->from_ns ? events->start_ns[at] : bin->from_ns,
                 until = event_end(events, at);
         if ((row->kind != KIND_STATES || event_name(events, at) == covering->running) &&
-            add_busy(&bin->merged, from, until < bin->to_ns ? until : bin->to_ns) != 0)
+            overview_add_busy(&bin->merged, from, until < bin->to_ns ? until : bin->to_ns) != 0)
             return ERR_NO_MEMORY;
         at++;
     }
@@ -99,7 +100,7 @@ static int add_lane(const struct covering *covering, struct bin *bin, const stru
     return 0;
 }
 
-static int64_t sum_of(const struct busy_list *list)
+static int64_t overview_sum_of(const struct busy_list *list)
 {
     int64_t sum = 0;
 
@@ -114,7 +115,7 @@ static int is_full(const struct bin *bin)
            bin->covered.list->to_ns >= bin->to_ns;
 }
 
-static int add_lanes(const struct covering *covering, struct bin *bin)
+static int overview_add_lanes(const struct covering *covering, struct bin *bin)
 {
     for (size_t r = 0; r < covering->row_count; r++) {
         const struct view_row *row = &covering->view->rows[covering->rows[r]];
@@ -123,7 +124,7 @@ static int add_lanes(const struct covering *covering, struct bin *bin)
         for (uint32_t lane = 0; lane < row->events.lane_count; lane++) {
             if (is_full(bin))
                 return 0;
-            if (add_lane(covering, bin, row, lane) != 0)
+            if (overview_add_lane(covering, bin, row, lane) != 0)
                 return ERR_NO_MEMORY;
         }
     }
@@ -138,10 +139,10 @@ static void cover_bin(void *argument, int worker, size_t i)
     struct bin bin = { .from_ns = view->begin_ns + (int64_t)(length * (double)i),
                        .to_ns = view->begin_ns + (int64_t)(length * (double)(i + 1)) };
 
-    if (add_lanes(covering, &bin) != 0)
+    if (overview_add_lanes(covering, &bin) != 0)
         __atomic_store_n(&covering->code, ERR_NO_MEMORY, __ATOMIC_RELAXED);
     else if (bin.covered.count)
-        covering->overview->share[covering->over][i] = (float)((double)sum_of(&bin.covered) /
+        covering->overview->share[covering->over][i] = (float)((double)overview_sum_of(&bin.covered) /
                                                                (bin.to_ns > bin.from_ns
                                                                     ? (double)(bin.to_ns - bin.from_ns)
                                                                     : 1));
@@ -157,7 +158,7 @@ static const enum row_type gpu_types[] = { ROW_STREAM, ROW_TYPE_COUNT }, state_t
                                             ROW_NVTX, ROW_LIBRARY,  ROW_THREAD_OTHER, ROW_TYPE_COUNT };
 static const enum row_type *const choices[OVERS][2] = { { gpu_types, NULL }, { state_types, call_types } };
 
-static size_t choose_rows(const struct view *view, const enum row_type *types, int *rows)
+static size_t overview_choose_rows(const struct view *view, const enum row_type *types, int *rows)
 {
     size_t count = 0;
 
@@ -168,7 +169,7 @@ static size_t choose_rows(const struct view *view, const enum row_type *types, i
     return count;
 }
 
-static int cover(struct view *view, struct view_overview *overview)
+static int overview_cover(struct view *view, struct view_overview *overview)
 {
     int *rows = malloc((view->row_count + 1) * sizeof *rows);
     int64_t length = view->end_ns - view->begin_ns;
@@ -186,7 +187,7 @@ static int cover(struct view *view, struct view_overview *overview)
             .rows = rows,
         };
         for (int choice = 0; choice < 2 && !covering.row_count; choice++)
-            covering.row_count = choose_rows(view, choices[over][choice], rows);
+            covering.row_count = overview_choose_rows(view, choices[over][choice], rows);
         overview->is_known[over] = covering.row_count > 0;
         if (covering.row_count)
             report_parallel_for(view->report, (size_t)overview->bins, cover_bin, &covering);
@@ -215,7 +216,7 @@ static int make_overview(struct view *view)
 {
     struct view_overview *overview = calloc(1, sizeof *overview);
 
-    if (!overview || cover(view, overview) != 0) {
+    if (!overview || overview_cover(view, overview) != 0) {
         free(overview);
         return ERR_NO_MEMORY;
     }

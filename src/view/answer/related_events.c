@@ -50,7 +50,7 @@ void related_correlated_free(struct related_correlated *correlated)
     *correlated = (struct related_correlated){ 0 };
 }
 
-static int add_id(struct related_correlated *correlated, int64_t id, struct error *err)
+static int related_events_add_id(struct related_correlated *correlated, int64_t id, struct error *err)
 {
     if (array_reserve(&correlated->ids, &correlated->capacity, correlated->count + 1, sizeof *correlated->ids) != 0)
         return error_no_memory(err);
@@ -58,7 +58,7 @@ static int add_id(struct related_correlated *correlated, int64_t id, struct erro
     return 0;
 }
 
-static void sort(struct related_correlated *correlated)
+static void related_events_sort(struct related_correlated *correlated)
 {
     size_t kept = 0;
 
@@ -70,17 +70,18 @@ static void sort(struct related_correlated *correlated)
     correlated->count = kept;
 }
 
-struct reading {
+struct related_events_reading {
     struct related_correlated *out;
     struct error *err;
 };
 
 static int take_ids(void *context, const struct report_block *block, size_t row)
 {
-    struct reading *reading = context;
+    struct related_events_reading *reading = context;
 
     reading->out->process = global_process(block_value(block, PROCESS, row, 0));
-    return block_is_null(block, ID, row) ? 0 : add_id(reading->out, block->values[ID][row], reading->err);
+    return block_is_null(block, ID, row) ? 0
+                                         : related_events_add_id(reading->out, block->values[ID][row], reading->err);
 }
 
 int related_correlated_of(struct related_correlated *out, struct view *view, struct view_place place, struct error *err)
@@ -88,7 +89,7 @@ int related_correlated_of(struct related_correlated *out, struct view *view, str
     const struct key_ranges_kind *kinds[] = { &work_kinds[0], &work_kinds[1], &work_kinds[2],
                                               &work_kinds[3], &call_kind,     &wait_by_call };
     const char *table = place_table(view, place);
-    struct reading reading = { out, err };
+    struct related_events_reading reading = { out, err };
 
     *out = (struct related_correlated){ 0 };
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
@@ -99,16 +100,16 @@ int related_correlated_of(struct related_correlated *out, struct view *view, str
 
 /* ---- rows of a process that carry ids -------------------------------------------------------------------------- */
 
-struct matching {
+struct related_events_matching {
     int64_t process;
     struct event_list_rows rows;
     struct related_correlated others; /* the ids in the third column of the matching rows */
     struct error *err;
 };
 
-static int take_row(void *context, const struct report_block *block, size_t row)
+static int related_events_take_row(void *context, const struct report_block *block, size_t row)
 {
-    struct matching *matching = context;
+    struct related_events_matching *matching = context;
 
     if (global_process(block_value(block, PROCESS, row, matching->process)) != matching->process)
         return 0;
@@ -119,13 +120,13 @@ static int take_row(void *context, const struct report_block *block, size_t row)
 
 static int take_other(void *context, const struct report_block *block, size_t row)
 {
-    struct matching *matching = context;
+    struct related_events_matching *matching = context;
     int code;
 
     if (global_process(block_value(block, PROCESS, row, matching->process)) != matching->process ||
         block_is_null(block, OTHER, row) || block->values[OTHER][row] == NO_CUDA_EVENT)
         return 0;
-    if ((code = add_id(&matching->others, block->values[OTHER][row], matching->err)) != 0)
+    if ((code = related_events_add_id(&matching->others, block->values[OTHER][row], matching->err)) != 0)
         return code;
     return matching->others.count >= MOST_CALLS ? KEY_RANGES_ENOUGH : 0;
 }
@@ -133,12 +134,12 @@ static int take_other(void *context, const struct report_block *block, size_t ro
 static int add_matching(struct event_list *places, struct view *view, const struct key_ranges_kind *kind,
                         struct related_correlated *correlated, struct error *err)
 {
-    struct matching matching = { .process = correlated->process, .err = err };
+    struct related_events_matching matching = { .process = correlated->process, .err = err };
     int code;
 
-    sort(correlated);
+    related_events_sort(correlated);
     if ((code = key_ranges_find(&view->cache->key_ranges, view->report, kind, correlated->ids, correlated->count,
-                                take_row, &matching, err)) != 0)
+                                related_events_take_row, &matching, err)) != 0)
         goto free_rows;
     code = event_list_add_rows(places, view, kind->table, &matching.rows, err);
 free_rows:
@@ -147,12 +148,14 @@ free_rows:
 }
 
 /* Replaces ids by those in the third column of the rows that carry them. */
-static int follow(struct related_correlated *correlated, struct view *view, const struct key_ranges_kind *kind,
-                  struct error *err)
+static int related_events_follow(struct related_correlated *correlated, struct view *view,
+                                 const struct key_ranges_kind *kind, struct error *err)
 {
-    struct matching matching = { .process = correlated->process, .others.process = correlated->process, .err = err };
+    struct related_events_matching matching = { .process = correlated->process,
+                                                .others.process = correlated->process,
+                                                .err = err };
 
-    sort(correlated);
+    related_events_sort(correlated);
     int code = key_ranges_find(&view->cache->key_ranges, view->report, kind, correlated->ids, correlated->count,
                                take_other, &matching, err);
     free(correlated->ids);
@@ -166,7 +169,7 @@ static int copy_ids(struct related_correlated *out, const struct related_correla
 
     *out = (struct related_correlated){ .process = from->process };
     for (size_t i = 0; i < from->count; i++)
-        if ((code = add_id(out, from->ids[i], err)) != 0)
+        if ((code = related_events_add_id(out, from->ids[i], err)) != 0)
             return code;
     return 0;
 }
@@ -197,8 +200,8 @@ static int related_over_events(struct event_list *places, struct view *view,
     struct related_correlated ids = { 0 };
     int code;
 
-    if ((code = copy_ids(&ids, correlated, err)) != 0 || (code = follow(&ids, view, from, err)) != 0 ||
-        (code = follow(&ids, view, to, err)) != 0)
+    if ((code = copy_ids(&ids, correlated, err)) != 0 || (code = related_events_follow(&ids, view, from, err)) != 0 ||
+        (code = related_events_follow(&ids, view, to, err)) != 0)
         goto free_ids;
     code = related_calls(places, view, &ids, err);
 free_ids:
@@ -227,7 +230,7 @@ struct call_reading {
     struct error *err;
 };
 
-static int take_calls(void *context, int worker, const struct report_block *block)
+static int related_events_take_calls(void *context, int worker, const struct report_block *block)
 {
     struct call_reading *reading = context;
     int code;
@@ -236,7 +239,7 @@ static int take_calls(void *context, int worker, const struct report_block *bloc
         uint64_t row = reading->rows[i];
         if (row >= block->first_row && row - block->first_row < block->rows &&
             !block_is_null(block, 0, (size_t)(row - block->first_row)) &&
-            (code = add_id(reading->out, block->values[0][row - block->first_row], reading->err)) != 0)
+            (code = related_events_add_id(reading->out, block->values[0][row - block->first_row], reading->err)) != 0)
             return code;
     }
     return 0;
@@ -259,7 +262,7 @@ static int read_call_ids(struct related_correlated *out, struct view *view, stru
             behind++;
         struct call_reading reading = { rows->list + first, behind - first, out, err };
         if (behind > first && (code = report_scan_rows(view->report, table, &column, 1, chunk.first_row, chunk.rows,
-                                                       take_calls, &reading, err)) != 0)
+                                                       related_events_take_calls, &reading, err)) != 0)
             return code;
         first = behind;
     }
@@ -295,14 +298,14 @@ done:
 int related_work_of_operator(struct event_list *places, struct view *view, struct view_place place, struct error *err)
 {
     struct related_correlated ids = { 0 };
-    struct reading reading = { &ids, err };
+    struct related_events_reading reading = { &ids, err };
     int code;
 
     if (strcmp(place_table(view, place), operator_kind.table) != 0)
         return 0;
     if ((code = key_ranges_row(view->report, &operator_kind, place_table_row(view, place), take_ids, &reading, err)) !=
             0 ||
-        (code = follow(&ids, view, &link_by_operator, err)) != 0)
+        (code = related_events_follow(&ids, view, &link_by_operator, err)) != 0)
         goto free_ids;
     code = related_work(places, view, &ids, err);
 free_ids:
@@ -316,7 +319,8 @@ int related_operators(struct event_list *places, struct view *view, struct relat
     struct related_correlated ids = { 0 };
     int code;
 
-    if ((code = copy_ids(&ids, correlated, err)) != 0 || (code = follow(&ids, view, &link_by_call, err)) != 0)
+    if ((code = copy_ids(&ids, correlated, err)) != 0 ||
+        (code = related_events_follow(&ids, view, &link_by_call, err)) != 0)
         goto free_ids;
     code = add_matching(places, view, &operator_kind, &ids, err);
 free_ids:

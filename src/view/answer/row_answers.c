@@ -43,9 +43,9 @@ int view_argument_span(const struct view *view, const struct arguments *argument
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-static const char *const kind_names[ROW_KINDS] = { "group", "slices", "ticks", "states", "counter" };
+static const char *const row_answers_kind_names[ROW_KINDS] = { "group", "slices", "ticks", "states", "counter" };
 
-static void add_works(struct text *out, unsigned works)
+static void row_answers_add_works(struct text *out, unsigned works)
 {
     json_addf(out, "'kinds':[");
     for (int work = 0; work < WORK_KINDS; work++)
@@ -54,14 +54,14 @@ static void add_works(struct text *out, unsigned works)
     text_add_char(out, ']');
 }
 
-static void add_row(const struct view *view, struct text *out, size_t i)
+static void row_answers_add_row(const struct view *view, struct text *out, size_t i)
 {
     const struct view_row *row = &view->rows[i];
 
     json_addf(out, "{'id':%zu,'parent':%d,'kind':%s,'type':%s,'label':%s,'detail':%s,'lanes':%u", i, row->parent,
-              kind_names[row->kind], row_types[row->type].name, row->label, row->detail,
+              row_answers_kind_names[row->kind], row_types[row->type].name, row->label, row->detail,
               row->kind == KIND_COUNTER ? 1 : row->events.lane_count);
-    add_works(out, row->works);
+    row_answers_add_works(out, row->works);
     json_addf(out, "'events':%jd", (int64_t)(row->kind == KIND_COUNTER ? row->points.count : row->events.count));
     if (row->from_ns <= row->to_ns)
         json_addf(out, "'from':%jd,'to':%jd", view_time(view, row->from_ns), view_time(view, row->to_ns));
@@ -88,7 +88,7 @@ int view_rows(struct view *view, const struct arguments *arguments, struct text 
 {
     json_addf(out, "{'rows':[");
     for (size_t i = 0; i < view->row_count; i++)
-        add_row(view, out, i);
+        row_answers_add_row(view, out, i);
     text_add(out, "]}");
     return 0;
 }
@@ -130,7 +130,7 @@ int view_names(struct view *view, const struct arguments *arguments, struct text
 /* ---- the event at a place -------------------------------------------------------------------------------------- */
 
 /* How far a time is from an event; 0 within it. */
-static int64_t distance(const struct view_events *events, uint32_t event, int64_t time_ns)
+static int64_t row_answers_distance(const struct view_events *events, uint32_t event, int64_t time_ns)
 {
     int64_t before = events->start_ns[event] - time_ns, behind = time_ns - event_end(events, event);
 
@@ -138,7 +138,8 @@ static int64_t distance(const struct view_events *events, uint32_t event, int64_
 }
 
 /* The nearest event of a kind of work below a group. */
-static void add_nearest(struct view *view, struct text *out, int row, unsigned lane, int64_t time, int64_t slack)
+static void row_answers_add_nearest(struct view *view, struct text *out, int row, unsigned lane, int64_t time,
+                                    int64_t slack)
 {
     int found = VIEW_NO_ROW;
     uint32_t event = 0;
@@ -162,7 +163,7 @@ int view_at(struct view *view, const struct arguments *arguments, struct text *o
         return code;
     const struct view_events *events = &view->rows[row].events;
     if (view->rows[row].kind == KIND_GROUP) {
-        add_nearest(view, out, row, (unsigned)lane, time, slack);
+        row_answers_add_nearest(view, out, row, (unsigned)lane, time, slack);
         return 0;
     }
     if (lane >= events->lane_count) {
@@ -173,9 +174,10 @@ int view_at(struct view *view, const struct arguments *arguments, struct text *o
     int64_t time_ns = view_report_time(view, time);
     uint32_t first = events->lanes[lane], end = events->lanes[lane + 1],
              at = events_reaching(events, (uint32_t)lane, time_ns);
-    if (at == end || (at > first && distance(events, at - 1, time_ns) < distance(events, at, time_ns)))
+    if (at == end ||
+        (at > first && row_answers_distance(events, at - 1, time_ns) < row_answers_distance(events, at, time_ns)))
         at = at > first ? at - 1 : at;
-    if (at < end && distance(events, at, time_ns) <= slack)
+    if (at < end && row_answers_distance(events, at, time_ns) <= slack)
         view_add_event(view, out, row, at);
     else
         text_add(out, "null");

@@ -21,7 +21,7 @@ enum {
 };
 
 enum column_kind { KIND_UNKNOWN, KIND_TIME, KIND_DURATION, KIND_INT, KIND_REAL, KIND_TEXT };
-static const char *const kind_names[] = { "text", "time", "duration", "int", "real", "text" };
+static const char *const sql_answer_kind_names[] = { "text", "time", "duration", "int", "real", "text" };
 
 struct result {
     struct view *view;
@@ -68,7 +68,7 @@ static int is_difference(const char *name)
 
 /* A time is moved to where the timeline counts from, so a name alone does not make one: "end - start AS start" is none,
  * and "start AS called" is. How long something took is only a matter of how it is written. */
-static enum column_kind kind_of(const struct query_column *column)
+static enum column_kind sql_answer_kind_of(const struct query_column *column)
 {
     const char *name = column->name ? column->name : "";
     size_t length = strlen(name);
@@ -83,7 +83,7 @@ static enum column_kind kind_of(const struct query_column *column)
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 /* Of several statements the last one is answered. */
-static int take_columns(void *context, const struct query_column *columns, size_t count, struct error *err)
+static int sql_answer_take_columns(void *context, const struct query_column *columns, size_t count, struct error *err)
 {
     struct result *result = context;
 
@@ -97,13 +97,13 @@ static int take_columns(void *context, const struct query_column *columns, size_
     result->has_result = 1;
     for (size_t i = 0; i < count; i++) {
         result->kinds[i] = KIND_UNKNOWN;
-        result->whole[i] = (unsigned char)kind_of(&columns[i]);
+        result->whole[i] = (unsigned char)sql_answer_kind_of(&columns[i]);
         json_addf(&result->columns, "%s", columns[i].name ? columns[i].name : "");
     }
     return 0;
 }
 
-static void add_value(struct result *result, size_t column, const struct query_value *value)
+static void sql_answer_add_value(struct result *result, size_t column, const struct query_value *value)
 {
     static const unsigned char kinds[] = {
         [QUERY_NULL] = KIND_UNKNOWN, [QUERY_INT] = KIND_INT, [QUERY_REAL] = KIND_REAL, [QUERY_TEXT] = KIND_TEXT
@@ -124,7 +124,7 @@ static void add_value(struct result *result, size_t column, const struct query_v
         event_fields_add_int(&result->rows, value->integer);
 }
 
-static int take_row(void *context, const struct query_value *values, size_t count, struct error *err)
+static int sql_answer_take_row(void *context, const struct query_value *values, size_t count, struct error *err)
 {
     struct result *result = context;
 
@@ -135,24 +135,24 @@ static int take_row(void *context, const struct query_value *values, size_t coun
     text_add(&result->rows, result->row_count++ ? ",[" : "[");
     for (size_t i = 0; i < count; i++) {
         text_add(&result->rows, i ? "," : "");
-        add_value(result, i, &values[i]);
+        sql_answer_add_value(result, i, &values[i]);
     }
     text_add_char(&result->rows, ']');
     return 0;
 }
 
-static int take_end(void *context, struct error *err)
+static int sql_answer_take_end(void *context, struct error *err)
 {
     return 0;
 }
 
-static void add_result(struct text *out, const struct result *result)
+static void sql_answer_add_result(struct text *out, const struct result *result)
 {
     json_addf(out, "{'columns':[");
     text_add_bytes(out, text_string(&result->columns), result->columns.length);
     json_addf(out, "],'kinds':[");
     for (size_t i = 0; i < result->column_count; i++)
-        json_addf(out, "%s", kind_names[result->kinds[i]]);
+        json_addf(out, "%s", sql_answer_kind_names[result->kinds[i]]);
     json_addf(out, "],'rows':[");
     text_add_bytes(out, text_string(&result->rows), result->rows.length);
     json_addf(out, "],'cut':%i", result->is_cut);
@@ -162,7 +162,7 @@ static void add_result(struct text *out, const struct result *result)
 
 static int run_statement(struct result *result, const struct arguments *arguments, struct error *err)
 {
-    const struct query_visitor visitor = { result, take_columns, take_row, take_end };
+    const struct query_visitor visitor = { result, sql_answer_take_columns, sql_answer_take_row, sql_answer_take_end };
     struct answer_cache *cache = result->view->cache;
     struct text statement = { 0 };
     int64_t first = 0;
@@ -182,7 +182,7 @@ static int run_statement(struct result *result, const struct arguments *argument
     return code == MET_ENOUGH ? 0 : code;
 }
 
-static int run(struct result *result, const struct arguments *arguments, struct error *err)
+static int sql_answer_run(struct result *result, const struct arguments *arguments, struct error *err)
 {
     int code = run_statement(result, arguments, err);
 
@@ -207,9 +207,9 @@ int view_sql(struct view *view, const struct arguments *arguments, struct text *
         return error_set(err, ERR_BAD_ARGUMENT, "the query is missing: send it as the body of the request");
     if (arguments->body_length > LONGEST_STATEMENT)
         return error_set(err, ERR_BAD_ARGUMENT, "a statement has at most %d bytes", LONGEST_STATEMENT);
-    if ((code = run(&result, arguments, err)) != 0)
+    if ((code = sql_answer_run(&result, arguments, err)) != 0)
         goto free_result;
-    add_result(out, &result);
+    sql_answer_add_result(out, &result);
     if (text_failed(&result.rows) || text_failed(&result.columns))
         code = error_short_memory(err, "for the rows");
 free_result:

@@ -11,7 +11,7 @@
 
 enum { USUAL_ROWS = 1000, MOST_ROWS = 100000, MOST_OPTIONS = 8 };
 
-static const char *const kind_names[] = {
+static const char *const table_answer_kind_names[] = {
     [CELL_NONE] = "text", [CELL_INT] = "int", [CELL_REAL] = "real", [CELL_TEXT] = "text"
 };
 static const char *const unit_names[] = {
@@ -29,8 +29,8 @@ static int name_column(const struct table *table)
     return -1;
 }
 
-static void add_cell(struct view *view, struct text *out, const struct table_column *column,
-                     const struct table_cell *cell)
+static void table_answer_add_cell(struct view *view, struct text *out, const struct table_column *column,
+                                  const struct table_cell *cell)
 {
     switch (cell->kind) {
     case CELL_INT:
@@ -54,15 +54,15 @@ void view_add_table_members(struct view *view, struct text *out, const struct an
 
     json_addf(out, "'report':%s,'title':%s,'columns':[", analysis->name, analysis->title);
     for (size_t c = 0; c < column_count; c++)
-        json_addf(out, "{'name':%s,'kind':%s,'unit':%s,'decimals':%d}", columns[c].name, kind_names[columns[c].kind],
-                  unit_names[columns[c].unit], columns[c].decimals);
+        json_addf(out, "{'name':%s,'kind':%s,'unit':%s,'decimals':%d}", columns[c].name,
+                  table_answer_kind_names[columns[c].kind], unit_names[columns[c].unit], columns[c].decimals);
     json_addf(out, "],'rows':[");
     for (size_t r = 0; r < rows && r < limit; r++) {
         const struct table_cell *cells = table_row(table, r);
         text_add(out, r ? ",[" : "[");
         for (size_t c = 0; c < column_count; c++) {
             text_add(out, c ? "," : "");
-            add_cell(view, out, &columns[c], &cells[c]);
+            table_answer_add_cell(view, out, &columns[c], &cells[c]);
         }
         text_add_char(out, ']');
     }
@@ -72,7 +72,7 @@ void view_add_table_members(struct view *view, struct text *out, const struct an
 
 /* Rows have the id of the GPU, tables have the device number within the process: where each process sees one GPU only,
  * the number 0 means a different GPU in each. */
-static void find_device(const struct view *view, struct analysis_filter *filter)
+static void table_answer_find_device(const struct view *view, struct analysis_filter *filter)
 {
     int64_t device = -1, process = -1;
     int is_one_device = 1, is_one_process = 1;
@@ -118,7 +118,7 @@ static int read_filter(const struct view *view, const struct arguments *argument
         filter->only |= argument_text(arguments, parts[i].name, NULL) ? parts[i].bit : 0;
     }
     if (filter->only & ONLY_DEVICE)
-        find_device(view, filter);
+        table_answer_find_device(view, filter);
     return 0;
 }
 

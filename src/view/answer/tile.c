@@ -32,7 +32,7 @@ struct tile {
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
 
-static void end_part(struct tile *tile)
+static void tile_end_part(struct tile *tile)
 {
     if (!tile->last.count)
         return;
@@ -44,7 +44,7 @@ static void end_part(struct tile *tile)
     tile->last.count = 0;
 }
 
-static void add_slice(struct tile *tile, uint32_t lane, uint32_t event)
+static void tile_add_slice(struct tile *tile, uint32_t lane, uint32_t event)
 {
     const struct view_events *events = &tile->row->events;
     uint32_t name = event_name(events, event);
@@ -102,13 +102,13 @@ static void add_dense(struct tile *tile, uint32_t lane, int64_t pixel, uint32_t 
         tile->last_behind_ns = behind;
         return;
     }
-    end_part(tile);
+    tile_end_part(tile);
     tile->last = part;
     tile->last_busy_ns = busy;
     tile->last_behind_ns = behind;
 }
 
-static void add_lane(struct tile *tile, uint32_t lane)
+static void tile_add_lane(struct tile *tile, uint32_t lane)
 {
     const struct view_events *events = &tile->row->events;
     uint32_t at = events_reaching(events, lane, tile->from_ns), end = events->lanes[lane + 1];
@@ -117,27 +117,27 @@ static void add_lane(struct tile *tile, uint32_t lane)
 
     while (at < end && events->start_ns[at] < tile->to_ns) {
         if (event_length(events, at) >= pixel_ns) {
-            add_slice(tile, lane, at++);
+            tile_add_slice(tile, lane, at++);
             continue;
         }
         int64_t since = events->start_ns[at] - tile->from_ns, pixel = since > 0 ? since >> tile->level : 0;
         uint32_t behind = events_gallop(events, at, end, tile->from_ns + ((pixel + 1) << tile->level), in_pixel);
         uint32_t small = behind - (behind - at > 1 && event_length(events, behind - 1) >= pixel_ns);
         if (small - at == 1)
-            add_slice(tile, lane, at);
+            tile_add_slice(tile, lane, at);
         else
             add_dense(tile, lane, pixel, at, small);
         if (small < behind)
-            add_slice(tile, lane, small);
+            tile_add_slice(tile, lane, small);
         in_pixel = behind - at;
         at = behind;
     }
-    end_part(tile);
+    tile_end_part(tile);
 }
 
 /* ---- counters -------------------------------------------------------------------------------------------------- */
 
-static void add_point(struct tile *tile, int64_t time_ns, struct points_range range, double last)
+static void tile_add_point(struct tile *tile, int64_t time_ns, struct points_range range, double last)
 {
     struct tile_point point = { (double)view_time(tile->view, time_ns), range.min, range.max, last };
 
@@ -147,21 +147,21 @@ static void add_point(struct tile *tile, int64_t time_ns, struct points_range ra
 
 /* Adds a point for each pixel that has points, at the time of the first of them. Also adds the last point before the
  * stretch and the first behind it, so that a line enters and leaves the picture. */
-static void add_points(struct tile *tile, const struct view_points *points)
+static void tile_add_points(struct tile *tile, const struct view_points *points)
 {
     uint32_t at = points_from(points, tile->from_ns), end = points_from(points, tile->to_ns);
 
     if (at > 0)
-        add_point(tile, points->time_ns[at - 1], points_range(points, at - 1, at), points->value[at - 1]);
+        tile_add_point(tile, points->time_ns[at - 1], points_range(points, at - 1, at), points->value[at - 1]);
     while (at < end) {
         int64_t pixel = (points->time_ns[at] - tile->from_ns) >> tile->level,
                 behind_ns = tile->from_ns + ((pixel + 1) << tile->level);
         uint32_t behind = at + 1 + (uint32_t)array_first_not_before(points->time_ns + at + 1, end - at - 1, behind_ns);
-        add_point(tile, points->time_ns[at], points_range(points, at, behind), points->value[behind - 1]);
+        tile_add_point(tile, points->time_ns[at], points_range(points, at, behind), points->value[behind - 1]);
         at = behind;
     }
     if (end < points->count)
-        add_point(tile, points->time_ns[end], points_range(points, end, end + 1), points->value[end]);
+        tile_add_point(tile, points->time_ns[end], points_range(points, end, end + 1), points->value[end]);
 }
 
 /* ---- the answer ------------------------------------------------------------------------------------------------ */
@@ -174,7 +174,7 @@ static const struct view_points *points_of(const struct tile *tile)
     return tile->row->kind == KIND_COUNTER || tile->row->points.count ? &tile->row->points : NULL;
 }
 
-static void add_group(struct tile *tile, uint32_t number)
+static void tile_add_group(struct tile *tile, uint32_t number)
 {
     struct group_stretch stretch = { tile->level, tile->from_ns, tile->to_ns };
     size_t before = tile->slices->length;
@@ -185,7 +185,7 @@ static void add_group(struct tile *tile, uint32_t number)
     tile->part_count = (uint32_t)(tile->parts.length / sizeof(struct tile_dense));
 }
 
-static void add_row(struct tile *tile, uint32_t number)
+static void tile_add_row(struct tile *tile, uint32_t number)
 {
     const struct view_points *points = points_of(tile);
     struct tile_row_head head = { .row = number, .kind = points ? KIND_COUNTER : tile->row->kind };
@@ -195,12 +195,12 @@ static void add_row(struct tile *tile, uint32_t number)
     text_clear(&tile->parts);
     tile->slice_count = tile->part_count = 0;
     if (points && tile->from_ns < tile->to_ns)
-        add_points(tile, points);
+        tile_add_points(tile, points);
     else if (tile->row->kind == KIND_GROUP && tile->from_ns < tile->to_ns)
-        add_group(tile, number);
+        tile_add_group(tile, number);
     else if (tile->from_ns < tile->to_ns)
         for (uint32_t lane = 0; lane < tile->row->events.lane_count; lane++)
-            add_lane(tile, lane);
+            tile_add_lane(tile, lane);
     text_add_bytes(tile->slices, text_string(&tile->parts), tile->parts.length);
     head.slices = tile->slice_count;
     head.parts = tile->part_count;
@@ -209,7 +209,7 @@ static void add_row(struct tile *tile, uint32_t number)
 }
 
 /* Reads the stretch. A stretch where no event can be gets the length 0, so that no sum here overflows. */
-static int read_place(struct tile *tile, const struct arguments *arguments, struct error *err)
+static int tile_read_place(struct tile *tile, const struct arguments *arguments, struct error *err)
 {
     int64_t level = 0, index = 0;
     int code;
@@ -231,7 +231,7 @@ struct made_row {
     uint32_t number;
     struct text bytes;
 };
-struct making {
+struct tile_making {
     struct tile place; /* without a row: the part that all rows share */
     struct made_row *rows;
     size_t count;
@@ -239,18 +239,18 @@ struct making {
 
 static void make_row(void *argument, int worker, size_t i)
 {
-    struct making *making = argument;
+    struct tile_making *making = argument;
     struct made_row *made = &making->rows[i];
     struct tile tile = making->place;
 
     tile.row = &tile.view->rows[made->number];
     tile.slices = &made->bytes;
-    add_row(&tile, made->number);
+    tile_add_row(&tile, made->number);
     made->bytes.failed |= text_failed(&tile.parts);
     text_free(&tile.parts);
 }
 
-static int read_rows(struct making *making, const struct arguments *arguments, struct error *err)
+static int tile_read_rows(struct tile_making *making, const struct arguments *arguments, struct error *err)
 {
     const char *list = argument_text(arguments, "rows", NULL);
     int64_t row;
@@ -273,11 +273,12 @@ static int read_rows(struct making *making, const struct arguments *arguments, s
 
 int view_tile(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
-    struct making making = { .place.view = view };
+    struct tile_making making = { .place.view = view };
     uint32_t count;
     int code;
 
-    if ((code = read_place(&making.place, arguments, err)) != 0 || (code = read_rows(&making, arguments, err)) != 0)
+    if ((code = tile_read_place(&making.place, arguments, err)) != 0 ||
+        (code = tile_read_rows(&making, arguments, err)) != 0)
         goto free_rows;
     count = (uint32_t)making.count;
     report_parallel_for(view->report, making.count, make_row, &making);

@@ -36,7 +36,7 @@ static int shows_python(const struct view_row *row)
            row->type == ROW_GIL || (row->type == ROW_PROCESS && text_begins_with(row->label, "python"));
 }
 
-static int is_python(const struct view *view, int64_t process)
+static int unrecorded_is_python(const struct view *view, int64_t process)
 {
     for (size_t i = 0; i < view->row_count; i++)
         if ((process < 0 || view->rows[i].process == process) && shows_python(&view->rows[i]))
@@ -44,7 +44,7 @@ static int is_python(const struct view *view, int64_t process)
     return 0;
 }
 
-static int has_rows(struct view *view, const char *name)
+static int unrecorded_has_rows(struct view *view, const char *name)
 {
     const struct report_table *table = name ? report_table(view->report, name) : NULL;
 
@@ -54,9 +54,9 @@ static int has_rows(struct view *view, const char *name)
 void unrecorded_add(struct view *view, struct text *out, int row, int64_t process)
 {
     enum lack lack = lack_of[view->rows[row].type];
-    const char *option = is_python(view, process) ? lacks[lack].of_python : lacks[lack].of_others;
+    const char *option = unrecorded_is_python(view, process) ? lacks[lack].of_python : lacks[lack].of_others;
 
-    if (!option || has_rows(view, lacks[lack].table)) {
+    if (!option || unrecorded_has_rows(view, lacks[lack].table)) {
         text_add(out, "null");
         return;
     }

@@ -26,29 +26,29 @@ enum {
 };
 
 /* A lane of a row, from the first event that starts in the stretch. */
-struct walk {
+struct group_tile_walk {
     int64_t next_ns; /* the start of the next event; INT64_MAX behind the last one */
     const struct view_events *events;
     int row;
     uint32_t at, end, in_cell;
 };
 
-struct span {
+struct group_tile_span {
     int64_t from_ns, to_ns;
     uint32_t length_ns, name;
     enum work_kind work;
 };
 
 struct spans {
-    struct span *list; /* owned */
+    struct group_tile_span *list; /* owned */
     size_t count, capacity;
 };
 
-struct group {
+struct group_tile_group {
     struct view *view;
     struct group_stretch stretch;
     unsigned works;
-    struct walk *walks;                 /* owned */
+    struct group_tile_walk *walks;      /* owned */
     size_t walk_count, walk_capacity;
     int cell_bits;                      /* a cell is 2^cell_bits pixels */
     int64_t cell_ns, long_ns;           /* events as long as long_ns are slices */
@@ -64,7 +64,7 @@ struct group {
 
 /* ---- lanes ----------------------------------------------------------------------------------------------------- */
 
-static int add_span(struct spans *spans, struct span span)
+static int group_tile_add_span(struct spans *spans, struct group_tile_span span)
 {
     if (array_reserve(&spans->list, &spans->capacity, spans->count + 1, sizeof *spans->list) != 0)
         return ERR_NO_MEMORY;
@@ -72,13 +72,13 @@ static int add_span(struct spans *spans, struct span span)
     return 0;
 }
 
-static struct span span_of(const struct view_events *events, uint32_t event)
+static struct group_tile_span group_tile_span_of(const struct view_events *events, uint32_t event)
 {
-    return (struct span){ events->start_ns[event], event_end(events, event), events->length_ns[event],
-                          events->name[event], event_work(events, event) };
+    return (struct group_tile_span){ events->start_ns[event], event_end(events, event), events->length_ns[event],
+                                     events->name[event], event_work(events, event) };
 }
 
-static int add_slice(struct group *group, int row, uint32_t event)
+static int group_tile_add_slice(struct group_tile_group *group, int row, uint32_t event)
 {
     const struct view_events *events = &group->view->rows[row].events;
     enum work_kind work = event_work(events, event);
@@ -103,10 +103,10 @@ static int add_slice(struct group *group, int row, uint32_t event)
     return 0;
 }
 
-static int add_walk(struct group *group, int row, uint32_t lane)
+static int add_walk(struct group_tile_group *group, int row, uint32_t lane)
 {
     const struct view_events *events = &group->view->rows[row].events;
-    struct walk walk = { .events = events, .row = row };
+    struct group_tile_walk walk = { .events = events, .row = row };
 
     walk.end = events_from(events, lane, group->stretch.to_ns);
     walk.at = events_from(events, lane, group->stretch.from_ns);
@@ -120,7 +120,7 @@ static int add_walk(struct group *group, int row, uint32_t lane)
     return 0;
 }
 
-static int find_walks(struct group *group, int row)
+static int find_walks(struct group_tile_group *group, int row)
 {
     const struct view *view = group->view;
 
@@ -137,7 +137,7 @@ static int find_walks(struct group *group, int row)
 }
 
 /* Cells are as wide as keeps the work within its bounds. */
-static void choose_cells(struct group *group)
+static void choose_cells(struct group_tile_group *group)
 {
     for (group->cell_bits = 0; group->cell_bits < 10; group->cell_bits++) {
         uint64_t cells = TILE_PIXELS >> group->cell_bits, visits = 0;
@@ -154,14 +154,14 @@ static void choose_cells(struct group *group)
 }
 
 /* Takes the events that start before the stretch, and leaves each lane at its first event in the stretch. */
-static int begin_walks(struct group *group)
+static int begin_walks(struct group_tile_group *group)
 {
     for (size_t i = 0; i < group->walk_count; i++) {
-        struct walk *walk = &group->walks[i];
+        struct group_tile_walk *walk = &group->walks[i];
         if (walk->events->start_ns[walk->at] < group->stretch.from_ns) {
             int code = event_length(walk->events, walk->at) >= group->long_ns
-                           ? add_slice(group, walk->row, walk->at)
-                           : add_span(&group->early, span_of(walk->events, walk->at));
+                           ? group_tile_add_slice(group, walk->row, walk->at)
+                           : group_tile_add_span(&group->early, group_tile_span_of(walk->events, walk->at));
             if (code != 0)
                 return code;
             walk->at++;
@@ -173,7 +173,7 @@ static int begin_walks(struct group *group)
 
 /* ---- one cell -------------------------------------------------------------------------------------------------- */
 
-static void count_span(struct group *group, const struct span *span)
+static void count_span(struct group_tile_group *group, const struct group_tile_span *span)
 {
     struct index_work *sum = &group->sums[span->work];
 
@@ -184,25 +184,26 @@ static void count_span(struct group *group, const struct span *span)
 }
 
 /* Adds an event to the cell up to its end, and to those that reach into the next cell. */
-static int take_span(struct group *group, struct span span, int64_t end_ns)
+static int group_tile_take_span(struct group_tile_group *group, struct group_tile_span span, int64_t end_ns)
 {
     if (span.work == WORK_NONE)
         return 0;
-    if (span.to_ns > end_ns && add_span(&group->open, span) != 0)
+    if (span.to_ns > end_ns && group_tile_add_span(&group->open, span) != 0)
         return ERR_NO_MEMORY;
     span.to_ns = span.to_ns < end_ns ? span.to_ns : end_ns;
-    return span.to_ns > span.from_ns ? add_span(&group->now, span) : 0;
+    return span.to_ns > span.from_ns ? group_tile_add_span(&group->now, span) : 0;
 }
 
 /* Of many events only the index is asked. The last of them may reach into the next cell. */
-static int take_sums(struct group *group, const struct view_events *events, uint32_t from, uint32_t to, int64_t end_ns)
+static int take_sums(struct group_tile_group *group, const struct view_events *events, uint32_t from, uint32_t to,
+                     int64_t end_ns)
 {
     struct index_work works[WORK_KINDS] = { 0 };
-    struct span last = span_of(events, to - 1);
+    struct group_tile_span last = group_tile_span_of(events, to - 1);
 
     index_add_works(events, from, to, works);
     if (last.to_ns > end_ns && last.work != WORK_NONE) {
-        if (add_span(&group->open, last) != 0)
+        if (group_tile_add_span(&group->open, last) != 0)
             return ERR_NO_MEMORY;
         works[last.work].sum_ns -= (uint64_t)(last.to_ns - end_ns);
     }
@@ -211,16 +212,16 @@ static int take_sums(struct group *group, const struct view_events *events, uint
             continue;
         double busy = (double)works[work].sum_ns / (double)group->cell_ns;
         group->unused[work] *= busy < 1 ? 1 - busy : 0;
-        count_span(group, &(struct span){ .length_ns = works[work].longest_ns,
-                                          .name = works[work].name,
-                                          .work = (enum work_kind)work });
+        count_span(group, &(struct group_tile_span){ .length_ns = works[work].longest_ns,
+                                                     .name = works[work].name,
+                                                     .work = (enum work_kind)work });
         group->sums[work].count += works[work].count - 1;
     }
     return 0;
 }
 
 /* Takes the events of a lane that start in the cell. Only the last of them can be longer than the cell. */
-static int take_lane(struct group *group, struct walk *walk, int64_t end_ns)
+static int group_tile_take_lane(struct group_tile_group *group, struct group_tile_walk *walk, int64_t end_ns)
 {
     const struct view_events *events = walk->events;
     uint32_t from = walk->at, behind = events_gallop(events, from, walk->end, end_ns, walk->in_cell),
@@ -229,16 +230,16 @@ static int take_lane(struct group *group, struct walk *walk, int64_t end_ns)
     walk->in_cell = behind - from;
     walk->at = behind;
     walk->next_ns = behind < walk->end ? events->start_ns[behind] : INT64_MAX;
-    if (small < behind && add_slice(group, walk->row, small) != 0)
+    if (small < behind && group_tile_add_slice(group, walk->row, small) != 0)
         return ERR_NO_MEMORY;
     if (from == small)
         return 0;
     if (small - from + group->now.count > EXACT)
         return take_sums(group, events, from, small, end_ns);
     for (uint32_t event = from; event < small; event++) {
-        struct span span = span_of(events, event);
+        struct group_tile_span span = group_tile_span_of(events, event);
         count_span(group, &span);
-        if (take_span(group, span, end_ns) != 0)
+        if (group_tile_take_span(group, span, end_ns) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -246,7 +247,7 @@ static int take_lane(struct group *group, struct walk *walk, int64_t end_ns)
 
 static int by_work(const void *a, const void *b)
 {
-    const struct span *x = a, *y = b;
+    const struct group_tile_span *x = a, *y = b;
 
     if (x->work != y->work)
         return x->work < y->work ? -1 : 1;
@@ -254,7 +255,7 @@ static int by_work(const void *a, const void *b)
 }
 
 /* The time of a cell in which at least one event of each kind was under way. */
-static void join_spans(struct group *group, int64_t busy_ns[WORK_KINDS])
+static void join_spans(struct group_tile_group *group, int64_t busy_ns[WORK_KINDS])
 {
     const struct spans *now = &group->now;
     int64_t until = 0;
@@ -262,7 +263,7 @@ static void join_spans(struct group *group, int64_t busy_ns[WORK_KINDS])
     if (now->count > 1)
         qsort(now->list, now->count, sizeof *now->list, by_work);
     for (size_t i = 0; i < now->count; i++) {
-        const struct span *span = &now->list[i];
+        const struct group_tile_span *span = &now->list[i];
         if (i == 0 || span->work != span[-1].work || span->from_ns > until)
             until = span->from_ns;
         if (span->to_ns > until) {
@@ -274,7 +275,7 @@ static void join_spans(struct group *group, int64_t busy_ns[WORK_KINDS])
 
 /* ---- parts ----------------------------------------------------------------------------------------------------- */
 
-static void end_part(struct group *group, struct text *parts, int work)
+static void group_tile_end_part(struct group_tile_group *group, struct text *parts, int work)
 {
     struct tile_dense *part = &group->last[work];
 
@@ -286,7 +287,8 @@ static void end_part(struct group *group, struct text *parts, int work)
 }
 
 /* Adds what a cell has of a kind; reached: how many events come from the cell before. */
-static void add_part(struct group *group, struct text *parts, int work, int cell, double busy, uint32_t reached)
+static void group_tile_add_part(struct group_tile_group *group, struct text *parts, int work, int cell, double busy,
+                                uint32_t reached)
 {
     struct tile_dense *last = &group->last[work];
     uint16_t pixel = (uint16_t)(cell << group->cell_bits), pixels = (uint16_t)(1 << group->cell_bits);
@@ -300,7 +302,7 @@ static void add_part(struct group *group, struct text *parts, int work, int cell
         group->last_busy[work] += busy * pixels;
         return;
     }
-    end_part(group, parts, work);
+    group_tile_end_part(group, parts, work);
     *last = (struct tile_dense){ .pixel = pixel,
                                  .pixels = pixels,
                                  .count = sum->count,
@@ -311,7 +313,7 @@ static void add_part(struct group *group, struct text *parts, int work, int cell
     group->last_busy[work] = busy * pixels;
 }
 
-static void begin_cell(struct group *group)
+static void begin_cell(struct group_tile_group *group)
 {
     memset(group->sums, 0, sizeof group->sums);
     for (int work = 0; work < WORK_KINDS; work++)
@@ -320,26 +322,26 @@ static void begin_cell(struct group *group)
 }
 
 /* The events that reach into this cell; those that reach further stay open. */
-static int take_open(struct group *group, int64_t from_ns, int64_t end_ns, uint32_t reached[WORK_KINDS])
+static int take_open(struct group_tile_group *group, int64_t from_ns, int64_t end_ns, uint32_t reached[WORK_KINDS])
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < group->open.count; i++) {
-        struct span span = group->open.list[i];
+        struct group_tile_span span = group->open.list[i];
         if (span.to_ns > end_ns)
             group->open.list[kept++] = span;
         span.from_ns = from_ns;
         span.to_ns = span.to_ns < end_ns ? span.to_ns : end_ns;
         count_span(group, &span);
         reached[span.work]++;
-        if (add_span(&group->now, span) != 0)
+        if (group_tile_add_span(&group->now, span) != 0)
             return ERR_NO_MEMORY;
     }
     group->open.count = kept;
     return 0;
 }
 
-static int add_cell(struct group *group, struct text *parts, int cell)
+static int group_tile_add_cell(struct group_tile_group *group, struct text *parts, int cell)
 {
     int64_t from_ns = group->stretch.from_ns + cell * group->cell_ns, end_ns = from_ns + group->cell_ns;
     int64_t busy_ns[WORK_KINDS] = { 0 };
@@ -350,13 +352,13 @@ static int add_cell(struct group *group, struct text *parts, int cell)
     if ((code = take_open(group, from_ns, end_ns, reached)) != 0)
         return code;
     for (size_t i = 0; i < group->walk_count; i++)
-        if (group->walks[i].next_ns < end_ns && (code = take_lane(group, &group->walks[i], end_ns)) != 0)
+        if (group->walks[i].next_ns < end_ns && (code = group_tile_take_lane(group, &group->walks[i], end_ns)) != 0)
             return code;
     join_spans(group, busy_ns);
     for (int work = 0; work < WORK_NONE; work++)
         if (group->sums[work].count) {
             double free_share = 1 - (double)busy_ns[work] / (double)group->cell_ns;
-            add_part(group, parts, work, cell, 1 - free_share * group->unused[work], reached[work]);
+            group_tile_add_part(group, parts, work, cell, 1 - free_share * group->unused[work], reached[work]);
         }
     return 0;
 }
@@ -364,30 +366,30 @@ static int add_cell(struct group *group, struct text *parts, int cell)
 /* ---- the tile -------------------------------------------------------------------------------------------------- */
 
 /* Events that start before the stretch are open at its start. */
-static int open_early(struct group *group)
+static int open_early(struct group_tile_group *group)
 {
     for (size_t i = 0; i < group->early.count; i++)
-        if (group->early.list[i].work != WORK_NONE && add_span(&group->open, group->early.list[i]) != 0)
+        if (group->early.list[i].work != WORK_NONE && group_tile_add_span(&group->open, group->early.list[i]) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
 
-static int run(struct group *group, struct text *parts)
+static int group_tile_run(struct group_tile_group *group, struct text *parts)
 {
     int code;
 
     if ((code = begin_walks(group)) != 0 || (code = open_early(group)) != 0)
         return code;
     for (int cell = 0; cell < TILE_PIXELS >> group->cell_bits; cell++)
-        if ((code = add_cell(group, parts, cell)) != 0)
+        if ((code = group_tile_add_cell(group, parts, cell)) != 0)
             return code;
     for (int work = 0; work < WORK_NONE; work++)
-        end_part(group, parts, work);
+        group_tile_end_part(group, parts, work);
     return 0;
 }
 
 /* With too many slices, only the longest are slices: all lanes are walked again. */
-static int is_crowded(struct group *group)
+static int is_crowded(struct group_tile_group *group)
 {
     size_t count = group->slice_count;
 
@@ -400,7 +402,7 @@ static int is_crowded(struct group *group)
     return 1;
 }
 
-static int by_length(const void *a, const void *b)
+static int group_tile_by_length(const void *a, const void *b)
 {
     const struct tile_slice *x = a, *y = b;
     double more = (y->to - y->from) - (x->to - x->from);
@@ -413,7 +415,7 @@ static int by_length(const void *a, const void *b)
 }
 
 /* Walks all lanes, for a second time if there were too many slices. */
-static int run_twice(struct group *group, int row, struct text *parts)
+static int run_twice(struct group_tile_group *group, int row, struct text *parts)
 {
     size_t before = parts->length;
     int code;
@@ -425,7 +427,7 @@ static int run_twice(struct group *group, int row, struct text *parts)
             return code;
         if (round == 0)
             choose_cells(group);
-        if ((code = run(group, parts)) != 0)
+        if ((code = group_tile_run(group, parts)) != 0)
             return code;
         if (!is_crowded(group))
             return 0;
@@ -435,13 +437,13 @@ static int run_twice(struct group *group, int row, struct text *parts)
 
 int group_tile(struct view *view, int row, const struct group_stretch *stretch, struct text *slices, struct text *parts)
 {
-    struct group group = { .view = view, .stretch = *stretch };
+    struct group_tile_group group = { .view = view, .stretch = *stretch };
     int code = run_twice(&group, row, parts);
 
     if (code != 0)
         goto free_group;
     if (group.slice_count)
-        qsort(group.slices, group.slice_count, sizeof *group.slices, by_length);
+        qsort(group.slices, group.slice_count, sizeof *group.slices, group_tile_by_length);
     text_add_bytes(slices, group.slices, group.slice_count * sizeof *group.slices);
 free_group:
     free(group.walks);
@@ -454,7 +456,7 @@ free_group:
 
 /* ---- the event at a place -------------------------------------------------------------------------------------- */
 
-static int64_t distance(const struct view_events *events, uint32_t event, int64_t time_ns)
+static int64_t group_tile_distance(const struct view_events *events, uint32_t event, int64_t time_ns)
 {
     int64_t before = events->start_ns[event] - time_ns, behind = time_ns - event_end(events, event);
 
@@ -474,7 +476,7 @@ int64_t group_nearest(const struct view *view, int row, unsigned lane, int64_t t
                      from = at - events->lanes[l] > NEIGHBOURS ? at - NEIGHBOURS : events->lanes[l],
                      to = events->lanes[l + 1] - at > NEIGHBOURS ? at + NEIGHBOURS : events->lanes[l + 1];
             for (uint32_t event = from; event < to; event++) {
-                int64_t away = distance(events, event, time_ns), length = event_length(events, event);
+                int64_t away = group_tile_distance(events, event, time_ns), length = event_length(events, event);
                 if (work_lanes[event_work(events, event)] != lane ||
                     (best >= 0 && (away > best || (away == best && length >= best_length))))
                     continue;

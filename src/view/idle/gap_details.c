@@ -25,7 +25,8 @@ int gap_details_work(struct view *view, struct view_place gap, struct view_place
 }
 
 /* The innermost event of the thread in the middle of the part's longest stretch. */
-static int find_event(struct view_place *out, struct view *view, const struct idle_part *part, struct error *err)
+static int gap_details_find_event(struct view_place *out, struct view *view, const struct idle_part *part,
+                                  struct error *err)
 {
     struct event_list around = { 0 };
     int64_t middle_ns = part->start_ns + (part->end_ns - part->start_ns) / 2;
@@ -41,11 +42,11 @@ free_around:
     return code;
 }
 
-static int add_part(struct text *out, struct view *view, const struct idle_causes *causes, const struct idle_part *part,
-                    struct gap_chain *chain, struct error *err)
+static int gap_details_add_part(struct text *out, struct view *view, const struct idle_causes *causes,
+                                const struct idle_part *part, struct gap_chain *chain, struct error *err)
 {
     struct view_place at;
-    int code = find_event(&at, view, part, err);
+    int code = gap_details_find_event(&at, view, part, err);
 
     if (code != 0)
         return code;
@@ -61,7 +62,7 @@ static int add_part(struct text *out, struct view *view, const struct idle_cause
     return 0;
 }
 
-static void add_link(struct text *out, struct view *view, const char *kind, struct view_place place)
+static void gap_details_add_link(struct text *out, struct view *view, const char *kind, struct view_place place)
 {
     if (place.row == VIEW_NO_ROW)
         return;
@@ -70,22 +71,22 @@ static void add_link(struct text *out, struct view *view, const char *kind, stru
     text_add_char(out, '}');
 }
 
-static int is_same(struct view_place a, struct view_place b)
+static int gap_details_is_same(struct view_place a, struct view_place b)
 {
     return a.row == b.row && a.event == b.event;
 }
 
 /* gap ← work ← launch ← operator ← line ← wait */
-static void add_chain(struct text *out, struct view *view, const struct gap_chain *chain, const char *line)
+static void gap_details_add_chain(struct text *out, struct view *view, const struct gap_chain *chain, const char *line)
 {
     json_addf(out, "'chain':[");
-    add_link(out, view, "work", chain->work);
-    add_link(out, view, "launch", chain->call);
-    add_link(out, view, "operator", chain->operator);
+    gap_details_add_link(out, view, "work", chain->work);
+    gap_details_add_link(out, view, "launch", chain->call);
+    gap_details_add_link(out, view, "operator", chain->operator);
     if (*line)
         json_addf(out, "{'kind':'line','text':%s}", line);
-    if (!is_same(chain->wait, chain->call) && !is_same(chain->wait, chain->operator))
-        add_link(out, view, "wait", chain->wait);
+    if (!gap_details_is_same(chain->wait, chain->call) && !gap_details_is_same(chain->wait, chain->operator))
+        gap_details_add_link(out, view, "wait", chain->wait);
     text_add_char(out, ']');
 }
 
@@ -101,12 +102,12 @@ int gap_details_add(struct text *out, struct view *view, const struct idle_cause
     shown = count < MOST_PARTS ? count : MOST_PARTS;
     json_addf(out, "{'causes':[");
     for (size_t i = 0; i < shown; i++) {
-        if ((code = add_part(out, view, causes, &parts[i], chain, err)) != 0)
+        if ((code = gap_details_add_part(out, view, causes, &parts[i], chain, err)) != 0)
             return code;
         line = *line ? line : idle_causes_line(causes, &parts[i]);
     }
     json_addf(out, "],'more':%zu", count - shown);
-    add_chain(out, view, chain, line);
+    gap_details_add_chain(out, view, chain, line);
     text_add_char(out, '}');
     return 0;
 }

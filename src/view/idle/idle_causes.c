@@ -18,7 +18,7 @@ void idle_causes_init(struct idle_causes *causes)
     pthread_mutex_init(&causes->lock, NULL);
 }
 
-static void forget(struct idle_causes *causes)
+static void idle_causes_forget(struct idle_causes *causes)
 {
     for (size_t i = 0; i < causes->row_count; i++)
         free(causes->rows[i].firsts);
@@ -32,7 +32,7 @@ static void forget(struct idle_causes *causes)
 
 void idle_causes_free(struct idle_causes *causes)
 {
-    forget(causes);
+    idle_causes_forget(causes);
     pthread_mutex_destroy(&causes->lock);
 }
 
@@ -50,7 +50,7 @@ struct explaining {
 };
 
 /* Texts of places, each made once. UINT32_MAX when memory is short. */
-static uint32_t line_of(struct explaining *explaining, uint32_t place)
+static uint32_t idle_causes_line_of(struct explaining *explaining, uint32_t place)
 {
     size_t at = place == NO_PLACE ? 0 : (size_t)place + 1;
 
@@ -67,12 +67,12 @@ static uint32_t line_of(struct explaining *explaining, uint32_t place)
     return explaining->line_of[at] - 1;
 }
 
-static int add_piece(void *context, const struct gap_piece *piece)
+static int idle_causes_add_piece(void *context, const struct gap_piece *piece)
 {
     struct explaining *explaining = context;
     struct idle_causes *causes = explaining->causes;
     int64_t length = saturating_duration(piece->start_ns, piece->end_ns);
-    uint32_t line = line_of(explaining, piece->place);
+    uint32_t line = idle_causes_line_of(explaining, piece->place);
     size_t at = explaining->first;
 
     while (at < causes->part_count && (causes->parts[at].cause != piece->cause || causes->parts[at].line != line))
@@ -93,7 +93,7 @@ static int add_piece(void *context, const struct gap_piece *piece)
     return 0;
 }
 
-static int by_total(const void *a, const void *b)
+static int idle_causes_by_total(const void *a, const void *b)
 {
     const struct idle_part *x = a, *y = b;
 
@@ -128,11 +128,11 @@ static int explain_gap(struct explaining *explaining, const struct view_events *
     int code;
 
     explaining->first = causes->part_count;
-    if ((code = gap_causes_explain(&explaining->gaps, &gap, add_piece, explaining)) != 0)
+    if ((code = gap_causes_explain(&explaining->gaps, &gap, idle_causes_add_piece, explaining)) != 0)
         return code;
     if (causes->part_count > explaining->first)
         qsort(causes->parts + explaining->first, causes->part_count - explaining->first, sizeof *causes->parts,
-              by_total);
+              idle_causes_by_total);
     return 0;
 }
 
@@ -174,7 +174,7 @@ static void name_gaps(const struct idle_causes *causes, struct view *view)
     }
 }
 
-static int list_rows(struct idle_causes *causes, const struct view *view)
+static int idle_causes_list_rows(struct idle_causes *causes, const struct view *view)
 {
     causes->rows = calloc(view->row_count + 1, sizeof *causes->rows);
     if (!causes->rows)
@@ -196,12 +196,12 @@ static int explain_rows(struct explaining *explaining)
     return 0;
 }
 
-static int find_causes(struct idle_causes *causes, struct view *view, struct error *err)
+static int idle_causes_find_causes(struct idle_causes *causes, struct view *view, struct error *err)
 {
     struct explaining explaining = { .causes = causes, .view = view };
     int code;
 
-    if (list_rows(causes, view) != 0)
+    if (idle_causes_list_rows(causes, view) != 0)
         return error_short_memory(err, "for the gaps");
     causes->is_known = !causes->row_count;
     if (causes->is_known)
@@ -226,8 +226,8 @@ int idle_causes_find(struct idle_causes *causes, struct view *view, struct error
     int code = 0;
 
     pthread_mutex_lock(&causes->lock);
-    if (!causes->is_known && (code = find_causes(causes, view, err)) != 0)
-        forget(causes);
+    if (!causes->is_known && (code = idle_causes_find_causes(causes, view, err)) != 0)
+        idle_causes_forget(causes);
     pthread_mutex_unlock(&causes->lock);
     return code;
 }

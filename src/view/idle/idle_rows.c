@@ -37,7 +37,7 @@ const char *idle_rows_table(const struct view_events *events, uint32_t event)
 /* ---- gaps ------------------------------------------------------------------------------------------------------ */
 
 /* Whether all events of a gap's time are in the report: `tacho export --max-size` leaves some out. */
-static int is_known(const struct report_columns *detail, const struct gpu_busy_gap *gap)
+static int idle_rows_is_known(const struct report_columns *detail, const struct gpu_busy_gap *gap)
 {
     int64_t end_ns = saturating_add(gap->start_ns, gap->length_ns);
 
@@ -47,7 +47,7 @@ static int is_known(const struct report_columns *detail, const struct gpu_busy_g
     return !detail->rows;
 }
 
-static int add_gaps(struct gather *gather, const struct gpu_busy *busy, const struct report_columns *detail)
+static int idle_rows_add_gaps(struct gather *gather, const struct gpu_busy *busy, const struct report_columns *detail)
 {
     uint32_t name = derived_state_name(gather->view, STATE_IDLE);
 
@@ -60,14 +60,14 @@ static int add_gaps(struct gather *gather, const struct gpu_busy *busy, const st
             .key = { ROW_IDLE, gap->gpu },
             .table_row = gap->row,
         };
-        if (is_known(detail, gap) && gather_add(gather, table_number(gap->table), &event) != 0)
+        if (idle_rows_is_known(detail, gap) && gather_add(gather, table_number(gap->table), &event) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
 /* Names that gaps get later. */
-static void add_names(struct view *view)
+static void idle_rows_add_names(struct view *view)
 {
     for (int cause = 0; cause < GAP_CAUSES; cause++)
         view_own_name(view, gap_cause_names[cause]);
@@ -123,10 +123,10 @@ int idle_rows(struct view *view, struct error *err)
         return code;
     if ((code = columns_read(view->report, "TACHO_DETAIL", names, 2, &detail, err)) != 0 || !busy.device_count)
         goto done;
-    add_names(view);
+    idle_rows_add_names(view);
     if ((code = gather_open(&gather, view, &gaps_family, err)) != 0)
         goto done;
-    if ((add_gaps(&gather, &busy, &detail) != 0 || (!detail.rows && add_uses(view, &busy) != 0)) &&
+    if ((idle_rows_add_gaps(&gather, &busy, &detail) != 0 || (!detail.rows && add_uses(view, &busy) != 0)) &&
         (code = error_short_memory(err, "for the gaps of the GPUs")) != 0)
         goto done;
     code = gather_finish(&gather, err);

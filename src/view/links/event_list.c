@@ -38,7 +38,7 @@ int event_list_rows_add(struct event_list_rows *rows, uint64_t row)
     return 0;
 }
 
-static int by_number(const void *a, const void *b)
+static int event_list_by_number(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -48,7 +48,7 @@ static int by_number(const void *a, const void *b)
 void event_list_rows_sort(struct event_list_rows *rows)
 {
     if (rows->count)
-        qsort(rows->list, rows->count, sizeof *rows->list, by_number);
+        qsort(rows->list, rows->count, sizeof *rows->list, event_list_by_number);
 }
 
 int event_list_add_rows(struct event_list *places, struct view *view, const char *table, struct event_list_rows *rows,
@@ -74,7 +74,7 @@ free_found:
 
 /* ---- order ----------------------------------------------------------------------------------------------------- */
 
-static int by_time(const void *a, const void *b, void *context)
+static int event_list_by_time(const void *a, const void *b, void *context)
 {
     const struct view *view = context;
     struct view_place x = *(const struct view_place *)a, y = *(const struct view_place *)b;
@@ -88,7 +88,7 @@ static int by_time(const void *a, const void *b, void *context)
     return x.row != y.row ? (x.row > y.row) - (x.row < y.row) : (x.event > y.event) - (x.event < y.event);
 }
 
-static int is_same(struct view_place a, struct view_place b)
+static int event_list_is_same(struct view_place a, struct view_place b)
 {
     return a.row == b.row && a.event == b.event;
 }
@@ -98,9 +98,9 @@ void event_list_sort(struct event_list *places, const struct view *view)
     size_t kept = 0;
 
     if (places->count)
-        qsort_r(places->list, places->count, sizeof *places->list, by_time, (void *)(uintptr_t)view);
+        qsort_r(places->list, places->count, sizeof *places->list, event_list_by_time, (void *)(uintptr_t)view);
     for (size_t i = 0; i < places->count; i++)
-        if (!kept || !is_same(places->list[kept - 1], places->list[i]))
+        if (!kept || !event_list_is_same(places->list[kept - 1], places->list[i]))
             places->list[kept++] = places->list[i];
     places->count = kept;
 }
@@ -118,7 +118,7 @@ static int is_around(const struct view *view, struct view_place place, int64_t f
 {
     int64_t start = place_start(view, place), end = place_end(view, place);
 
-    if (start > from_ns || end < to_ns || is_same(place, self))
+    if (start > from_ns || end < to_ns || event_list_is_same(place, self))
         return 0;
     return place.row != self.row || start != from_ns || end != to_ns || place.event < self.event;
 }

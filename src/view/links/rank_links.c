@@ -27,7 +27,8 @@ static int is_row_of(const struct view_row *row, int64_t thread)
 /* The event of a row of this type that starts then on a thread, or on a GPU for a process; VIEW_NO_PLACE if there is
  * none.
  */
-static struct view_place find_event(const struct view *view, enum row_type type, int64_t thread, int64_t start_ns)
+static struct view_place rank_links_find_event(const struct view *view, enum row_type type, int64_t thread,
+                                               int64_t start_ns)
 {
     for (size_t r = 0; r < view->row_count; r++) {
         const struct view_row *row = &view->rows[r];
@@ -97,7 +98,7 @@ int rank_links_instance(struct rank_instance *out, struct rank_links *links, str
     out->rank_count = instance->count;
     for (size_t i = 0; i < instance->count; i++) {
         const struct collective_call *call = &all->calls[instance->first + i];
-        struct view_place found = find_event(view, type, call->thread, call->enter_ns);
+        struct view_place found = rank_links_find_event(view, type, call->thread, call->enter_ns);
         if (found.row == VIEW_NO_ROW)
             continue;
         if (i == figures.last) {
@@ -114,7 +115,7 @@ int rank_links_instance(struct rank_instance *out, struct rank_links *links, str
 
 /* ---- messages -------------------------------------------------------------------------------------------------- */
 
-static int read_messages(struct rank_links *links, const struct view *view, struct error *err)
+static int rank_links_read_messages(struct rank_links *links, const struct view *view, struct error *err)
 {
     int code;
 
@@ -127,7 +128,7 @@ static int read_messages(struct rank_links *links, const struct view *view, stru
     return messages_read(&links->messages, view->report, &links->calls, &links->errors, err);
 }
 
-static int is_call(const struct rank_links *links, uint32_t number, int64_t thread, int64_t start_ns)
+static int rank_links_is_call(const struct rank_links *links, uint32_t number, int64_t thread, int64_t start_ns)
 {
     return number != MPI_NO_CALL && links->calls.list[number].thread == thread &&
            links->calls.list[number].start_ns == start_ns;
@@ -139,7 +140,8 @@ static int add_other(struct event_list *places, const struct view *view, const s
 {
     uint32_t number = other->is_received && other->completed != MPI_NO_CALL ? other->completed : other->started;
     const struct mpi_call *call = number == MPI_NO_CALL ? NULL : &links->calls.list[number];
-    struct view_place found = call ? find_event(view, ROW_THREAD_OTHER, call->thread, call->start_ns) : VIEW_NO_PLACE;
+    struct view_place found = call ? rank_links_find_event(view, ROW_THREAD_OTHER, call->thread, call->start_ns)
+                                   : VIEW_NO_PLACE;
 
     return found.row == VIEW_NO_ROW ? 0 : event_list_add(places, found, err);
 }
@@ -152,12 +154,12 @@ int rank_links_messages(struct event_list *received, struct event_list *sent, st
 
     if (!may_be_linked(view, place) || view->rows[place.row].type != ROW_THREAD_OTHER)
         return 0;
-    if ((code = read_messages(links, view, err)) != 0)
+    if ((code = rank_links_read_messages(links, view, err)) != 0)
         return code;
     for (size_t i = 0; i < links->messages.count && received->count + sent->count < MOST_PLACES; i++) {
         const struct message_side *side = &links->messages.list[i];
-        if (side->other == NO_MESSAGE ||
-            (!is_call(links, side->started, thread, start_ns) && !is_call(links, side->completed, thread, start_ns)))
+        if (side->other == NO_MESSAGE || (!rank_links_is_call(links, side->started, thread, start_ns) &&
+                                          !rank_links_is_call(links, side->completed, thread, start_ns)))
             continue;
         if ((code = add_other(side->is_received ? sent : received, view, links, &links->messages.list[side->other],
                               err)) != 0)

@@ -23,7 +23,7 @@ static void add_children(struct event_filter *filter)
             filter->rows[i] = 1;
 }
 
-static int read_rows(struct event_filter *filter, const struct arguments *arguments, struct error *err)
+static int event_filter_read_rows(struct event_filter *filter, const struct arguments *arguments, struct error *err)
 {
     const struct view *view = filter->view;
     const char *list = argument_text(arguments, "rows", NULL);
@@ -112,7 +112,7 @@ int event_filter_read(struct event_filter *filter, struct view *view, const stru
     if ((code = view_argument_span(view, arguments, &span, err)) != 0 ||
         (code = argument_int(arguments, "least", 0, VIEW_LAST_TIME * 2, &filter->least_ns, err)) != 0 ||
         (code = argument_int(arguments, "most", 0, INT64_MAX, &filter->most_ns, err)) != 0 ||
-        (code = read_rows(filter, arguments, err)) != 0)
+        (code = event_filter_read_rows(filter, arguments, err)) != 0)
         return code;
     filter->from_ns = span.from_ns;
     filter->to_ns = span.to_ns;

@@ -34,7 +34,7 @@ static int by_key(const void *a, const void *b)
     return event_key_compare(a, b);
 }
 
-static void keep(struct paging *paging, const struct event_key *key)
+static void event_pages_keep(struct paging *paging, const struct event_key *key)
 {
     if (paging->kept_count == FEW)
         paging->is_full = 1;
@@ -44,7 +44,7 @@ static void keep(struct paging *paging, const struct event_key *key)
 
 /* ---- the first pass -------------------------------------------------------------------------------------------- */
 
-static int count_event(void *context, int row, uint32_t event)
+static int event_pages_count_event(void *context, int row, uint32_t event)
 {
     struct paging *paging = context;
     struct event_key key = event_order_key(paging->order, row, event);
@@ -54,7 +54,7 @@ static int count_event(void *context, int row, uint32_t event)
     paging->most_first = key.first > paging->most_first ? key.first : paging->most_first;
     paging->before += paging->has_wanted && event_key_compare(&key, &paging->wanted) < 0;
     if (!paging->is_full)
-        keep(paging, &key);
+        event_pages_keep(paging, &key);
     return 0;
 }
 
@@ -85,7 +85,7 @@ static int keep_range(void *context, int row, uint32_t event)
     uint64_t number;
 
     if (is_in_range(paging, &key, &number))
-        keep(paging, &key);
+        event_pages_keep(paging, &key);
     return 0;
 }
 
@@ -104,7 +104,7 @@ static int pass_by(void *context, int row, uint32_t event)
 }
 
 /* Narrows the range to one bucket. Returns how many events it has. */
-static int narrow(struct paging *paging, uint64_t *count, struct error *err)
+static int event_pages_narrow(struct paging *paging, uint64_t *count, struct error *err)
 {
     uint64_t width = paging->high - paging->low;
     size_t bucket = 0;
@@ -159,7 +159,7 @@ static int find_start(struct paging *paging, uint64_t offset, struct error *err)
         }
         if (paging->low == paging->high)
             go_on_by_second(paging);
-        if ((code = narrow(paging, &count, err)) != 0)
+        if ((code = event_pages_narrow(paging, &count, err)) != 0)
             return code;
     }
     paging->kept_count = 0;
@@ -255,7 +255,7 @@ int event_page_read(struct event_page *page, struct event_filter *filter, const 
             code = paging->has_wanted;
         paging->wanted = event_order_key(order, wanted->row, wanted->event);
     }
-    if (code != 0 || (code = event_filter_each(filter, count_event, paging, err)) != 0)
+    if (code != 0 || (code = event_filter_each(filter, event_pages_count_event, paging, err)) != 0)
         goto done;
     if (wanted->offset >= paging->total || paging->limit == 0)
         paging->kept_count = 0;

@@ -24,7 +24,7 @@ static int use_bin(void *context, int row, uint32_t event)
     return 0;
 }
 
-static int add_bins(struct event_filter *filter, size_t count, struct text *out, struct error *err)
+static int events_answer_add_bins(struct event_filter *filter, size_t count, struct text *out, struct error *err)
 {
     const struct view *view = filter->view;
     int64_t length = view->end_ns > view->begin_ns ? view->end_ns - view->begin_ns : 1;
@@ -41,7 +41,7 @@ static int add_bins(struct event_filter *filter, size_t count, struct text *out,
     return 0;
 }
 
-static void add_page(const struct event_page *page, struct view *view, struct text *out)
+static void events_answer_add_page(const struct event_page *page, struct view *view, struct text *out)
 {
     json_addf(out, page->position < 0 ? "{'total':%ju,'position':null" : "{'total':%ju,'position':%jd", page->total,
               page->position);
@@ -71,8 +71,8 @@ int view_events(struct view *view, const struct arguments *arguments, struct tex
     if ((code = event_filter_read(&filter, view, arguments, err)) != 0 ||
         (code = event_page_read(&page, &filter, &order, &wanted, err)) != 0)
         goto done;
-    add_page(&page, view, out);
-    if (bins && (code = add_bins(&filter, (size_t)bins, out, err)) != 0)
+    events_answer_add_page(&page, view, out);
+    if (bins && (code = events_answer_add_bins(&filter, (size_t)bins, out, err)) != 0)
         goto done;
     text_add_char(out, '}');
 done:

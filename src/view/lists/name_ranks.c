@@ -9,21 +9,21 @@
 
 enum { MOST_IDS = 1 << 26 }; /* greater ids come from damaged reports */
 
-struct named {
+struct name_ranks_named {
     const char *text;
     size_t length, place; /* in the list of ranks */
 };
 
 static int by_text(const void *a, const void *b)
 {
-    const struct named *left = a, *right = b;
+    const struct name_ranks_named *left = a, *right = b;
     size_t shorter = left->length < right->length ? left->length : right->length;
     int order = shorter ? memcmp(left->text, right->text, shorter) : 0;
 
     return order ? order : (left->length > right->length) - (left->length < right->length);
 }
 
-static void find_room(const struct view *view, size_t room[2])
+static void name_ranks_find_room(const struct view *view, size_t room[2])
 {
     room[0] = room[1] = 0;
     for (size_t r = 0; r < view->row_count; r++)
@@ -35,7 +35,7 @@ static void find_room(const struct view *view, size_t room[2])
 }
 
 /* Marks each name that an event has, with 1. */
-static void mark(struct name_ranks *ranks, const struct view *view)
+static void name_ranks_mark(struct name_ranks *ranks, const struct view *view)
 {
     for (size_t r = 0; r < view->row_count; r++)
         for (uint32_t i = 0; i < view->rows[r].events.count; i++) {
@@ -49,7 +49,7 @@ static void mark(struct name_ranks *ranks, const struct view *view)
 static int rank_names(struct name_ranks *ranks, struct view *view)
 {
     size_t count = 0, capacity = 0, room = ranks->room[0] + ranks->room[1];
-    struct named *names = NULL;
+    struct name_ranks_named *names = NULL;
 
     for (size_t i = 0; i < room; i++) {
         if (!ranks->list[i])
@@ -76,11 +76,11 @@ struct name_ranks *name_ranks_make(struct view *view, struct error *err)
     size_t room[2];
     struct name_ranks *ranks;
 
-    find_room(view, room);
+    name_ranks_find_room(view, room);
     ranks = calloc(1, sizeof *ranks + (room[0] + room[1]) * sizeof *ranks->list);
     if (ranks) {
         memcpy(ranks->room, room, sizeof room);
-        mark(ranks, view);
+        name_ranks_mark(ranks, view);
         if (rank_names(ranks, view) == 0)
             return ranks;
         free(ranks);

@@ -11,7 +11,7 @@
 
 enum { USUAL_NAMES = 200, MOST_NAMES = 10000, EVENTS_A_CHECK = 1 << 16 };
 
-struct sum {
+struct select_answer_sum {
     uint32_t key; /* of a name: its number in keys; of a row: the row */
     uint64_t count;
     int64_t total_ns;
@@ -25,16 +25,16 @@ struct lane_head { /* the next event of a lane */
 
 struct selection {
     struct event_filter filter;
-    struct lane_head *heads;      /* owned; a heap, the earliest first */
+    struct lane_head *heads;                    /* owned; a heap, the earliest first */
     size_t head_count, head_room;
     struct keys names;
-    struct sum *by_name, *by_row; /* owned */
+    struct select_answer_sum *by_name, *by_row; /* owned */
     size_t name_room;
-    struct sum all;
-    int64_t busy_ns, busy_to_ns;  /* busy_to_ns: the end of the busy time so far */
+    struct select_answer_sum all;
+    int64_t busy_ns, busy_to_ns;                /* busy_to_ns: the end of the busy time so far */
 };
 
-static void selection_free(struct selection *selection)
+static void select_answer_selection_free(struct selection *selection)
 {
     event_filter_free(&selection->filter);
     free(selection->heads);
@@ -58,7 +58,7 @@ static void sift_down(struct lane_head *heap, size_t count, size_t at)
 }
 
 /* Moves the head to the next event that the filter takes: 1, 0 at the end of the lane, or an ERR_ code. */
-static int advance(struct selection *selection, struct lane_head *head, struct error *err)
+static int select_answer_advance(struct selection *selection, struct lane_head *head, struct error *err)
 {
     const struct view_events *events = &selection->filter.view->rows[head->row].events;
 
@@ -72,13 +72,13 @@ static int advance(struct selection *selection, struct lane_head *head, struct e
     return 0;
 }
 
-static int add_lane(struct selection *selection, int row, uint32_t lane, struct error *err)
+static int select_answer_add_lane(struct selection *selection, int row, uint32_t lane, struct error *err)
 {
     struct lane_head head = { .row = row };
     int code;
 
     event_filter_lane(&selection->filter, &selection->filter.view->rows[row].events, lane, &head.at, &head.behind);
-    if ((code = advance(selection, &head, err)) <= 0)
+    if ((code = select_answer_advance(selection, &head, err)) <= 0)
         return code;
     if (array_reserve(&selection->heads, &selection->head_room, selection->head_count + 1, sizeof head) != 0)
         return error_no_memory(err);
@@ -86,7 +86,7 @@ static int add_lane(struct selection *selection, int row, uint32_t lane, struct 
     return 0;
 }
 
-static int add_lanes(struct selection *selection, struct error *err)
+static int select_answer_add_lanes(struct selection *selection, struct error *err)
 {
     const struct view *view = selection->filter.view;
     int code;
@@ -95,7 +95,7 @@ static int add_lanes(struct selection *selection, struct error *err)
         if ((code = event_filter_has_row(&selection->filter, row, err)) < 0)
             return code;
         for (uint32_t lane = 0; code == 1 && lane < view->rows[row].events.lane_count; lane++) {
-            int failed = add_lane(selection, row, lane, err);
+            int failed = select_answer_add_lane(selection, row, lane, err);
             if (failed)
                 return failed;
         }
@@ -107,13 +107,13 @@ static int add_lanes(struct selection *selection, struct error *err)
 
 /* ---- figures --------------------------------------------------------------------------------------------------- */
 
-static void add_to(struct sum *sum, int64_t length)
+static void select_answer_add_to(struct select_answer_sum *sum, int64_t length)
 {
     sum->count++;
     sum->total_ns += length;
 }
 
-static int count_event(struct selection *selection, const struct lane_head *head, struct error *err)
+static int select_answer_count_event(struct selection *selection, const struct lane_head *head, struct error *err)
 {
     const struct view_events *events = &selection->filter.view->rows[head->row].events;
     int64_t from = events->start_ns[head->at], to = event_end(events, head->at), key = event_name(events, head->at);
@@ -124,13 +124,13 @@ static int count_event(struct selection *selection, const struct lane_head *head
         array_reserve(&selection->by_name, &selection->name_room, (size_t)name + 1, sizeof *selection->by_name) != 0)
         return error_short_memory(err, "to sum up by name");
     if (selection->names.count > before)
-        selection->by_name[name] = (struct sum){ .key = name };
+        selection->by_name[name] = (struct select_answer_sum){ .key = name };
     from = from < selection->filter.from_ns ? selection->filter.from_ns : from;
     to = to > selection->filter.to_ns ? selection->filter.to_ns : to;
     int64_t length = to > from ? to - from : 0;
-    add_to(&selection->by_name[name], length);
-    add_to(&selection->by_row[head->row], length);
-    add_to(&selection->all, length);
+    select_answer_add_to(&selection->by_name[name], length);
+    select_answer_add_to(&selection->by_row[head->row], length);
+    select_answer_add_to(&selection->all, length);
     from = from < selection->busy_to_ns ? selection->busy_to_ns : from;
     if (to > from)
         selection->busy_ns += to - from;
@@ -138,16 +138,16 @@ static int count_event(struct selection *selection, const struct lane_head *head
     return 0;
 }
 
-static int sum_up(struct selection *selection, struct error *err)
+static int select_answer_sum_up(struct selection *selection, struct error *err)
 {
     int code;
 
     while (selection->head_count) {
         struct lane_head *head = selection->heads;
-        if ((code = count_event(selection, head, err)) != 0)
+        if ((code = select_answer_count_event(selection, head, err)) != 0)
             return code;
         head->at++;
-        int has_next = advance(selection, head, err);
+        int has_next = select_answer_advance(selection, head, err);
         if (has_next < 0)
             return has_next;
         if (!has_next)
@@ -162,9 +162,9 @@ static int sum_up(struct selection *selection, struct error *err)
 /* ---- the answer ------------------------------------------------------------------------------------------------ */
 
 /* The longest first, then those that were met first. */
-static int by_total(const void *a, const void *b)
+static int select_answer_by_total(const void *a, const void *b)
 {
-    const struct sum *left = a, *right = b;
+    const struct select_answer_sum *left = a, *right = b;
 
     if (left->total_ns != right->total_ns)
         return left->total_ns > right->total_ns ? -1 : 1;
@@ -173,34 +173,34 @@ static int by_total(const void *a, const void *b)
     return (left->key > right->key) - (left->key < right->key);
 }
 
-static void add_sum(struct text *out, const struct sum *sum)
+static void select_answer_add_sum(struct text *out, const struct select_answer_sum *sum)
 {
     json_addf(out, "'count':%ju,'total':%jd", sum->count, sum->total_ns);
 }
 
-static void add_answer(struct selection *selection, size_t most_names, struct text *out)
+static void select_answer_add_answer(struct selection *selection, size_t most_names, struct text *out)
 {
     struct view *view = selection->filter.view;
     size_t names = selection->names.count, shown = names < most_names ? names : most_names;
 
     json_addf(out, "{");
-    add_sum(out, &selection->all);
+    select_answer_add_sum(out, &selection->all);
     json_addf(out, "'busy':%jd,'rows':[", selection->busy_ns);
     for (size_t i = 0; i < view->row_count; i++) {
         if (!selection->by_row[i].count)
             continue;
         json_addf(out, "{'row':%zu", i);
-        add_sum(out, &selection->by_row[i]);
+        select_answer_add_sum(out, &selection->by_row[i]);
         text_add_char(out, '}');
     }
     if (names)
-        qsort(selection->by_name, names, sizeof *selection->by_name, by_total);
+        qsort(selection->by_name, names, sizeof *selection->by_name, select_answer_by_total);
     json_addf(out, "],'different':%zu,'names':[", names);
     for (size_t i = 0; i < shown; i++) {
         uint32_t name = (uint32_t)*keys_get(&selection->names, selection->by_name[i].key);
         json_addf(out, "{'id':%u,'name':", name);
         view_add_name(view, out, name);
-        add_sum(out, &selection->by_name[i]);
+        select_answer_add_sum(out, &selection->by_name[i]);
         text_add_char(out, '}');
     }
     text_add(out, "]}");
@@ -218,9 +218,9 @@ int view_selection(struct view *view, const struct arguments *arguments, struct 
     selection.by_row = calloc(view->row_count + 1, sizeof *selection.by_row);
     if (!selection.by_row && (code = error_no_memory(err)) != 0)
         goto done;
-    if ((code = add_lanes(&selection, err)) == 0 && (code = sum_up(&selection, err)) == 0)
-        add_answer(&selection, (size_t)limit, out);
+    if ((code = select_answer_add_lanes(&selection, err)) == 0 && (code = select_answer_sum_up(&selection, err)) == 0)
+        select_answer_add_answer(&selection, (size_t)limit, out);
 done:
-    selection_free(&selection);
+    select_answer_selection_free(&selection);
     return code;
 }

@@ -20,7 +20,7 @@ struct siblings {
     int bars;
 };
 
-static int measure(void *context, int row, uint32_t event)
+static int siblings_answer_measure(void *context, int row, uint32_t event)
 {
     struct siblings *siblings = context;
     int64_t length = event_length(&siblings->view->rows[row].events, event);
@@ -72,8 +72,8 @@ static int find_median(struct event_filter *filter, uint64_t count, int64_t *med
     return code;
 }
 
-static void add_answer(const struct siblings *siblings, const struct event_page *place, uint32_t name, int64_t median,
-                       struct text *out)
+static void siblings_answer_add_answer(const struct siblings *siblings, const struct event_page *place, uint32_t name,
+                                       int64_t median, struct text *out)
 {
     json_addf(out, "{'name':%u,'count':%ju,'position':%jd,'shorter':%ju,'equal':%ju,'min':%jd,'median':%jd,'max':%jd",
               name, siblings->count, place->position, siblings->shorter, siblings->equal, siblings->least_ns, median,
@@ -85,7 +85,7 @@ static void add_answer(const struct siblings *siblings, const struct event_page 
     text_add(out, "]}");
 }
 
-static int answer(struct event_filter *filter, int row, uint32_t event, struct text *out, struct error *err)
+static int siblings_answer(struct event_filter *filter, int row, uint32_t event, struct text *out, struct error *err)
 {
     const struct view_events *events = &filter->view->rows[row].events;
     struct siblings siblings = { .view = filter->view,
@@ -97,13 +97,13 @@ static int answer(struct event_filter *filter, int row, uint32_t event, struct t
     int64_t median = 0;
     int code;
 
-    if ((code = event_filter_each(filter, measure, &siblings, err)) != 0 ||
+    if ((code = event_filter_each(filter, siblings_answer_measure, &siblings, err)) != 0 ||
         (code = event_page_read(&place, filter, &order, &wanted, err)) != 0)
         return code;
     find_edges(&siblings);
     if ((code = event_filter_each(filter, fill_bar, &siblings, err)) == 0 &&
         (code = find_median(filter, siblings.count, &median, err)) == 0)
-        add_answer(&siblings, &place, event_name(events, event), median, out);
+        siblings_answer_add_answer(&siblings, &place, event_name(events, event), median, out);
     event_page_free(&place);
     return code;
 }
@@ -122,7 +122,7 @@ int view_siblings(struct view *view, const struct arguments *arguments, struct t
     snprintf(place, sizeof place, "%lld,%lld", (long long)row, (long long)event);
     same.list[0] = (struct argument){ "same", place, strlen(place) };
     if ((code = event_filter_read(&filter, view, &same, err)) == 0)
-        code = answer(&filter, (int)row, (uint32_t)event, out, err);
+        code = siblings_answer(&filter, (int)row, (uint32_t)event, out, err);
     event_filter_free(&filter);
     return code;
 }

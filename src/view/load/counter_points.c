@@ -40,7 +40,7 @@ static struct points_range range_at(const struct view_points *points, int level,
     return level < 0 ? (struct points_range){ points->value[i], points->value[i] } : points->pyramid->ranges[level][i];
 }
 
-static int build(struct view_points *points)
+static int counter_points_build(struct view_points *points)
 {
     struct view_pyramid *pyramid = points->pyramid = calloc(1, sizeof *pyramid);
     uint32_t below = points->count;
@@ -76,7 +76,7 @@ int points_add(struct view_points *points, int64_t time_ns, double value)
 }
 
 /* Replaces the points by the same in the order of time. */
-static int sort(struct view_points *points)
+static int counter_points_sort(struct view_points *points)
 {
     uint32_t *order = malloc(((size_t)points->count + 1) * sizeof *order);
     int64_t *times = malloc(((size_t)points->count + 1) * sizeof *times);
@@ -111,11 +111,11 @@ int points_arrange(struct view_points *points, int is_sum)
 {
     int code;
 
-    if ((code = sort(points)) != 0)
+    if ((code = counter_points_sort(points)) != 0)
         return code;
     for (uint32_t i = 1; is_sum && i < points->count; i++)
         points->value[i] += points->value[i - 1];
-    if ((code = build(points)) != 0)
+    if ((code = counter_points_build(points)) != 0)
         return code;
     if (points->count) {
         struct points_range all = points_range(points, 0, points->count);

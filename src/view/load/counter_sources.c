@@ -124,7 +124,7 @@ close_rows:
 
 /* ---- points ---------------------------------------------------------------------------------------------------- */
 
-struct counting {
+struct counter_sources_counting {
     struct view *view;
     const struct counter_source *source;
     struct report_columns columns;
@@ -136,7 +136,8 @@ struct counting {
 };
 
 /* Reads the key and the value of a row of the table. Returns 0 if the row has no value or is left out. */
-static int take(const struct counting *counting, size_t row, int64_t key[KEY_PARTS], double *value)
+static int counter_sources_take(const struct counter_sources_counting *counting, size_t row, int64_t key[KEY_PARTS],
+                                double *value)
 {
     const struct report_columns *columns = &counting->columns;
     union {
@@ -163,7 +164,8 @@ static int take(const struct counting *counting, size_t row, int64_t key[KEY_PAR
     return *value == *value && (!counting->source->take || counting->source->take(key, value));
 }
 
-static int add_point(struct counting *counting, const int64_t *key, int64_t time_ns, double value)
+static int counter_sources_add_point(struct counter_sources_counting *counting, const int64_t *key, int64_t time_ns,
+                                     double value)
 {
     size_t before = counting->keys.count;
     uint32_t number = keys_add(&counting->keys, key);
@@ -176,7 +178,7 @@ static int add_point(struct counting *counting, const int64_t *key, int64_t time
     return points_add(&counting->points[number], time_ns, value);
 }
 
-static int add_leaves(struct counting *counting)
+static int counter_sources_add_leaves(struct counter_sources_counting *counting)
 {
     for (uint32_t i = 0; i < counting->keys.count; i++) {
         struct view_points *points = &counting->points[i];
@@ -192,12 +194,12 @@ static int add_leaves(struct counting *counting)
     return 0;
 }
 
-static int no_memory(const struct counter_source *source, struct error *err)
+static int counter_sources_no_memory(const struct counter_source *source, struct error *err)
 {
     return error_set(err, ERR_NO_MEMORY, "not enough memory for the values of %s", source->table);
 }
 
-static int add_points(struct counting *counting, struct error *err)
+static int counter_sources_add_points(struct counter_sources_counting *counting, struct error *err)
 {
     const struct counter_source *source = counting->source;
     int64_t key[KEY_PARTS];
@@ -211,26 +213,26 @@ static int add_points(struct counting *counting, struct error *err)
     if (source->label)
         counting->label = view_own_name(counting->view, source->label);
     for (size_t row = 0; row < counting->columns.rows; row++)
-        if (take(counting, row, key, &value) &&
-            add_point(counting, key, counting->columns.values[TIME][row], value) != 0)
-            return no_memory(source, err);
+        if (counter_sources_take(counting, row, key, &value) &&
+            counter_sources_add_point(counting, key, counting->columns.values[TIME][row], value) != 0)
+            return counter_sources_no_memory(source, err);
     return 0;
 }
 
-static int count_table(struct view *view, const struct counter_source *source, struct error *err)
+static int counter_sources_count_table(struct view *view, const struct counter_source *source, struct error *err)
 {
-    struct counting counting = { .view = view, .source = source, .keys.width = KEY_PARTS };
+    struct counter_sources_counting counting = { .view = view, .source = source, .keys.width = KEY_PARTS };
     const char *names[COLUMNS] = { source->time, source->value, source->exact ? source->exact : "" };
     int code;
 
     for (int part = 0; part < KEY_PARTS - 1; part++)
         names[KEY + part] = source->key[part] ? source->key[part] : "";
     if ((code = columns_read(view->report, source->table, names, COLUMNS, &counting.columns, err)) != 0 ||
-        (code = add_points(&counting, err)) != 0)
+        (code = counter_sources_add_points(&counting, err)) != 0)
         goto done;
     report_columns_free(&counting.columns); /* before points are arranged, which needs memory of its own */
-    if (add_leaves(&counting) != 0)
-        code = no_memory(source, err);
+    if (counter_sources_add_leaves(&counting) != 0)
+        code = counter_sources_no_memory(source, err);
 done:
     report_columns_free(&counting.columns);
     for (size_t i = 0; i < counting.point_rows; i++)
@@ -246,7 +248,7 @@ int counter_sources_read(struct view *view, struct error *err)
     int code;
 
     for (size_t i = 0; i < COUNT_OF(counters); i++)
-        if ((code = count_table(view, &counters[i], err)) != 0)
+        if ((code = counter_sources_count_table(view, &counters[i], err)) != 0)
             return code;
     return 0;
 }

@@ -42,7 +42,7 @@ uint32_t derived_state_name(struct view *view, enum view_state_number state)
     return view_own_name(view, state_names[state]);
 }
 
-static uint32_t find_own(const struct view *view, const char *name)
+static uint32_t derived_find_own(const struct view *view, const char *name)
 {
     int64_t id = intern_find(&view->own_names, name, strlen(name));
 
@@ -51,12 +51,12 @@ static uint32_t find_own(const struct view *view, const char *name)
 
 uint32_t derived_state_find(const struct view *view, enum view_state_number state)
 {
-    return find_own(view, state_names[state]);
+    return derived_find_own(view, state_names[state]);
 }
 
 uint32_t derived_cause_name(const struct view *view, enum gap_cause cause)
 {
-    return find_own(view, gap_cause_names[cause]);
+    return derived_find_own(view, gap_cause_names[cause]);
 }
 
 /* The number of the state that a name is of; 255 for none. */

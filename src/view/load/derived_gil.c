@@ -23,7 +23,7 @@ struct samples {
     uint32_t *order; /* owned; by thread, then by time */
 };
 
-static int64_t value(const struct samples *samples, int column, size_t i)
+static int64_t derived_gil_value(const struct samples *samples, int column, size_t i)
 {
     return samples->columns.values[column][samples->order[i]];
 }
@@ -31,24 +31,26 @@ static int64_t value(const struct samples *samples, int column, size_t i)
 /* Whether sample i + 1 is of the same thread and not far behind. */
 static int goes_on(const struct samples *samples, size_t i)
 {
-    return i + 1 < samples->columns.rows && value(samples, THREAD, i) == value(samples, THREAD, i + 1) &&
-           saturating_duration(value(samples, START, i), value(samples, START, i + 1)) <= LONGEST_GAP_NS;
+    return i + 1 < samples->columns.rows &&
+           derived_gil_value(samples, THREAD, i) == derived_gil_value(samples, THREAD, i + 1) &&
+           saturating_duration(derived_gil_value(samples, START, i), derived_gil_value(samples, START, i + 1)) <=
+               LONGEST_GAP_NS;
 }
 
-static int add_stretches(struct gather *gather, const struct samples *samples)
+static int derived_gil_add_stretches(struct gather *gather, const struct samples *samples)
 {
     for (size_t i = 0, next; i < samples->columns.rows; i = next) {
-        int64_t state = value(samples, GIL, i);
-        for (next = i + 1; goes_on(samples, next - 1) && value(samples, GIL, next) == state; next++)
+        int64_t state = derived_gil_value(samples, GIL, i);
+        for (next = i + 1; goes_on(samples, next - 1) && derived_gil_value(samples, GIL, next) == state; next++)
             ;
         if (state != GIL_HELD && state != GIL_AWAITED)
             continue;
         size_t last = goes_on(samples, next - 1) ? next : next - 1; /* up to the sample with another state */
         struct view_taken event = {
-            .start_ns = value(samples, START, i),
-            .end_ns = value(samples, START, last),
+            .start_ns = derived_gil_value(samples, START, i),
+            .end_ns = derived_gil_value(samples, START, last),
             .table_row = samples->order[i],
-            .key = { ROW_GIL, value(samples, THREAD, i) },
+            .key = { ROW_GIL, derived_gil_value(samples, THREAD, i) },
             .name = derived_state_name(gather->view, state == GIL_HELD ? STATE_GIL_HELD : STATE_GIL_AWAITED),
         };
         if (gather_add(gather, 0, &event) != 0)
@@ -80,7 +82,7 @@ int derived_gil(struct view *view, struct error *err)
         !samples.columns.rows || samples.columns.rows >= UINT32_MAX)
         goto done;
     if ((sort_samples(&samples) != 0 || gather_open(&gather, view, &gil, err) != 0 ||
-         add_stretches(&gather, &samples) != 0) &&
+         derived_gil_add_stretches(&gather, &samples) != 0) &&
         (code = error_short_memory(err, "for the samples of Python")) != 0)
         goto done;
     code = gather_finish(&gather, err);

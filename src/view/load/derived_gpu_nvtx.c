@@ -25,13 +25,13 @@ static const struct view_family projected = { projected_sources, KINDS };
 
 enum { THREAD, DEVICE, PROCESS, CONTEXT, STREAM, RUN_PARTS };
 
-struct launched {
+struct derived_nvtx_launched {
     int64_t call_start_ns, call_end_ns, start_ns, end_ns;
     uint32_t run;
 };
 
 /* The work of one thread on one stream. */
-struct run {
+struct derived_nvtx_run {
     uint32_t *order; /* of its work; in the projection's list */
     size_t count;
     int code;        /* 0, or the error of project_run() */
@@ -42,11 +42,11 @@ struct projection {
     struct calls calls;
     struct ranges ranges[KINDS];
     struct keys run_keys;
-    struct launched *work; /* owned; as it is found */
+    struct derived_nvtx_launched *work; /* owned; as it is found */
     size_t work_count, work_room;
-    uint32_t *order;       /* owned; the work by run */
-    int64_t *call_starts;  /* owned; by work */
-    struct run *runs;      /* owned; by key */
+    uint32_t *order;                    /* owned; the work by run */
+    int64_t *call_starts;               /* owned; by work */
+    struct derived_nvtx_run *runs;      /* owned; by key */
     struct gather gather;
     uint32_t no_name;
 };
@@ -67,8 +67,8 @@ struct slice {
 struct slices {
     struct projection *projection;
     const struct gpu_ops *ops;
-    struct launched *work; /* of the first row */
-    struct slice *list;    /* owned */
+    struct derived_nvtx_launched *work; /* of the first row */
+    struct slice *list;                 /* owned */
     size_t count;
 };
 
@@ -103,8 +103,8 @@ static void take_slice(void *argument, int worker, size_t number)
             slice->code = ERR_NO_MEMORY;
             return;
         }
-        slices->work[row] = (struct launched){ calls->start[call], calls->end[call], ops->start[row], ops->end[row],
-                                               run };
+        slices->work[row] = (struct derived_nvtx_launched){ calls->start[call], calls->end[call], ops->start[row],
+                                                            ops->end[row], run };
     }
 }
 
@@ -131,7 +131,7 @@ static int join_slice(struct slices *slices, size_t number)
     if (!runs)
         return ERR_NO_MEMORY;
     for (size_t row = from; row < to; row++) {
-        struct launched *work = &projection->work[projection->work_count];
+        struct derived_nvtx_launched *work = &projection->work[projection->work_count];
         if (slices->work[row].run == NO_KEY)
             continue;
         *work = slices->work[row];
@@ -142,7 +142,7 @@ static int join_slice(struct slices *slices, size_t number)
     return 0;
 }
 
-static int add_work(struct projection *projection, const struct gpu_ops *ops)
+static int derived_nvtx_add_work(struct projection *projection, const struct gpu_ops *ops)
 {
     struct slices slices = { projection, ops, NULL, NULL, (ops->count + SLICE_ROWS - 1) / SLICE_ROWS };
     int code = 0;
@@ -182,7 +182,7 @@ static int deal(struct projection *projection)
         projection->runs[i].count = 0;
     }
     for (size_t i = 0; i < count; i++) {
-        struct run *run = &projection->runs[projection->work[i].run];
+        struct derived_nvtx_run *run = &projection->runs[projection->work[i].run];
         run->order[run->count++] = (uint32_t)i;
         projection->call_starts[i] = projection->work[i].call_start_ns;
     }
@@ -192,13 +192,14 @@ static int deal(struct projection *projection)
 /* ---- one run --------------------------------------------------------------------------------------------------- */
 
 /* Work is nearly in order of its launches already. */
-static int open_run(struct launch_run *launches, const struct projection *projection, struct run *run)
+static int derived_nvtx_open_run(struct launch_run *launches, const struct projection *projection,
+                                 struct derived_nvtx_run *run)
 {
     if (launch_run_open(launches, run->count) != 0 ||
         order_by_time(run->order, run->count, projection->call_starts) != 0)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < run->count; i++) {
-        const struct launched *work = &projection->work[run->order[i]];
+        const struct derived_nvtx_launched *work = &projection->work[run->order[i]];
         launch_run_set(launches, i, work->call_start_ns, work->call_end_ns,
                        (struct launch_run_work){ work->start_ns, work->end_ns, 1 });
     }
@@ -212,8 +213,8 @@ static size_t first_range(const struct ranges *ranges, int64_t thread)
 }
 
 /* All ranges of the run's thread, in order of time. */
-static int project(struct projection *projection, const struct launch_run *launches, int kind, int worker,
-                   size_t number)
+static int derived_nvtx_project(struct projection *projection, const struct launch_run *launches, int kind, int worker,
+                                size_t number)
 {
     const int64_t *of = keys_get(&projection->run_keys, (uint32_t)number);
     const struct ranges *ranges = &projection->ranges[kind];
@@ -240,13 +241,13 @@ static int project(struct projection *projection, const struct launch_run *launc
 static void project_run(void *argument, int worker, size_t number)
 {
     struct projection *projection = argument;
-    struct run *run = &projection->runs[number];
+    struct derived_nvtx_run *run = &projection->runs[number];
     struct launch_run launches = { 0 };
 
-    if ((run->code = open_run(&launches, projection, run)) != 0)
+    if ((run->code = derived_nvtx_open_run(&launches, projection, run)) != 0)
         goto close_run;
     for (int kind = 0; kind < KINDS; kind++)
-        if ((run->code = project(projection, &launches, kind, worker, number)) != 0)
+        if ((run->code = derived_nvtx_project(projection, &launches, kind, worker, number)) != 0)
             goto close_run;
 close_run:
     launch_run_close(&launches);
@@ -268,12 +269,12 @@ static int project_all(struct projection *projection)
 
 /* ---- work ------------------------------------------------------------------------------------------------------ */
 
-static int no_memory(struct error *err)
+static int derived_nvtx_no_memory(struct error *err)
 {
     return error_short_memory(err, "to project the ranges onto the GPUs");
 }
 
-static int read_work(struct projection *projection, struct error *err)
+static int derived_nvtx_read_work(struct projection *projection, struct error *err)
 {
     static const char *const context[] = { "contextId", NULL };
     struct gpu_ops ops = { 0 };
@@ -284,10 +285,10 @@ static int read_work(struct projection *projection, struct error *err)
     for (size_t i = 0; i < COUNT_OF(work_tables); i++) {
         if ((code = gpu_read_table(&ops, projection->view->report, work_tables[i], context, err)) != 0)
             return code;
-        code = add_work(projection, &ops);
+        code = derived_nvtx_add_work(projection, &ops);
         gpu_free(&ops);
         if (code != 0)
-            return no_memory(err);
+            return derived_nvtx_no_memory(err);
     }
     calls_free(&projection->calls); /* before the projection, which needs memory of its own */
     return 0;
@@ -313,7 +314,7 @@ static size_t find_annotations(struct report *report, const struct report_column
 }
 
 /* Makes ranges of the annotations, by thread and start. */
-static int make_ranges(struct ranges *ranges, struct report *report, const struct report_columns *columns)
+static int derived_nvtx_make_ranges(struct ranges *ranges, struct report *report, const struct report_columns *columns)
 {
     uint32_t *order = malloc((columns->rows + 1) * sizeof *order);
     size_t count;
@@ -351,7 +352,7 @@ static int read_annotations(struct projection *projection, struct error *err)
 
     if ((code = columns_read(report, "TACHO_TORCH_OP", names, ANNOTATION_COLUMNS, &columns, err)) != 0)
         return code;
-    if (make_ranges(&projection->ranges[OF_TORCH], report, &columns) != 0)
+    if (derived_nvtx_make_ranges(&projection->ranges[OF_TORCH], report, &columns) != 0)
         code = error_short_memory(err, "for the annotations");
     report_columns_free(&columns);
     return code;
@@ -372,11 +373,11 @@ static int make_projections(struct projection *projection, struct error *err)
         return code;
     if (!nvtx->count && !projection->ranges[OF_TORCH].count)
         return 0;
-    if ((code = read_work(projection, err)) != 0 ||
+    if ((code = derived_nvtx_read_work(projection, err)) != 0 ||
         (code = gather_open(&projection->gather, projection->view, &projected, err)) != 0)
         return code;
     if (project_all(projection) != 0)
-        return no_memory(err);
+        return derived_nvtx_no_memory(err);
     return gather_finish(&projection->gather, err);
 }
 

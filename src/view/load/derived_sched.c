@@ -33,7 +33,7 @@ struct switches {
     int has_systems; /* the report was made of several: CPUs of different hosts have the same numbers */
 };
 
-static int64_t value(const struct switches *switches, int column, size_t i)
+static int64_t derived_sched_value(const struct switches *switches, int column, size_t i)
 {
     return switches->columns.values[column][switches->order[i]];
 }
@@ -50,15 +50,17 @@ static uint32_t thread_label(const struct switches *switches, int64_t thread)
 }
 
 /* Adds the time between a switch and the next one of the same thread. */
-static int add_stretch(struct switches *switches, size_t i, uint32_t label)
+static int derived_sched_add_stretch(struct switches *switches, size_t i, uint32_t label)
 {
-    int is_in = value(switches, IN, i) != 0;
-    int64_t why = columns_is_null(&switches->columns, STATE, switches->order[i]) ? 0 : value(switches, STATE, i);
+    int is_in = derived_sched_value(switches, IN, i) != 0;
+    int64_t why = columns_is_null(&switches->columns, STATE, switches->order[i])
+                      ? 0
+                      : derived_sched_value(switches, STATE, i);
     struct view_taken event = {
-        .start_ns = value(switches, START, i),
-        .end_ns = value(switches, START, i + 1),
+        .start_ns = derived_sched_value(switches, START, i),
+        .end_ns = derived_sched_value(switches, START, i + 1),
         .table_row = switches->order[i],
-        .key = { ROW_STATE, value(switches, THREAD, i) },
+        .key = { ROW_STATE, derived_sched_value(switches, THREAD, i) },
     };
 
     if (!is_in && why == WHY_TERMINATED)
@@ -71,19 +73,20 @@ static int add_stretch(struct switches *switches, size_t i, uint32_t label)
         return code;
     event.key[KEY_TYPE] = ROW_CPU_THREADS;
     event.key[KEY_B] = switches->has_systems ? job_rows_system(event.key[KEY_A]) : 0;
-    event.key[KEY_A] = value(switches, CPU, i);
+    event.key[KEY_A] = derived_sched_value(switches, CPU, i);
     event.name = label;
     return gather_add(&switches->cpus, 0, &event);
 }
 
-static int add_stretches(struct switches *switches)
+static int derived_sched_add_stretches(struct switches *switches)
 {
     uint32_t label = VIEW_NAME_NONE;
 
     for (size_t i = 0; i + 1 < switches->columns.rows; i++) {
-        if (i == 0 || value(switches, THREAD, i) != value(switches, THREAD, i - 1))
-            label = thread_label(switches, value(switches, THREAD, i));
-        if (value(switches, THREAD, i) == value(switches, THREAD, i + 1) && add_stretch(switches, i, label) != 0)
+        if (i == 0 || derived_sched_value(switches, THREAD, i) != derived_sched_value(switches, THREAD, i - 1))
+            label = thread_label(switches, derived_sched_value(switches, THREAD, i));
+        if (derived_sched_value(switches, THREAD, i) == derived_sched_value(switches, THREAD, i + 1) &&
+            derived_sched_add_stretch(switches, i, label) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -103,7 +106,7 @@ static int sort_switches(struct switches *switches)
     return order_by_thread(switches->order, columns->rows, columns->values[THREAD], columns->values[START]);
 }
 
-static int add_rows(struct switches *switches, struct error *err)
+static int derived_sched_add_rows(struct switches *switches, struct error *err)
 {
     struct view *view = switches->view;
     int code;
@@ -114,7 +117,7 @@ static int add_rows(struct switches *switches, struct error *err)
         (code = gather_open(&switches->states, view, &states, err)) != 0 ||
         (code = gather_open(&switches->cpus, view, &cpus, err)) != 0)
         return code;
-    if (add_stretches(switches) != 0)
+    if (derived_sched_add_stretches(switches) != 0)
         return error_short_memory(err, "for the states of threads");
     if ((code = gather_finish(&switches->states, err)) != 0)
         return code;
@@ -131,7 +134,7 @@ int derived_sched(struct view *view, struct error *err)
     if ((code = columns_read(view->report, "SCHED_EVENTS", names, COLUMNS, &switches.columns, err)) != 0)
         goto done;
     if (switches.columns.rows && switches.columns.rows < UINT32_MAX)
-        code = add_rows(&switches, err);
+        code = derived_sched_add_rows(&switches, err);
 done:
     gather_close(&switches.states);
     gather_close(&switches.cpus);

@@ -9,7 +9,7 @@ static const struct view_source step_source[] = {
 };
 static const struct view_family steps_family = { step_source, 1 };
 
-static int add_step(struct gather *gather, const struct steps *steps, size_t i)
+static int derived_steps_add_step(struct gather *gather, const struct steps *steps, size_t i)
 {
     struct view *view = gather->view;
     const struct step *step = &steps->list[i];
@@ -54,7 +54,7 @@ int derived_steps(struct view *view, struct error *err)
     if ((code = gather_open(&gather, view, &steps_family, err)) != 0)
         goto done;
     for (size_t i = 0; i < steps.count; i++)
-        if (add_step(&gather, &steps, i) != 0 && (code = error_short_memory(err, "for the steps")) != 0)
+        if (derived_steps_add_step(&gather, &steps, i) != 0 && (code = error_short_memory(err, "for the steps")) != 0)
             goto done;
     if ((code = gather_finish(&gather, err)) != 0)
         goto done;

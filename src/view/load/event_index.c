@@ -36,7 +36,7 @@ static inline struct index_longest longer_of(const struct view_events *events, s
     return b.length_ns > a.length_ns ? b : a;
 }
 
-static void fill_blocks(const struct view_events *events, struct view_index *index)
+static void event_index_fill_blocks(const struct view_events *events, struct view_index *index)
 {
     uint64_t sum = 0;
 
@@ -66,7 +66,7 @@ static void fill_level(const struct view_events *events, struct view_index *inde
  * four kinds. */
 enum { WORK_BITS = 7, WORK_BLOCK = 1 << WORK_BITS };
 
-static inline void add_work(struct index_work *to, uint32_t length_ns, uint32_t name)
+static inline void event_index_add_work(struct index_work *to, uint32_t length_ns, uint32_t name)
 {
     if (!to->count++ || length_ns > to->longest_ns) {
         to->longest_ns = length_ns;
@@ -74,9 +74,9 @@ static inline void add_work(struct index_work *to, uint32_t length_ns, uint32_t 
     }
 }
 
-static inline void add_event(const struct view_events *events, uint32_t event, struct index_work *to)
+static inline void event_index_add_event(const struct view_events *events, uint32_t event, struct index_work *to)
 {
-    add_work(to, events->length_ns[event], events->name[event]);
+    event_index_add_work(to, events->length_ns[event], events->name[event]);
     to->sum_ns += (uint64_t)event_length(events, event);
 }
 
@@ -95,9 +95,9 @@ static int build_works(const struct view_events *events, struct view_index *inde
     if (!index->works)
         return ERR_NO_MEMORY;
     for (uint32_t event = 0; event < events->count; event++)
-        add_event(events, event,
-                  &index->works[(size_t)(event >> WORK_BITS) * (size_t)index->work_count +
-                                index->slots[event_work(events, event)]]);
+        event_index_add_event(events, event,
+                              &index->works[(size_t)(event >> WORK_BITS) * (size_t)index->work_count +
+                                            index->slots[event_work(events, event)]]);
     return 0;
 }
 
@@ -106,13 +106,13 @@ unsigned index_works(const struct view_events *events)
     return events->index ? events->index->work_bits : 0;
 }
 
-static void add_block(const struct view_index *index, size_t block, struct index_work works[WORK_KINDS])
+static void event_index_add_block(const struct view_index *index, size_t block, struct index_work works[WORK_KINDS])
 {
     for (unsigned kind = 0; kind < WORK_KINDS; kind++) {
         const struct index_work *of = &index->works[block * (size_t)index->work_count + index->slots[kind]];
         if (!(index->work_bits >> kind & 1) || !of->count)
             continue;
-        add_work(&works[kind], of->longest_ns, of->name);
+        event_index_add_work(&works[kind], of->longest_ns, of->name);
         works[kind].count += of->count - 1;
         works[kind].sum_ns += of->sum_ns;
     }
@@ -127,17 +127,17 @@ void index_add_works(const struct view_events *events, uint32_t from, uint32_t t
     if (!index->works) {
         struct index_longest longest = index_longest(events, from, to);
         struct index_work *work = &works[event_work(events, from)];
-        add_work(work, longest.length_ns, longest.name);
+        event_index_add_work(work, longest.length_ns, longest.name);
         work->count += to - from - 1;
         work->sum_ns += index_sum(events, from, to);
         return;
     }
     for (; from < to && from & (WORK_BLOCK - 1); from++)
-        add_event(events, from, &works[event_work(events, from)]);
+        event_index_add_event(events, from, &works[event_work(events, from)]);
     for (; to - from >= WORK_BLOCK; from += WORK_BLOCK)
-        add_block(index, from >> WORK_BITS, works);
+        event_index_add_block(index, from >> WORK_BITS, works);
     for (; from < to; from++)
-        add_event(events, from, &works[event_work(events, from)]);
+        event_index_add_event(events, from, &works[event_work(events, from)]);
 }
 
 /* ---- building -------------------------------------------------------------------------------------------------- */
@@ -156,7 +156,7 @@ int index_build(struct view_events *events)
             return ERR_NO_MEMORY;
         index->levels++;
         if (level == 0)
-            fill_blocks(events, index);
+            event_index_fill_blocks(events, index);
         else
             fill_level(events, index, level, below);
         below = count;

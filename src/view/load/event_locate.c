@@ -16,7 +16,7 @@ struct locating {
 };
 
 /* The source that reads a table. The sources of derived.c read tables that have one here too. */
-static const struct view_family *find_source(const char *table, uint32_t *source)
+static const struct view_family *event_locate_find_source(const char *table, uint32_t *source)
 {
     for (size_t f = 0; f < view_family_count; f++)
         for (uint32_t s = 0; s < view_families[f].count; s++)
@@ -43,7 +43,7 @@ static int find_in_row(const struct view_row *row, const struct view_taken *even
     return 0;
 }
 
-static struct view_place find_event(const struct locating *locating, const struct view_taken *event)
+static struct view_place event_locate_find_event(const struct locating *locating, const struct view_taken *event)
 {
     const struct view *view = locating->view;
     uint32_t key = keys_find(&view->row_keys, event->key);
@@ -61,7 +61,7 @@ static struct view_place find_event(const struct locating *locating, const struc
     return (struct view_place){ VIEW_NO_ROW, 0 };
 }
 
-static int visit(void *context, int worker, const struct report_block *block)
+static int event_locate_visit(void *context, int worker, const struct report_block *block)
 {
     struct locating *locating = context;
     struct view_taken event = { 0 };
@@ -70,7 +70,7 @@ static int visit(void *context, int worker, const struct report_block *block)
          locating->next++) {
         uint32_t row = locating->table_rows[locating->next];
         if (row >= block->first_row && gather_take(&locating->gather, block, row - (size_t)block->first_row, &event))
-            locating->out[locating->next] = find_event(locating, &event);
+            locating->out[locating->next] = event_locate_find_event(locating, &event);
     }
     return 0;
 }
@@ -82,7 +82,7 @@ int view_locate(struct view *view, const char *table_name, const uint32_t *table
     struct locating locating = { .view = view, .table_rows = table_rows, .count = count, .out = out };
     const struct report_table *table = report_table(view->report, table_name);
     uint32_t source = 0;
-    const struct view_family *family = find_source(table_name, &source);
+    const struct view_family *family = event_locate_find_source(table_name, &source);
     int columns[TAKE_COLUMNS], code;
 
     for (size_t i = 0; i < count; i++)
@@ -98,8 +98,8 @@ int view_locate(struct view *view, const char *table_name, const uint32_t *table
         struct report_chunk chunk = report_chunk_at(table, c);
         if (table_rows[locating.next] >= chunk.first_row + chunk.rows)
             continue;
-        if ((code = report_scan_rows(view->report, table, columns, TAKE_COLUMNS, chunk.first_row, chunk.rows, visit,
-                                     &locating, err)) != 0)
+        if ((code = report_scan_rows(view->report, table, columns, TAKE_COLUMNS, chunk.first_row, chunk.rows,
+                                     event_locate_visit, &locating, err)) != 0)
             goto close_gather;
         while (locating.next < count && table_rows[locating.next] < chunk.first_row + chunk.rows)
             locating.next++; /* the chunk was damaged */

@@ -135,7 +135,7 @@ uint32_t view_operator_name(struct view *view, uint32_t name)
 
 /* ---- the event of a row of a table ----------------------------------------------------------------------------- */
 
-static int is_operator(const struct view *view, int64_t name)
+static int event_sources_is_operator(const struct view *view, int64_t name)
 {
     size_t length = 0;
     const char *bytes = name < 0 ? "" : report_string(view->report, name, &length);
@@ -149,7 +149,8 @@ static int take_nvtx(const struct view *view, const struct report_block *block, 
 
     if (event->name < 0 && !block_is_null(block, TEXT_ID, row))
         event->name = block->values[TEXT_ID][row];
-    if (is_operator(view, event->name)) { /* by emit_nvtx: in the row of operators, unless PyTorch recorded them, too */
+    if (event_sources_is_operator(
+            view, event->name)) { /* by emit_nvtx: in the row of operators, unless PyTorch recorded them, too */
         const struct report_table *recorded = report_table(view->report, "TACHO_TORCH_OP");
         if (recorded && recorded->rows)
             return 0;
@@ -167,7 +168,8 @@ static int take_nvtx(const struct view *view, const struct report_block *block, 
 
 enum { CUDA_NOT_READY = 600 }; /* an answer, not a failure */
 
-static int take_call(const struct view *view, const struct report_block *block, size_t row, struct view_taken *event)
+static int event_sources_take_call(const struct view *view, const struct report_block *block, size_t row,
+                                   struct view_taken *event)
 {
     int64_t result = block_is_null(block, TAKE_EXTRA, row) ? 0 : block->values[TAKE_EXTRA][row];
 
@@ -187,7 +189,8 @@ static int take_os_call(const struct view *view, const struct report_block *bloc
     return 1;
 }
 
-static int take_sample(const struct view *view, const struct report_block *block, size_t row, struct view_taken *event)
+static int event_sources_take_sample(const struct view *view, const struct report_block *block, size_t row,
+                                     struct view_taken *event)
 {
     if (!block_is_null(block, TAKE_EXTRA, row) && block->values[TAKE_EXTRA][row] == THREAD_STATE_WAITING)
         event->flags |= EVENT_WAITING;
@@ -292,9 +295,9 @@ static const struct view_source gpu_faults[] = {
     { .table = "CUDA_UM_GPU_PAGE_FAULT_EVENTS", SPAN, .fixed = "Page faults", .type = ROW_GPU_FAULTS,
       .key = { "deviceId", "globalPid" } },
 };
-static const struct view_source calls[] = {
+static const struct view_source event_sources_calls[] = {
     { .table = "CUPTI_ACTIVITY_KIND_RUNTIME", SPAN, .name = "nameId", .type = ROW_CUDA_API, .key = { "globalTid" },
-      .work_of = work_of_cuda_call, .extra = { "returnValue" }, .take = take_call, .rename = call_name },
+      .work_of = work_of_cuda_call, .extra = { "returnValue" }, .take = event_sources_take_call, .rename = call_name },
     { LEFT_OUT(CUPTI_ACTIVITY_KIND_RUNTIME), .type = ROW_CUDA_API, .work = WORK_CALL, .key = { "globalTid" } },
 };
 static const struct view_source os_calls[] = {
@@ -322,13 +325,13 @@ static const struct view_source python[] = {
 };
 static const struct view_source samples[] = {
     { .table = "COMPOSITE_EVENTS", .start = "start", .name = "id", .fixed = "[no stack]", .type = ROW_SAMPLES,
-      .work = WORK_RUNNING, .key = { "globalTid" }, .extra = { "threadState" }, .take = take_sample,
+      .work = WORK_RUNNING, .key = { "globalTid" }, .extra = { "threadState" }, .take = event_sources_take_sample,
       .names = sample_names },
 };
 static const struct view_source python_samples[] = {
     { .table = "TACHO_PYTHON_SAMPLE", .start = "start", .name = "callchainId", .fixed = "[no stack]",
       .type = ROW_PYTHON_SAMPLES, .work = WORK_RUNNING, .key = { "globalTid" }, .extra = { "threadState" },
-      .take = take_sample, .names = python_names },
+      .take = event_sources_take_sample, .names = python_names },
 };
 /* clang-format on */
 
@@ -448,9 +451,9 @@ static const struct view_source machine[] = {
 #define FAMILY(list) { list, COUNT_OF(list) }
 /* NVTX comes last: a range without an end reaches to the end of all other events. */
 const struct view_family view_families[] = {
-    FAMILY(gpu_work),       FAMILY(gpu_waits), FAMILY(gpu_faults), FAMILY(calls),          FAMILY(os_calls),
-    FAMILY(torch),          FAMILY(python),    FAMILY(samples),    FAMILY(python_samples), FAMILY(libraries),
-    FAMILY(thread_others),  FAMILY(openmp),    FAMILY(graphics),   FAMILY(gpu_others),     FAMILY(windows),
+    FAMILY(gpu_work),       FAMILY(gpu_waits), FAMILY(gpu_faults), FAMILY(event_sources_calls), FAMILY(os_calls),
+    FAMILY(torch),          FAMILY(python),    FAMILY(samples),    FAMILY(python_samples),      FAMILY(libraries),
+    FAMILY(thread_others),  FAMILY(openmp),    FAMILY(graphics),   FAMILY(gpu_others),          FAMILY(windows),
     FAMILY(process_others), FAMILY(machine),   FAMILY(nvtx),
 };
 const size_t view_family_count = COUNT_OF(view_families);

@@ -16,7 +16,7 @@ enum { PARTS = 1024, FEW = 200, SPARSE = 20, IDLE = 50, LATE = 10 };
 
 /* What a program does, the most telling first. A report is judged by the first kind that it has. */
 enum { MOST_TYPES = 5 };
-static const struct activity {
+static const struct focus_activity {
     enum row_type types[MOST_TYPES];
     size_t type_count;
     uint8_t not_flagged; /* events with this flag do not count */
@@ -31,20 +31,20 @@ static const struct activity {
 };
 enum { ACTIVITIES = COUNT_OF(activities) };
 
-struct work {
+struct focus_work {
     const struct view *view;
-    const struct activity *activity;
+    const struct focus_activity *activity;
     uint32_t running;                /* the name of that state */
     int64_t from_ns, to_ns;
     uint64_t weights[PARTS], weight; /* number of operations, or time */
 };
 
-static int64_t part_length(const struct work *work)
+static int64_t part_length(const struct focus_work *work)
 {
     return (work->to_ns - work->from_ns) / PARTS + 1;
 }
 
-static int is_of(const struct activity *activity, const struct view_row *row)
+static int focus_is_of(const struct focus_activity *activity, const struct view_row *row)
 {
     for (size_t i = 0; i < activity->type_count; i++)
         if (row->type == activity->types[i] && row->events.count)
@@ -52,24 +52,25 @@ static int is_of(const struct activity *activity, const struct view_row *row)
     return 0;
 }
 
-static int counts(const struct work *work, const struct view_events *events, uint32_t event)
+static int focus_counts(const struct focus_work *work, const struct view_events *events, uint32_t event)
 {
     return !(events->tag[event] & work->activity->not_flagged) &&
            (!work->activity->is_timed || event_name(events, event) == work->running);
 }
 
 /* Calls `visit` for each event that counts. */
-static void each_event(struct work *work, void (*visit)(struct work *, const struct view_events *, uint32_t event))
+static void each_event(struct focus_work *work,
+                       void (*visit)(struct focus_work *, const struct view_events *, uint32_t event))
 {
     for (size_t i = 0; i < work->view->row_count; i++) {
         const struct view_events *events = &work->view->rows[i].events;
-        for (uint32_t event = 0; is_of(work->activity, &work->view->rows[i]) && event < events->count; event++)
-            if (counts(work, events, event))
+        for (uint32_t event = 0; focus_is_of(work->activity, &work->view->rows[i]) && event < events->count; event++)
+            if (focus_counts(work, events, event))
                 visit(work, events, event);
     }
 }
 
-static void add_span(struct work *work, const struct view_events *events, uint32_t event)
+static void focus_add_span(struct focus_work *work, const struct view_events *events, uint32_t event)
 {
     int64_t start = events->start_ns[event], end = work->activity->has_ends ? event_end(events, event) : start;
 
@@ -77,23 +78,23 @@ static void add_span(struct work *work, const struct view_events *events, uint32
     work->to_ns = end > work->to_ns ? end : work->to_ns;
 }
 
-static int64_t part_of(const struct work *work, int64_t time_ns)
+static int64_t focus_part_of(const struct focus_work *work, int64_t time_ns)
 {
     int64_t part = (time_ns - work->from_ns) / part_length(work);
 
     return part < 0 ? 0 : part >= PARTS ? PARTS - 1 : part;
 }
 
-static void add_weight(struct work *work, const struct view_events *events, uint32_t event)
+static void add_weight(struct focus_work *work, const struct view_events *events, uint32_t event)
 {
     int64_t start = events->start_ns[event], end = event_end(events, event), length = part_length(work);
 
     if (!work->activity->is_timed) {
-        work->weights[part_of(work, start)]++;
+        work->weights[focus_part_of(work, start)]++;
         work->weight++;
         return;
     }
-    for (int64_t part = part_of(work, start); part <= part_of(work, end); part++) {
+    for (int64_t part = focus_part_of(work, start); part <= focus_part_of(work, end); part++) {
         int64_t begin = work->from_ns + part * length, until = begin + length;
         begin = start > begin ? start : begin;
         until = end < until ? end : until;
@@ -105,7 +106,7 @@ static void add_weight(struct work *work, const struct view_events *events, uint
 }
 
 /* How many parts can be left out at one end: `step` is 1 from the first part on, -1 from the last one back. */
-static int64_t sparse_parts(const struct work *work, int first, int step)
+static int64_t sparse_parts(const struct focus_work *work, int first, int step)
 {
     uint64_t left_out = 0, least = work->activity->is_timed ? (uint64_t)part_length(work) / IDLE : 0;
     int64_t used = 0, longest = 0;
@@ -123,17 +124,17 @@ static int64_t sparse_parts(const struct work *work, int first, int step)
 }
 
 /* The end of the last operation that begins before this time. */
-static int64_t last_end(const struct work *work, int64_t before_ns)
+static int64_t focus_last_end(const struct focus_work *work, int64_t before_ns)
 {
     int64_t last = INT64_MIN;
 
     for (size_t i = 0; i < work->view->row_count; i++) {
         const struct view_events *events = &work->view->rows[i].events;
-        if (!is_of(work->activity, &work->view->rows[i]))
+        if (!focus_is_of(work->activity, &work->view->rows[i]))
             continue;
         for (uint32_t lane = 0; lane < events->lane_count; lane++) {
             uint32_t behind = events_from(events, lane, before_ns);
-            while (behind > events->lanes[lane] && !counts(work, events, behind - 1))
+            while (behind > events->lanes[lane] && !focus_counts(work, events, behind - 1))
                 behind--;
             if (behind > events->lanes[lane] && event_end(events, behind - 1) > last)
                 last = event_end(events, behind - 1);
@@ -149,13 +150,13 @@ static const struct report_span no_span = { INT64_MAX, INT64_MIN };
 /* The time in which most of the activity lies, of the first kind that the report has. */
 static struct report_span active_span(const struct view *view)
 {
-    struct work work = { .view = view, .running = derived_state_find(view, STATE_RUNNING) };
+    struct focus_work work = { .view = view, .running = derived_state_find(view, STATE_RUNNING) };
 
     for (size_t i = 0; i < ACTIVITIES && !work.weight; i++) {
         work.activity = &activities[i];
         work.from_ns = no_span.from_ns;
         work.to_ns = no_span.to_ns;
-        each_event(&work, add_span);
+        each_event(&work, focus_add_span);
         if (work.from_ns < work.to_ns)
             each_event(&work, add_weight);
     }
@@ -164,7 +165,7 @@ static struct report_span active_span(const struct view *view)
     int64_t length = part_length(&work), left = sparse_parts(&work, 0, 1),
             behind = work.from_ns + (PARTS - sparse_parts(&work, PARTS - 1, -1)) * length;
     return (struct report_span){ work.from_ns + left * length,
-                                 work.activity->has_ends ? last_end(&work, behind) : behind };
+                                 work.activity->has_ends ? focus_last_end(&work, behind) : behind };
 }
 
 /* GPUs work on what the last step launched for a while. */
@@ -181,8 +182,8 @@ static struct report_span step_span(const struct view *view)
     }
     if (span.from_ns >= span.to_ns)
         return no_span;
-    const struct work gpu = { .view = view, .activity = &activities[0] };
-    int64_t end = last_end(&gpu, span.to_ns + (span.to_ns - span.from_ns) / LATE);
+    const struct focus_work gpu = { .view = view, .activity = &activities[0] };
+    int64_t end = focus_last_end(&gpu, span.to_ns + (span.to_ns - span.from_ns) / LATE);
     span.to_ns = end > span.to_ns ? end : span.to_ns;
     return span;
 }
@@ -209,7 +210,7 @@ static struct report_span recorded_span(struct view *view)
 }
 
 /* Moves the focus to a span that is at most `share` percent of it, with some air around the span. */
-static int narrow(struct view *view, struct report_span span, int share, int air_part)
+static int focus_narrow(struct view *view, struct report_span span, int share, int air_part)
 {
     int64_t whole = view->focus_to_ns - view->focus_from_ns, from = view->focus_from_ns, to = view->focus_to_ns;
 
@@ -237,8 +238,8 @@ void focus_find(struct view *view)
 {
     view->focus_from_ns = view->begin_ns;
     view->focus_to_ns = view->end_ns;
-    narrow(view, recorded_span(view), 99, 100);
-    if (!narrow(view, step_span(view), 80, 20))
-        narrow(view, active_span(view), 50, 20);
+    focus_narrow(view, recorded_span(view), 99, 100);
+    if (!focus_narrow(view, step_span(view), 80, 20))
+        focus_narrow(view, active_span(view), 50, 20);
     fold_others(view);
 }

@@ -23,7 +23,7 @@ void gather_block_free(struct gather_block *block)
     free(block);
 }
 
-static struct gather_block *block_new(struct gather_worker *worker, uint32_t capacity)
+static struct gather_block *gather_block_new(struct gather_worker *worker, uint32_t capacity)
 {
     struct gather_block *block = calloc(1, sizeof *block);
 
@@ -109,18 +109,18 @@ int gather_take(const struct gather *gather, const struct report_block *block, s
            (!source->take || source->take(gather->view, block, row, event));
 }
 
-static uint32_t name_of(const struct gather *gather, const struct view_taken *event)
+static uint32_t gather_name_of(const struct gather *gather, const struct view_taken *event)
 {
     if (gather->source->names)
         return view_name_map_find(&gather->names, event->name, gather->fixed_name);
     return event->name < 0 ? gather->fixed_name : view_pool_name(event->name);
 }
 
-static int visit(void *context, int number, const struct report_block *rows)
+static int gather_visit(void *context, int number, const struct report_block *rows)
 {
     struct gather *gather = context;
     struct gather_worker *worker = &gather->workers[number];
-    struct gather_block *block = block_new(worker, (uint32_t)rows->rows);
+    struct gather_block *block = gather_block_new(worker, (uint32_t)rows->rows);
     struct view_taken event = { 0 };
 
     if (!block)
@@ -129,7 +129,8 @@ static int visit(void *context, int number, const struct report_block *rows)
     block->worker = (size_t)number;
     block->first_row = rows->first_row;
     for (size_t row = 0; row < rows->rows; row++)
-        if (gather_take(gather, rows, row, &event) && block_add(worker, block, &event, name_of(gather, &event)) != 0)
+        if (gather_take(gather, rows, row, &event) &&
+            block_add(worker, block, &event, gather_name_of(gather, &event)) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
@@ -194,14 +195,14 @@ int gather_scan(struct gather *gather, uint32_t number, struct error *err)
     gather->names.count = 0;
     if (source->names && (code = source->names(gather->view, &gather->names, err)) != 0)
         return code;
-    code = report_scan(gather->view->report, table, columns, TAKE_COLUMNS, NULL, visit, gather, err);
+    code = report_scan(gather->view->report, table, columns, TAKE_COLUMNS, NULL, gather_visit, gather, err);
     return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the events of %s", source->table) : code;
 }
 
 enum { MADE_BLOCK = 16384, PART_SHIFT = 24 }; /* parts have fewer blocks than that many bits count */
 
-static int add_made(struct gather_worker *worker, size_t number, uint32_t source, uint64_t first_row,
-                    const struct view_taken *event)
+static int gather_add_made(struct gather_worker *worker, size_t number, uint32_t source, uint64_t first_row,
+                           const struct view_taken *event)
 {
     struct gather_block *block = worker->block_count ? worker->blocks[worker->block_count - 1] : NULL;
 
@@ -209,7 +210,7 @@ static int add_made(struct gather_worker *worker, size_t number, uint32_t source
         block->first_row >> PART_SHIFT != first_row >> PART_SHIFT) {
         int goes_on = block && block->source == source && block->first_row >> PART_SHIFT == first_row >> PART_SHIFT;
         first_row = goes_on ? block->first_row + 1 : first_row;
-        block = block_new(worker, MADE_BLOCK);
+        block = gather_block_new(worker, MADE_BLOCK);
         if (!block)
             return ERR_NO_MEMORY;
         block->source = source;
@@ -221,10 +222,10 @@ static int add_made(struct gather_worker *worker, size_t number, uint32_t source
 
 int gather_add(struct gather *gather, uint32_t source, const struct view_taken *event)
 {
-    return add_made(&gather->workers[0], 0, source, 0, event);
+    return gather_add_made(&gather->workers[0], 0, source, 0, event);
 }
 
 int gather_add_as(struct gather *gather, int worker, size_t part, uint32_t source, const struct view_taken *event)
 {
-    return add_made(&gather->workers[worker], (size_t)worker, source, (uint64_t)part << PART_SHIFT, event);
+    return gather_add_made(&gather->workers[worker], (size_t)worker, source, (uint64_t)part << PART_SHIFT, event);
 }

@@ -38,7 +38,7 @@ struct dealing {
     int *codes;                   /* owned; by pile */
 };
 
-static int by_place(const void *a, const void *b)
+static int gather_rows_by_place(const void *a, const void *b)
 {
     const struct gather_block *x = *(struct gather_block *const *)a, *y = *(struct gather_block *const *)b;
 
@@ -62,7 +62,7 @@ static int collect_blocks(struct dealing *dealing)
             dealing->blocks[dealing->block_count++] = gather->workers[w].blocks[b];
         gather->workers[w].block_count = 0;
     }
-    qsort(dealing->blocks, count, sizeof *dealing->blocks, by_place);
+    qsort(dealing->blocks, count, sizeof *dealing->blocks, gather_rows_by_place);
     return 0;
 }
 
@@ -167,7 +167,7 @@ static uint8_t *known_work(struct known_works *known, uint32_t name)
     return &known->works[own][at];
 }
 
-static enum work_kind work_of(struct dealing *dealing, const struct gather_block *block, uint32_t i)
+static enum work_kind gather_rows_work_of(struct dealing *dealing, const struct gather_block *block, uint32_t i)
 {
     const struct view_source *source = &dealing->gather->family->sources[block->source];
     struct known_works *known = &dealing->known;
@@ -204,7 +204,7 @@ static void deal_block(struct dealing *dealing, const struct gather_block *block
         to->length_ns[at] = block->length_ns[i];
         to->name[at] = block->name[i];
         to->table_row[at] = block->table_row[i];
-        to->tag[at] = (uint16_t)(block->tag[i] | work_of(dealing, block, i) << EVENT_WORK_SHIFT);
+        to->tag[at] = (uint16_t)(block->tag[i] | gather_rows_work_of(dealing, block, i) << EVENT_WORK_SHIFT);
         if (block->length_ns[i] == LENGTH_IS_LONG)
             to->longer[to->long_count++] = (struct view_long){ at, block->longer[next_long++].length_ns };
     }
@@ -239,7 +239,7 @@ static int arrange_piles(struct dealing *dealing)
     return 0;
 }
 
-static int add_leaves(struct dealing *dealing, struct pile *pile)
+static int gather_rows_add_leaves(struct dealing *dealing, struct pile *pile)
 {
     for (size_t part = 0; part < pile->part_count; part++) {
         struct view_leaf leaf = {
@@ -297,7 +297,7 @@ static int deal_all(struct dealing *dealing)
         (code = arrange_piles(dealing)) != 0)
         return code;
     for (size_t p = 0; p < dealing->pile_count; p++)
-        if ((code = add_leaves(dealing, &dealing->piles[p])) != 0)
+        if ((code = gather_rows_add_leaves(dealing, &dealing->piles[p])) != 0)
             return code;
     return 0;
 }

@@ -17,7 +17,7 @@ static struct row_host *find_host(const struct job_rows *ranks, int64_t name)
     return NULL;
 }
 
-static int add_host(struct job_rows *ranks, const struct process_rank *process, int is_new_rank)
+static int job_rows_add_host(struct job_rows *ranks, const struct process_rank *process, int is_new_rank)
 {
     struct row_host *host = find_host(ranks, process->host);
 
@@ -54,10 +54,10 @@ static int note_process(struct job_rows *ranks, const struct process_rank *proce
     if (process->rank >= 0 && (keys_add(of_hosts, (int64_t[]){ process->host, process->rank }) == NO_KEY ||
                                keys_add(of_job, (int64_t[]){ process->rank }) == NO_KEY))
         return ERR_NO_MEMORY;
-    return add_host(ranks, process, of_hosts->count > before);
+    return job_rows_add_host(ranks, process, of_hosts->count > before);
 }
 
-static int find_hosts(struct job_rows *ranks)
+static int job_rows_find_hosts(struct job_rows *ranks)
 {
     const struct process_rank_map *map = &ranks->processes.map;
     struct keys of_hosts = { .width = 2 }, of_job = { .width = 1 };
@@ -92,7 +92,7 @@ static int find_systems(struct job_rows *ranks)
     return 0;
 }
 
-static void add_clock(struct row_host *host, int64_t method, int64_t error_ns)
+static void job_rows_add_clock(struct row_host *host, int64_t method, int64_t error_ns)
 {
     int is_worse = host->clock_error_ns >= 0 && (error_ns < 0 || error_ns > host->clock_error_ns);
 
@@ -119,7 +119,7 @@ static int read_clocks(struct job_rows *ranks, struct report *report, struct err
         struct row_host *host = find_host(ranks, row_int_or(&rows, HOST, 0));
         int64_t error_ns = row_int_or(&rows, ERROR, -1);
         if (host)
-            add_clock(host, row_int_or(&rows, METHOD, 0), error_ns < 0 ? -1 : error_ns);
+            job_rows_add_clock(host, row_int_or(&rows, METHOD, 0), error_ns < 0 ? -1 : error_ns);
     }
     row_cursor_close(&rows);
     return 0;
@@ -132,7 +132,7 @@ int job_rows_read(struct job_rows *ranks, struct report *report, struct error *e
     *ranks = (struct job_rows){ .systems.width = 1, .devices.width = 1 };
     if ((code = process_ranks_read(&ranks->processes, report, err)) != 0)
         return code;
-    if (find_hosts(ranks) != 0 || find_systems(ranks) != 0)
+    if (job_rows_find_hosts(ranks) != 0 || find_systems(ranks) != 0)
         return error_no_memory(err);
     return read_clocks(ranks, report, err);
 }

@@ -43,7 +43,7 @@ int events_allocate(struct view_events *events, uint32_t count, uint32_t long_co
 
 /* ---- order ----------------------------------------------------------------------------------------------------- */
 
-static int by_length(const void *a, const void *b, void *context)
+static int lanes_by_length(const void *a, const void *b, void *context)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     int64_t x_ns = event_length(context, x), y_ns = event_length(context, y);
@@ -60,7 +60,7 @@ static int sort_events(struct view_events *events, uint32_t *order)
         for (to = from + 1; to < events->count && events->start_ns[order[to]] == events->start_ns[order[from]]; to++)
             ;
         if (to - from > 1)
-            qsort_r(order + from, to - from, sizeof *order, by_length, events);
+            qsort_r(order + from, to - from, sizeof *order, lanes_by_length, events);
     }
     return 0;
 }
@@ -166,7 +166,7 @@ static int permute(struct view_events *events, const uint32_t *order)
 }
 
 /* Brings the events into their order and fills lanes. */
-static int lay_out(struct view_events *events, uint32_t *order, uint32_t *lane)
+static int lanes_lay_out(struct view_events *events, uint32_t *order, uint32_t *lane)
 {
     if (sort_events(events, order) != 0 || find_lanes(events, order, lane, &events->lane_count) != 0 ||
         !(events->lanes = calloc((size_t)events->lane_count + 2, sizeof *events->lanes)))
@@ -211,7 +211,7 @@ static int cut_lanes(const struct view_events *whole, uint32_t first, uint32_t c
     return 0;
 }
 
-static int split(struct view_events *whole, struct view_events **parts, size_t *part_count)
+static int lanes_split(struct view_events *whole, struct view_events **parts, size_t *part_count)
 {
     size_t count = (whole->lane_count + VIEW_MOST_LANES - 1) / VIEW_MOST_LANES;
 
@@ -253,7 +253,7 @@ static int lay_into_lanes(struct view_events *events)
         goto done;
     for (uint32_t i = 0; i < events->count; i++)
         order[i] = i;
-    code = lay_out(events, order, lane);
+    code = lanes_lay_out(events, order, lane);
 done:
     free(order);
     free(lane);
@@ -268,7 +268,7 @@ int events_arrange(struct view_events *raw, struct view_events **parts, size_t *
     *part_count = 0;
     if ((code = is_one_lane(raw) ? lay_into_one_lane(raw) : lay_into_lanes(raw)) != 0)
         goto free_raw;
-    code = split(raw, parts, part_count);
+    code = lanes_split(raw, parts, part_count);
 free_raw:
     events_free(raw);
     return code;

@@ -14,7 +14,7 @@ int view_name_map_add(struct view_name_map *map, int64_t number, uint32_t name)
     return 0;
 }
 
-static int by_number(const void *a, const void *b)
+static int name_map_by_number(const void *a, const void *b)
 {
     const struct view_name_map_entry *x = a, *y = b;
 
@@ -28,7 +28,7 @@ void view_name_map_sort(struct view_name_map *map)
     for (size_t i = 1; i < map->count && is_sorted; i++)
         is_sorted = map->list[i - 1].number <= map->list[i].number;
     if (!is_sorted)
-        qsort(map->list, map->count, sizeof *map->list, by_number);
+        qsort(map->list, map->count, sizeof *map->list, name_map_by_number);
 }
 
 uint32_t view_name_map_find(const struct view_name_map *map, int64_t number, uint32_t otherwise)

@@ -25,13 +25,13 @@ static const struct rank_work {
     { "NCCL", "globalTid", { "TACHO_NCCL_OP" } },
 };
 
-struct run {
+struct rank_map_run {
     int64_t start_ns, end_ns;
 };
 
 struct grid_worker {
-    float *busy;      /* owned; ns, by place and bin */
-    struct run *runs; /* owned */
+    float *busy;               /* owned; ns, by place and bin */
+    struct rank_map_run *runs; /* owned */
     size_t room;
 };
 
@@ -47,14 +47,14 @@ struct grid {
 
 /* ---- adding up ------------------------------------------------------------------------------------------------- */
 
-static int by_start(const void *a, const void *b)
+static int rank_map_by_start(const void *a, const void *b)
 {
-    const struct run *x = a, *y = b;
+    const struct rank_map_run *x = a, *y = b;
 
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-static void add_run(const struct grid *grid, float *busy, struct run run)
+static void rank_map_add_run(const struct grid *grid, float *busy, struct rank_map_run run)
 {
     double from = (double)(run.start_ns - grid->from_ns) / grid->bin_ns,
            to = (double)(run.end_ns - grid->from_ns) / grid->bin_ns;
@@ -68,21 +68,21 @@ static void add_run(const struct grid *grid, float *busy, struct run run)
 }
 
 /* Adds the union of the runs. They are in order of their start, but for few. */
-static void add_runs(const struct grid *grid, float *busy, struct run *runs, size_t count)
+static void rank_map_add_runs(const struct grid *grid, float *busy, struct rank_map_run *runs, size_t count)
 {
     int is_sorted = 1;
 
     for (size_t i = 1; i < count; i++)
         is_sorted &= runs[i - 1].start_ns <= runs[i].start_ns;
     if (!is_sorted)
-        qsort(runs, count, sizeof *runs, by_start);
+        qsort(runs, count, sizeof *runs, rank_map_by_start);
     for (size_t i = 0; i < count;) {
-        struct run run = runs[i++];
+        struct rank_map_run run = runs[i++];
         while (i < count && runs[i].start_ns <= run.end_ns) {
             run.end_ns = runs[i].end_ns > run.end_ns ? runs[i].end_ns : run.end_ns;
             i++;
         }
-        add_run(grid, busy, run);
+        rank_map_add_run(grid, busy, run);
     }
 }
 
@@ -97,14 +97,14 @@ static float *bins_of(const struct grid *grid, const struct grid_worker *worker,
 
 enum { START, END, PROCESS, COLUMNS };
 
-static int is_usable(const struct report_block *block, size_t row)
+static int rank_map_is_usable(const struct report_block *block, size_t row)
 {
     return !block_is_null(block, START, row) && !block_is_null(block, END, row) &&
            !block_is_null(block, PROCESS, row) && block->values[START][row] >= -VIEW_FURTHEST &&
            block->values[END][row] <= VIEW_FURTHEST && block->values[START][row] <= block->values[END][row];
 }
 
-static int visit(void *context, int number, const struct report_block *block)
+static int rank_map_visit(void *context, int number, const struct report_block *block)
 {
     struct grid *grid = context;
     struct grid_worker *worker = &grid->workers[number];
@@ -114,18 +114,18 @@ static int visit(void *context, int number, const struct report_block *block)
     if (array_reserve(&worker->runs, &worker->room, block->rows, sizeof *worker->runs) != 0)
         return ERR_NO_MEMORY;
     for (size_t row = 0; row <= block->rows; row++) {
-        if (row < block->rows && !is_usable(block, row))
+        if (row < block->rows && !rank_map_is_usable(block, row))
             continue;
         int64_t next = row < block->rows ? global_process(block->values[PROCESS][row]) : -1;
         if (next != process || row == block->rows) {
             float *busy = count ? bins_of(grid, worker, process) : NULL;
             if (busy)
-                add_runs(grid, busy, worker->runs, count);
+                rank_map_add_runs(grid, busy, worker->runs, count);
             count = 0;
             process = next;
         }
         if (row < block->rows)
-            worker->runs[count++] = (struct run){ block->values[START][row], block->values[END][row] };
+            worker->runs[count++] = (struct rank_map_run){ block->values[START][row], block->values[END][row] };
     }
     return 0;
 }
@@ -143,7 +143,7 @@ static int scan_tables(struct grid *grid, struct error *err)
                                  report_column(table, grid->work->process) };
         if (columns[START] < 0 || columns[END] < 0 || columns[PROCESS] < 0)
             continue;
-        if ((code = report_scan(report, table, columns, COLUMNS, NULL, visit, grid, err)) != 0)
+        if ((code = report_scan(report, table, columns, COLUMNS, NULL, rank_map_visit, grid, err)) != 0)
             return code;
     }
     return 0;
@@ -151,7 +151,7 @@ static int scan_tables(struct grid *grid, struct error *err)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-static int add_points(const struct grid *grid, uint32_t number, struct view_points *points)
+static int rank_map_add_points(const struct grid *grid, uint32_t number, struct view_points *points)
 {
     for (int bin = 0; bin <= BINS; bin++) { /* the last point ends the last bin */
         double share = 0;
@@ -164,14 +164,14 @@ static int add_points(const struct grid *grid, uint32_t number, struct view_poin
     return points_arrange(points, 0);
 }
 
-static int add_rank(struct grid *grid, uint32_t number)
+static int rank_map_add_rank(struct grid *grid, uint32_t number)
 {
     const int64_t *place = keys_get(&grid->places, number);
     struct view *view = grid->view;
     int64_t key[KEY_PARTS] = { ROW_RANK_MAP, place[0], place[1], 0, 0, view_own_name(view, grid->work->label) };
     struct view_leaf leaf = { .key = keys_add(&view->row_keys, key) };
 
-    if (leaf.key == NO_KEY || add_points(grid, number, &leaf.points) != 0 || view_add_leaf(view, &leaf) != 0) {
+    if (leaf.key == NO_KEY || rank_map_add_points(grid, number, &leaf.points) != 0 || view_add_leaf(view, &leaf) != 0) {
         points_free(&leaf.points);
         return ERR_NO_MEMORY;
     }
@@ -205,7 +205,7 @@ static void free_grid(struct grid *grid)
     keys_free(&grid->places);
 }
 
-static const struct rank_work *find_work(const struct report *report)
+static const struct rank_work *rank_map_find_work(const struct report *report)
 {
     for (size_t i = 0; i < COUNT_OF(works); i++)
         for (size_t t = 0; t < MOST_TABLES && works[i].tables[t]; t++) {
@@ -216,7 +216,7 @@ static const struct rank_work *find_work(const struct report *report)
     return NULL;
 }
 
-static uint64_t count_events(const struct view *view)
+static uint64_t rank_map_count_events(const struct view *view)
 {
     uint64_t events = 0;
 
@@ -230,9 +230,9 @@ static uint64_t count_events(const struct view *view)
 
 int rank_map_is_needed(const struct view *view, int is_wanted)
 {
-    int is_large = view->ranks.rank_count > MOST_SHOWN_RANKS && count_events(view) > MOST_SHOWN_EVENTS;
+    int is_large = view->ranks.rank_count > MOST_SHOWN_RANKS && rank_map_count_events(view) > MOST_SHOWN_EVENTS;
 
-    return (is_large || (is_wanted && view->ranks.rank_count)) && find_work(view->report);
+    return (is_large || (is_wanted && view->ranks.rank_count)) && rank_map_find_work(view->report);
 }
 
 /* The mean of the ranks of a host. All have the same bins. */
@@ -266,7 +266,9 @@ int rank_map_means(struct view *view)
 int rank_map_read(struct view *view, struct error *err)
 {
     struct report_span span = report_times(view->report);
-    struct grid grid = { .view = view, .work = find_work(view->report), .places.width = 2, .from_ns = span.from_ns };
+    struct grid grid = {
+        .view = view, .work = rank_map_find_work(view->report), .places.width = 2, .from_ns = span.from_ns
+    };
     int code;
 
     grid.bin_ns = ((double)span.to_ns - (double)span.from_ns) / BINS;
@@ -275,10 +277,10 @@ int rank_map_read(struct view *view, struct error *err)
     if ((code = open_grid(&grid)) != 0 || (code = scan_tables(&grid, err)) != 0)
         goto free_grid;
     for (uint32_t i = 0; i < grid.places.count; i++)
-        if ((code = add_rank(&grid, i)) != 0)
+        if ((code = rank_map_add_rank(&grid, i)) != 0)
             goto free_grid;
     view->is_map = 1;
-    view->event_count = count_events(view);
+    view->event_count = rank_map_count_events(view);
 free_grid:
     free_grid(&grid);
     return code == ERR_NO_MEMORY ? error_short_memory(err, "for the map of the ranks") : code;

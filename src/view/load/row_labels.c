@@ -23,7 +23,7 @@ struct labels {
 
 /* ---- pieces ---------------------------------------------------------------------------------------------------- */
 
-static void add_process(struct labels *labels, int64_t process)
+static void row_labels_add_process(struct labels *labels, int64_t process)
 {
     int64_t name = process_name_find(&labels->processes, process);
     const char *path = name < 0 ? "" : report_string(labels->view->report, name, NULL);
@@ -34,7 +34,7 @@ static void add_process(struct labels *labels, int64_t process)
         text_addf(&labels->text, "Process %lld", (long long)global_pid_number(process));
 }
 
-static void add_thread(struct labels *labels, int64_t thread)
+static void row_labels_add_thread(struct labels *labels, int64_t thread)
 {
     const struct thread_name *found = thread_name_find(&labels->threads, thread);
     const char *name = found ? report_string(labels->view->report, found->name, NULL) : "";
@@ -49,7 +49,7 @@ static void add_thread(struct labels *labels, int64_t thread)
 }
 
 /* NULL: not known. */
-static const struct view_gpu_use *use_of(const struct labels *labels, int64_t gpu)
+static const struct view_gpu_use *row_labels_use_of(const struct labels *labels, int64_t gpu)
 {
     for (size_t i = 0; i < labels->view->gpu_use_count; i++)
         if (labels->view->gpu_uses[i].gpu == gpu)
@@ -62,9 +62,9 @@ static double percent_of(const struct view_gpu_use *use)
     return use->whole_ns > 0 ? 100 * (double)use->busy_ns / (double)use->whole_ns : 0;
 }
 
-static void add_gpu(struct labels *labels, int64_t gpu)
+static void row_labels_add_gpu(struct labels *labels, int64_t gpu)
 {
-    const struct view_gpu_use *use = use_of(labels, gpu);
+    const struct view_gpu_use *use = row_labels_use_of(labels, gpu);
 
     text_addf(&labels->text, "GPU %lld", (long long)gpu);
     if (use)
@@ -74,7 +74,7 @@ static void add_gpu(struct labels *labels, int64_t gpu)
 /* "NVIDIA H200 · 79.3 % busy: 24.0 ms of 30.2 ms, the steps without their warm-up" */
 static void add_gpu_detail(struct labels *labels, int64_t gpu)
 {
-    const struct view_gpu_use *use = use_of(labels, gpu);
+    const struct view_gpu_use *use = row_labels_use_of(labels, gpu);
     size_t length;
     const char *name = gpu_name(labels->view->report, gpu, &length);
 
@@ -89,7 +89,7 @@ static void add_gpu_detail(struct labels *labels, int64_t gpu)
 }
 
 /* A domain of the program's own, or of a library whose calls were recorded as ranges. */
-static void add_domain(struct labels *labels, struct view_row *row)
+static void row_labels_add_domain(struct labels *labels, struct view_row *row)
 {
     static const char *const of_libraries[] = { "cuBLAS", "cuDNN", "cuSOLVER", "cuSPARSE", "NCCL" };
     int64_t id = row->key[KEY_B], name = nvtx_domain_name(&labels->domains, row->process, id);
@@ -126,7 +126,7 @@ static void add_source_label(struct labels *labels, const struct view_row *row)
         text_addf(&labels->text, ", SM %lld", (long long)row->key[KEY_C]);
 }
 
-static void add_host(struct labels *labels, int number)
+static void row_labels_add_host(struct labels *labels, int number)
 {
     const struct row_host *host = &labels->view->ranks.hosts[number];
     const char *name = host->name ? report_string(labels->view->report, host->name, NULL) : "";
@@ -137,7 +137,7 @@ static void add_host(struct labels *labels, int number)
 }
 
 /* How far times of a host may be off, and from what that is known. */
-static void add_clock(struct labels *labels, int number)
+static void row_labels_add_clock(struct labels *labels, int number)
 {
     const struct row_host *host = &labels->view->ranks.hosts[number];
 
@@ -165,12 +165,12 @@ static void add_main_process(struct labels *labels, const struct view_row *rank)
         if (view->rows[i].process >= 0 && (!most || view->rows[i].events.count > most->events.count))
             most = &view->rows[i];
     if (most)
-        add_process(labels, most->process);
+        row_labels_add_process(labels, most->process);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-static void add_label(struct labels *labels, struct view_row *row)
+static void row_labels_add_label(struct labels *labels, struct view_row *row)
 {
     struct text *text = &labels->text;
 
@@ -180,16 +180,16 @@ static void add_label(struct labels *labels, struct view_row *row)
         if (labels->step_rows > 1 && row->rank < 0)
             text_addf(text, " of process %lld", (long long)global_pid_number(row->process));
         break;
-    case ROW_HOST: add_host(labels, row->host); break;
+    case ROW_HOST: row_labels_add_host(labels, row->host); break;
     case ROW_RANK: text_addf(text, "rank %lld", (long long)row->rank); break;
-    case ROW_GPU: add_gpu(labels, row->device); break;
+    case ROW_GPU: row_labels_add_gpu(labels, row->device); break;
     case ROW_CONTEXT: text_addf(text, "Context %lld", (long long)row->context); break;
     case ROW_STREAM: text_addf(text, "Stream %lld", (long long)row->stream); break;
     case ROW_GPU_NVTX: text_addf(text, "NVTX on stream %lld", (long long)row->stream); break;
     case ROW_GPU_TORCH: text_addf(text, "Annotations, stream %lld", (long long)row->key[KEY_D]); break;
-    case ROW_PROCESS: add_process(labels, row->process); break;
-    case ROW_THREAD: add_thread(labels, row->thread); break;
-    case ROW_NVTX: add_domain(labels, row); break;
+    case ROW_PROCESS: row_labels_add_process(labels, row->process); break;
+    case ROW_THREAD: row_labels_add_thread(labels, row->thread); break;
+    case ROW_NVTX: row_labels_add_domain(labels, row); break;
     case ROW_CPUS: text_add(text, "CPU cores"); break;
     case ROW_CPU_THREADS: text_addf(text, "CPU %lld", (long long)row->cpu); break;
     default:
@@ -202,22 +202,22 @@ static void add_label(struct labels *labels, struct view_row *row)
         text_addf(text, " (lanes from %d)", row->spill * VIEW_MOST_LANES);
 }
 
-static void add_detail(struct labels *labels, const struct view_row *row)
+static void row_labels_add_detail(struct labels *labels, const struct view_row *row)
 {
     if (row->type == ROW_PROCESS) {
         int64_t name = process_name_find(&labels->processes, row->process);
         text_add(&labels->text, name < 0 ? "" : report_string(labels->view->report, name, NULL));
     } else if (row->type == ROW_CONTEXT)
-        add_process(labels, row->process);
+        row_labels_add_process(labels, row->process);
     else if (row->type == ROW_RANK)
         add_main_process(labels, row);
     else if (row->type == ROW_HOST)
-        add_clock(labels, row->host);
+        row_labels_add_clock(labels, row->host);
     else if (row->type == ROW_GPU)
         add_gpu_detail(labels, row->device);
 }
 
-static const char *keep(struct labels *labels)
+static const char *row_labels_keep(struct labels *labels)
 {
     const char *kept = arena_copy(&labels->view->arena, text_string(&labels->text), labels->text.length);
 
@@ -324,11 +324,11 @@ int labels_make(struct view *view, struct error *err)
         labels.step_rows += view->rows[i].type == ROW_STEPS;
     for (size_t i = 0; i < view->row_count; i++) {
         struct view_row *row = &view->rows[i];
-        add_label(&labels, row);
+        row_labels_add_label(&labels, row);
         row->unit = row->points.unit && *row->points.unit ? row->points.unit : unit_of_name(&labels, row);
-        row->label = keep(&labels);
-        add_detail(&labels, row);
-        row->detail = keep(&labels);
+        row->label = row_labels_keep(&labels);
+        row_labels_add_detail(&labels, row);
+        row->detail = row_labels_keep(&labels);
     }
     choose_open(view);
 done:

@@ -18,13 +18,13 @@
 enum { PATH = 15 };
 enum { AT_ONCE = -1, FIRST, THEN }; /* below a parent, groups come before single rows; idle time before both */
 
-struct path {
+struct row_tree_path {
     int64_t numbers[PATH];
     int depth;
 };
 
 struct draft {
-    struct path path;
+    struct row_tree_path path;
     struct view_row row;
     struct view_leaf *leaf; /* NULL of a group */
 };
@@ -41,7 +41,7 @@ struct drafts {
  * all else. */
 enum { SECTION_JOB = -1, SECTION_STEPS, SECTION_GPUS, SECTION_PROCESSES, SECTION_CPUS, SECTION_OTHER };
 
-static void push(struct path *path, int64_t number)
+static void row_tree_push(struct row_tree_path *path, int64_t number)
 {
     path->numbers[path->depth++] = number;
 }
@@ -60,7 +60,7 @@ static struct view_row no_ids(enum row_type type)
                               .host = NO_HOST };
 }
 
-static struct draft *add_draft(struct drafts *drafts, enum row_type type, const struct path *path)
+static struct draft *add_draft(struct drafts *drafts, enum row_type type, const struct row_tree_path *path)
 {
     if (array_reserve(&drafts->list, &drafts->capacity, drafts->count + 1, sizeof *drafts->list) != 0)
         return NULL;
@@ -70,7 +70,8 @@ static struct draft *add_draft(struct drafts *drafts, enum row_type type, const 
 }
 
 /* Adds a group, unless it is there already. Its ids are those of the row below it, as far as its type has them. */
-static int add_group(struct drafts *drafts, enum row_type type, const struct path *path, const struct view_row *of)
+static int row_tree_add_group(struct drafts *drafts, enum row_type type, const struct row_tree_path *path,
+                              const struct view_row *of)
 {
     int64_t key[PATH] = { 0 };
     size_t before = drafts->groups.count;
@@ -96,7 +97,7 @@ static int add_group(struct drafts *drafts, enum row_type type, const struct pat
 /* ---- ids ------------------------------------------------------------------------------------------------------- */
 
 /* Fills the ids of a row from its key. */
-static void read_ids(const struct drafts *drafts, const int64_t *key, struct view_row *row)
+static void row_tree_read_ids(const struct drafts *drafts, const int64_t *key, struct view_row *row)
 {
     enum row_place place = row_types[key[KEY_TYPE]].place;
     int is_on_gpu = place == PLACE_GPU || place == PLACE_CONTEXT;
@@ -120,7 +121,7 @@ static void read_ids(const struct drafts *drafts, const int64_t *key, struct vie
 }
 
 /* The host and the rank that a row belongs to. */
-static struct rank_place find_rank(const struct drafts *drafts, const int64_t *key, const struct view_row *row)
+static struct rank_place row_tree_find_rank(const struct drafts *drafts, const int64_t *key, const struct view_row *row)
 {
     const struct job_rows *ranks = &drafts->view->ranks;
 
@@ -142,7 +143,7 @@ static int note_devices(struct drafts *drafts)
 
     for (size_t i = 0; i < view->leaf_count && view->ranks.host_count; i++) {
         struct view_row row = { .device = -1, .process = -1 };
-        read_ids(drafts, keys_get(&view->row_keys, view->leaves[i].key), &row);
+        row_tree_read_ids(drafts, keys_get(&view->row_keys, view->leaves[i].key), &row);
         if (row.device >= 0 && row.process >= 0 && job_rows_add_device(&view->ranks, row.device, row.process) != 0)
             return ERR_NO_MEMORY;
     }
@@ -159,98 +160,98 @@ static int64_t thread_order(int64_t thread)
 
 /* Begins the path of a row that belongs to a host with the groups of host and rank. Rows of no rank come behind the
  * ranks of their host. */
-static int place_in_job(struct drafts *drafts, const struct view_row *row, struct path *path)
+static int place_in_job(struct drafts *drafts, const struct view_row *row, struct row_tree_path *path)
 {
     int code;
 
     if (row->host == NO_HOST)
         return 0;
-    push(path, SECTION_JOB);
-    push(path, row->host);
-    if ((code = add_group(drafts, ROW_HOST, path, row)) != 0)
+    row_tree_push(path, SECTION_JOB);
+    row_tree_push(path, row->host);
+    if ((code = row_tree_add_group(drafts, ROW_HOST, path, row)) != 0)
         return code;
-    push(path, row->rank >= 0 ? row->rank : INT64_MAX);
-    return row->rank >= 0 ? add_group(drafts, ROW_RANK, path, row) : 0;
+    row_tree_push(path, row->rank >= 0 ? row->rank : INT64_MAX);
+    return row->rank >= 0 ? row_tree_add_group(drafts, ROW_RANK, path, row) : 0;
 }
 
 /* Each of the following completes the path down to the parent of a row, and adds the groups above the row. Returns
  * ERR_NO_MEMORY or 0. */
 
-static int place_at_top(struct drafts *drafts, const struct view_row *row, struct path *path)
+static int place_at_top(struct drafts *drafts, const struct view_row *row, struct row_tree_path *path)
 {
-    push(path, row->type == ROW_STEPS ? SECTION_STEPS : SECTION_OTHER);
+    row_tree_push(path, row->type == ROW_STEPS ? SECTION_STEPS : SECTION_OTHER);
     return 0;
 }
 
 /* Adds the group of the GPU, for the two places below it. */
-static int add_gpu(struct drafts *drafts, const struct view_row *row, struct path *path)
+static int row_tree_add_gpu(struct drafts *drafts, const struct view_row *row, struct row_tree_path *path)
 {
-    push(path, SECTION_GPUS);
-    push(path, row->device);
-    return add_group(drafts, ROW_GPU, path, row);
+    row_tree_push(path, SECTION_GPUS);
+    row_tree_push(path, row->device);
+    return row_tree_add_group(drafts, ROW_GPU, path, row);
 }
 
-static int place_on_gpu(struct drafts *drafts, const struct view_row *row, struct path *path)
+static int place_on_gpu(struct drafts *drafts, const struct view_row *row, struct row_tree_path *path)
 {
-    int code = add_gpu(drafts, row, path);
+    int code = row_tree_add_gpu(drafts, row, path);
 
-    push(path, row->type == ROW_IDLE ? AT_ONCE : THEN);
+    row_tree_push(path, row->type == ROW_IDLE ? AT_ONCE : THEN);
     return code;
 }
 
-static int place_in_context(struct drafts *drafts, const struct view_row *row, struct path *path)
+static int place_in_context(struct drafts *drafts, const struct view_row *row, struct row_tree_path *path)
 {
     int code;
 
-    if ((code = add_gpu(drafts, row, path)) != 0)
+    if ((code = row_tree_add_gpu(drafts, row, path)) != 0)
         return code;
-    push(path, FIRST);
-    push(path, row->process < 0 ? 0 : row->process);
-    push(path, row->context);
-    return add_group(drafts, ROW_CONTEXT, path, row);
+    row_tree_push(path, FIRST);
+    row_tree_push(path, row->process < 0 ? 0 : row->process);
+    row_tree_push(path, row->context);
+    return row_tree_add_group(drafts, ROW_CONTEXT, path, row);
 }
 
 /* Adds the group of the process, for the two places below it. */
-static int add_process(struct drafts *drafts, const struct view_row *row, struct path *path)
+static int row_tree_add_process(struct drafts *drafts, const struct view_row *row, struct row_tree_path *path)
 {
-    push(path, SECTION_PROCESSES);
-    push(path, row->process);
-    return add_group(drafts, ROW_PROCESS, path, row);
+    row_tree_push(path, SECTION_PROCESSES);
+    row_tree_push(path, row->process);
+    return row_tree_add_group(drafts, ROW_PROCESS, path, row);
 }
 
-static int place_in_process(struct drafts *drafts, const struct view_row *row, struct path *path)
+static int place_in_process(struct drafts *drafts, const struct view_row *row, struct row_tree_path *path)
 {
-    int code = add_process(drafts, row, path);
+    int code = row_tree_add_process(drafts, row, path);
 
-    push(path, THEN);
+    row_tree_push(path, THEN);
     return code;
 }
 
-static int place_on_thread(struct drafts *drafts, const struct view_row *row, struct path *path)
+static int place_on_thread(struct drafts *drafts, const struct view_row *row, struct row_tree_path *path)
 {
     int code;
 
-    if ((code = add_process(drafts, row, path)) != 0)
+    if ((code = row_tree_add_process(drafts, row, path)) != 0)
         return code;
-    push(path, FIRST);
-    push(path, thread_order(row->thread));
-    push(path, row->thread);
-    return add_group(drafts, ROW_THREAD, path, row);
+    row_tree_push(path, FIRST);
+    row_tree_push(path, thread_order(row->thread));
+    row_tree_push(path, row->thread);
+    return row_tree_add_group(drafts, ROW_THREAD, path, row);
 }
 
-static int place_on_cpu(struct drafts *drafts, const struct view_row *row, struct path *path)
+static int place_on_cpu(struct drafts *drafts, const struct view_row *row, struct row_tree_path *path)
 {
-    push(path, SECTION_CPUS);
-    return add_group(drafts, ROW_CPUS, path, row);
+    row_tree_push(path, SECTION_CPUS);
+    return row_tree_add_group(drafts, ROW_CPUS, path, row);
 }
 
-static int place_in_rank(struct drafts *drafts, const struct view_row *row, struct path *path)
+static int place_in_rank(struct drafts *drafts, const struct view_row *row, struct row_tree_path *path)
 {
-    push(path, SECTION_STEPS);
+    row_tree_push(path, SECTION_STEPS);
     return 0;
 }
 
-static int (*const place_row[])(struct drafts *drafts, const struct view_row *row, struct path *path) = {
+static int (*const place_row[])(struct drafts *drafts, const struct view_row *row, struct row_tree_path *path) = {
     [PLACE_TOP] = place_at_top,         [PLACE_GPU] = place_on_gpu,       [PLACE_CONTEXT] = place_in_context,
     [PLACE_PROCESS] = place_in_process, [PLACE_THREAD] = place_on_thread, [PLACE_CPU] = place_on_cpu,
     [PLACE_RANK] = place_in_rank,
@@ -260,12 +261,12 @@ static int add_leaf(struct drafts *drafts, struct view_leaf *leaf)
 {
     const int64_t *key = keys_get(&drafts->view->row_keys, leaf->key);
     enum row_type type = (enum row_type)key[KEY_TYPE];
-    struct path path = { 0 };
+    struct row_tree_path path = { 0 };
     struct view_row of = no_ids(type);
     int code;
 
-    read_ids(drafts, key, &of);
-    struct rank_place place = find_rank(drafts, key, &of);
+    row_tree_read_ids(drafts, key, &of);
+    struct rank_place place = row_tree_find_rank(drafts, key, &of);
     of.host = place.host;
     of.rank = place.rank;
     of.spill = leaf->spill;
@@ -273,7 +274,7 @@ static int add_leaf(struct drafts *drafts, struct view_leaf *leaf)
         (code = place_row[row_types[type].place](drafts, &of, &path)) != 0)
         return code;
     for (int part = KEY_TYPE; part < KEY_PARTS; part++)
-        push(&path, key[part]);
+        row_tree_push(&path, key[part]);
     path.depth = PATH;
     path.numbers[PATH - 1] = leaf->spill;
     struct draft *draft = add_draft(drafts, type, &path);
@@ -287,7 +288,7 @@ static int add_leaf(struct drafts *drafts, struct view_leaf *leaf)
 
 static int by_path(const void *a, const void *b)
 {
-    const struct path *x = &((const struct draft *)a)->path, *y = &((const struct draft *)b)->path;
+    const struct row_tree_path *x = &((const struct draft *)a)->path, *y = &((const struct draft *)b)->path;
 
     for (int i = 0; i < x->depth && i < y->depth; i++)
         if (x->numbers[i] != y->numbers[i])
@@ -350,7 +351,7 @@ static int is_busy_row(const struct view_row *row)
 }
 
 /* A group reaches from the start to the end of all rows below it, and is busy with the work of all of them. */
-static void spread(struct view *view)
+static void row_tree_spread(struct view *view)
 {
     for (size_t i = 0; i < view->row_count; i++) {
         view->rows[i].behind = (int)i + 1;
@@ -374,7 +375,7 @@ static void spread(struct view *view)
     }
 }
 
-static int make_rows(struct drafts *drafts)
+static int row_tree_make_rows(struct drafts *drafts)
 {
     struct view *view = drafts->view;
 
@@ -397,7 +398,7 @@ static int make_rows(struct drafts *drafts)
             view->event_count += view->is_map || row->type == ROW_IDLE ? 0 : row->events.count + row->points.count;
         }
     }
-    spread(view);
+    row_tree_spread(view);
     return 0;
 }
 
@@ -411,7 +412,7 @@ int tree_build(struct view *view, struct error *err)
     for (size_t i = 0; i < view->leaf_count; i++)
         if ((code = add_leaf(&drafts, &view->leaves[i])) != 0)
             goto done;
-    if ((code = make_rows(&drafts)) != 0 || (view->is_map && (code = rank_map_means(view)) != 0))
+    if ((code = row_tree_make_rows(&drafts)) != 0 || (view->is_map && (code = rank_map_means(view)) != 0))
         goto done;
     code = labels_make(view, err);
 done:

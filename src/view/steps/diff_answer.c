@@ -12,7 +12,7 @@
 enum { USUAL_ROWS = 1000, MOST_ROWS = 100000, MOST_REPORTS = 64, RUNS = 2 };
 
 /* Names that differ, both of them known. */
-static int find_programs(struct report *const *reports, const char *programs[RUNS], struct error *err)
+static int diff_answer_find_programs(struct report *const *reports, const char *programs[RUNS], struct error *err)
 {
     for (size_t i = 0; i < RUNS; i++) {
         struct run_times times;
@@ -24,7 +24,8 @@ static int find_programs(struct report *const *reports, const char *programs[RUN
     return 0;
 }
 
-static int make_table(const struct analysis *analysis, struct report *report, struct table **out, struct error *err)
+static int diff_answer_make_table(const struct analysis *analysis, struct report *report, struct table **out,
+                                  struct error *err)
 {
     const struct analysis_request request = { .options = &analysis->for_people,
                                               .option_count = analysis->for_people.name ? 1 : 0 };
@@ -38,17 +39,17 @@ static int make_table(const struct analysis *analysis, struct report *report, st
     return code;
 }
 
-static int compare(const struct analysis *analysis, struct report *const *reports, const char *column, int with_all,
-                   struct table_diff *out, struct error *err)
+static int diff_answer_compare(const struct analysis *analysis, struct report *const *reports, const char *column,
+                               int with_all, struct table_diff *out, struct error *err)
 {
     struct table *tables[RUNS] = { 0 };
     const char *programs[RUNS];
     int code;
 
-    if ((code = find_programs(reports, programs, err)) != 0)
+    if ((code = diff_answer_find_programs(reports, programs, err)) != 0)
         return code;
     for (size_t i = 0; i < RUNS; i++)
-        if ((code = make_table(analysis, reports[i], &tables[i], err)) != 0)
+        if ((code = diff_answer_make_table(analysis, reports[i], &tables[i], err)) != 0)
             goto delete_tables;
     int is_renamed = *programs[0] && *programs[1] && strcmp(programs[0], programs[1]) != 0;
     const struct table_diff_request request = { .report = analysis->name,
@@ -65,7 +66,7 @@ delete_tables:
 }
 
 /* The reports that tacho diff compares, the first of which is the run as a whole. */
-static void add_reports(struct view *view, struct text *out)
+static void diff_answer_add_reports(struct view *view, struct text *out)
 {
     const struct analysis *list[MOST_REPORTS] = { &analysis_run_sum };
     size_t count = 1 + analysis_defaults_for_people(view->report, list + 1, MOST_REPORTS - 1, NULL);
@@ -92,11 +93,11 @@ int view_diff(struct view *view, const struct arguments *arguments, struct text 
         (code = argument_int(arguments, "all", 0, 1, &with_all, err)) != 0)
         return code;
     struct report *const reports[RUNS] = { view->report, view->other->report };
-    if ((code = compare(analysis, reports, column, (int)with_all, &diff, err)) == 0) {
+    if ((code = diff_answer_compare(analysis, reports, column, (int)with_all, &diff, err)) == 0) {
         text_add_char(out, '{');
         view_add_table_members(view, out, analysis, diff.table, (size_t)limit);
         json_addf(out, "'compared':%s,'unchanged':%zu", diff.column, diff.unchanged);
-        add_reports(view, out);
+        diff_answer_add_reports(view, out);
         text_add_char(out, '}');
     }
     table_diff_free(&diff);

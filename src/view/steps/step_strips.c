@@ -40,8 +40,8 @@ static enum nearness nearness_of(const struct view_row *steps, const struct view
     return OF_ALL;
 }
 
-static int find_work(struct strip *strip, const struct view *view, const struct view_row *steps,
-                     const struct report_span *span)
+static int step_strips_find_work(struct strip *strip, const struct view *view, const struct view_row *steps,
+                                 const struct report_span *span)
 {
     enum nearness nearest = OF_ANOTHER;
 
@@ -61,7 +61,7 @@ static int find_work(struct strip *strip, const struct view *view, const struct 
 
 /* ---- sums ------------------------------------------------------------------------------------------------------ */
 
-static void cover(struct strip *strip, enum strip_part part, int64_t from_ns, int64_t to_ns)
+static void step_strips_cover(struct strip *strip, enum strip_part part, int64_t from_ns, int64_t to_ns)
 {
     strip->ns[part] += to_ns - from_ns;
     for (size_t b = (size_t)(from_ns / strip->bin_ns); b < strip->bin_count && from_ns < to_ns; b++) {
@@ -82,7 +82,7 @@ static void sum_up_to(struct strip *strip, enum strip_part part)
         int64_t from = work->from_ns > covered ? work->from_ns : covered;
         if (work->part > part || work->to_ns <= from)
             continue;
-        cover(strip, part, from, work->to_ns);
+        step_strips_cover(strip, part, from, work->to_ns);
         covered = work->to_ns;
     }
 }
@@ -94,7 +94,7 @@ int strip_fill(struct strip *strip, const struct view *view, int row, uint32_t e
 
     memset(strip->ns, 0, sizeof strip->ns);
     memset(strip->bins, 0, strip->bin_count * STRIP_PARTS * sizeof *strip->bins);
-    if (find_work(strip, view, steps, &span) != 0)
+    if (step_strips_find_work(strip, view, steps, &span) != 0)
         return ERR_NO_MEMORY;
     if (strip->works.count)
         qsort(strip->works.list, strip->works.count, sizeof *strip->works.list, strip_works_by_begin);

@@ -55,8 +55,8 @@ static int cut_out_calls(struct strip_works *works, size_t first, size_t behind)
 }
 
 /* thread: the group of its rows. state: the row of its states, or NULL: they were not recorded. */
-static int add_thread(struct strip_works *works, const struct view *view, const struct view_row *thread,
-                      const struct view_row *state, const struct report_span *span)
+static int step_threads_add_thread(struct strip_works *works, const struct view *view, const struct view_row *thread,
+                                   const struct view_row *state, const struct report_span *span)
 {
     size_t first = works->count;
 
@@ -74,7 +74,7 @@ static int add_thread(struct strip_works *works, const struct view *view, const 
 
 /* ---- all threads ----------------------------------------------------------------------------------------------- */
 
-static const struct view_row *state_of(const struct view *view, const struct view_row *thread)
+static const struct view_row *step_threads_state_of(const struct view *view, const struct view_row *thread)
 {
     for (const struct view_row *row = thread + 1; row < view->rows + thread->behind; row++)
         if (row->type == ROW_STATE)
@@ -99,8 +99,8 @@ int strip_add_threads(struct strip_works *works, const struct view *view, const 
         const struct view_row *row = &view->rows[r];
         if (row->type != ROW_THREAD || row->process != steps->process)
             continue;
-        const struct view_row *state = is_known ? state_of(view, row) : NULL;
-        if ((state || !is_known) && add_thread(works, view, row, state, span) != 0)
+        const struct view_row *state = is_known ? step_threads_state_of(view, row) : NULL;
+        if ((state || !is_known) && step_threads_add_thread(works, view, row, state, span) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;

@@ -15,41 +15,42 @@ enum { USUAL_BINS = 100, MOST_BINS = 512, USUAL_STRIPS = 50, MOST_STRIPS = 200 }
 enum { FAR_OFF = 4 }; /* the axis ends at so many medians */
 
 /* A step of a run. */
-struct item {
+struct steps_answer_item {
     struct view *view; /* NULL: there is none */
     int run, row;
     uint32_t event;
 };
 
 /* A step, or the same step of two runs. */
-struct pair {
-    struct item items[2];
+struct steps_answer_pair {
+    struct steps_answer_item items[2];
     size_t place;      /* in the order of time */
     int64_t length_ns; /* that it is sorted by: of one step, or how much longer the second is */
 };
 
-struct listing {
-    struct pair *pairs; /* owned */
+struct steps_answer_listing {
+    struct steps_answer_pair *pairs; /* owned */
     size_t count, room;
 };
 
-static int64_t length_of(const struct item *item)
+static int64_t steps_answer_length_of(const struct steps_answer_item *item)
 {
     return event_length(&item->view->rows[item->row].events, item->event);
 }
 
-static int add_pair(struct listing *listing, struct item one, struct item other)
+static int steps_answer_add_pair(struct steps_answer_listing *listing, struct steps_answer_item one,
+                                 struct steps_answer_item other)
 {
-    struct pair *pair;
+    struct steps_answer_pair *pair;
 
     if (array_reserve(&listing->pairs, &listing->room, listing->count + 1, sizeof *listing->pairs) != 0)
         return ERR_NO_MEMORY;
     pair = &listing->pairs[listing->count];
-    *pair = (struct pair){ .items = { one, other }, .place = listing->count };
+    *pair = (struct steps_answer_pair){ .items = { one, other }, .place = listing->count };
     if (one.view && other.view)
-        pair->length_ns = length_of(&other) - length_of(&one);
+        pair->length_ns = steps_answer_length_of(&other) - steps_answer_length_of(&one);
     else
-        pair->length_ns = length_of(one.view ? &one : &other);
+        pair->length_ns = steps_answer_length_of(one.view ? &one : &other);
     listing->count++;
     return 0;
 }
@@ -70,7 +71,8 @@ static int no_steps(struct error *err)
     return error_set(err, ERR_NO_DATA, "the report has no steps");
 }
 
-static int list_steps(struct view *view, const struct arguments *arguments, struct listing *out, struct error *err)
+static int list_steps(struct view *view, const struct arguments *arguments, struct steps_answer_listing *out,
+                      struct error *err)
 {
     int row = first_steps(view), code;
 
@@ -81,13 +83,15 @@ static int list_steps(struct view *view, const struct arguments *arguments, stru
     if (view->rows[row].type != ROW_STEPS)
         return error_set(err, ERR_BAD_ARGUMENT, "steps: row %d has no steps", row);
     for (uint32_t e = 0; e < view->rows[row].events.count; e++)
-        if (add_pair(out, (struct item){ view, 0, row, e }, (struct item){ 0 }) != 0)
+        if (steps_answer_add_pair(out, (struct steps_answer_item){ view, 0, row, e },
+                                  (struct steps_answer_item){ 0 }) != 0)
             return error_no_memory(err);
     return 0;
 }
 
 /* The step of this number, counted from 0, of each process that has steps. */
-static int list_ranks(struct view *view, const struct arguments *arguments, struct listing *out, struct error *err)
+static int list_ranks(struct view *view, const struct arguments *arguments, struct steps_answer_listing *out,
+                      struct error *err)
 {
     int64_t step = 0;
     int code;
@@ -96,32 +100,33 @@ static int list_ranks(struct view *view, const struct arguments *arguments, stru
         return code;
     for (size_t r = 0; r < view->row_count; r++)
         if (view->rows[r].type == ROW_STEPS && step < view->rows[r].events.count &&
-            add_pair(out, (struct item){ view, 0, (int)r, (uint32_t)step }, (struct item){ 0 }) != 0)
+            steps_answer_add_pair(out, (struct steps_answer_item){ view, 0, (int)r, (uint32_t)step },
+                                  (struct steps_answer_item){ 0 }) != 0)
             return error_no_memory(err);
     return out->count ? 0 : no_steps(err);
 }
 
 /* A step of the second run by its name. */
-struct named {
+struct steps_answer_named {
     const char *name;
     size_t length;
     uint32_t event;
     int is_taken;
 };
 
-static int by_name(const void *a, const void *b)
+static int steps_answer_by_name(const void *a, const void *b)
 {
-    const struct named *one = a, *other = b;
+    const struct steps_answer_named *one = a, *other = b;
     size_t length = one->length < other->length ? one->length : other->length;
     int order = memcmp(one->name, other->name, length);
 
     return order ? order : (one->length > other->length) - (one->length < other->length);
 }
 
-static struct named *name_steps(struct view *view, int row)
+static struct steps_answer_named *name_steps(struct view *view, int row)
 {
     const struct view_events *events = &view->rows[row].events;
-    struct named *list = calloc(events->count + 1, sizeof *list);
+    struct steps_answer_named *list = calloc(events->count + 1, sizeof *list);
 
     for (uint32_t e = 0; list && e < events->count; e++) {
         list[e].name = view_name(view, events->name[e], &list[e].length);
@@ -132,7 +137,7 @@ static struct named *name_steps(struct view *view, int row)
 
 static int by_event(const void *a, const void *b)
 {
-    const struct named *one = a, *other = b;
+    const struct steps_answer_named *one = a, *other = b;
 
     return (one->event > other->event) - (one->event < other->event);
 }
@@ -142,7 +147,7 @@ struct both {
     struct view *view, *other;
     int row, other_row;
     uint32_t count, other_count;
-    struct named *named; /* owned; the steps of the other, by name */
+    struct steps_answer_named *named; /* owned; the steps of the other, by name */
     int is_by_place;
 };
 
@@ -152,48 +157,51 @@ static void choose_way(struct both *both)
 {
     uint32_t common = 0;
 
-    qsort(both->named, both->other_count, sizeof *both->named, by_name);
+    qsort(both->named, both->other_count, sizeof *both->named, steps_answer_by_name);
     for (uint32_t e = 1; e < both->other_count; e++)
-        both->is_by_place |= by_name(&both->named[e - 1], &both->named[e]) == 0;
+        both->is_by_place |= steps_answer_by_name(&both->named[e - 1], &both->named[e]) == 0;
     for (uint32_t e = 0; e < both->count && !common; e++) {
-        struct named key = { 0 };
+        struct steps_answer_named key = { 0 };
         key.name = view_name(both->view, both->view->rows[both->row].events.name[e], &key.length);
-        common += bsearch(&key, both->named, both->other_count, sizeof key, by_name) != NULL;
+        common += bsearch(&key, both->named, both->other_count, sizeof key, steps_answer_by_name) != NULL;
     }
     both->is_by_place |= !common;
 }
 
-static struct item partner_of(struct both *both, uint32_t event)
+static struct steps_answer_item partner_of(struct both *both, uint32_t event)
 {
-    const struct item none = { 0 };
-    struct named key = { 0 }, *found;
+    const struct steps_answer_item none = { 0 };
+    struct steps_answer_named key = { 0 }, *found;
 
     if (both->is_by_place)
-        return event < both->other_count ? (struct item){ both->other, 1, both->other_row, event } : none;
+        return event < both->other_count ? (struct steps_answer_item){ both->other, 1, both->other_row, event } : none;
     key.name = view_name(both->view, both->view->rows[both->row].events.name[event], &key.length);
-    found = bsearch(&key, both->named, both->other_count, sizeof key, by_name);
+    found = bsearch(&key, both->named, both->other_count, sizeof key, steps_answer_by_name);
     if (!found || found->is_taken)
         return none;
     found->is_taken = 1;
-    return (struct item){ both->other, 1, both->other_row, found->event };
+    return (struct steps_answer_item){ both->other, 1, both->other_row, found->event };
 }
 
-static int pair_runs(struct both *both, struct listing *out)
+static int pair_runs(struct both *both, struct steps_answer_listing *out)
 {
     choose_way(both);
     for (uint32_t e = 0; e < both->count; e++)
-        if (add_pair(out, (struct item){ both->view, 0, both->row, e }, partner_of(both, e)) != 0)
+        if (steps_answer_add_pair(out, (struct steps_answer_item){ both->view, 0, both->row, e },
+                                  partner_of(both, e)) != 0)
             return ERR_NO_MEMORY;
     qsort(both->named, both->other_count, sizeof *both->named, by_event);
     for (uint32_t e = 0; e < both->other_count; e++) {
         int is_alone = both->is_by_place ? e >= both->count : !both->named[e].is_taken;
-        if (is_alone && add_pair(out, (struct item){ 0 }, (struct item){ both->other, 1, both->other_row, e }) != 0)
+        if (is_alone && steps_answer_add_pair(out, (struct steps_answer_item){ 0 },
+                                              (struct steps_answer_item){ both->other, 1, both->other_row, e }) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int list_runs(struct view *view, const struct arguments *arguments, struct listing *out, struct error *err)
+static int list_runs(struct view *view, const struct arguments *arguments, struct steps_answer_listing *out,
+                     struct error *err)
 {
     struct both both = { .view = view, .other = view->other };
 
@@ -214,7 +222,8 @@ static int list_runs(struct view *view, const struct arguments *arguments, struc
 
 static const struct way {
     const char *name;
-    int (*list)(struct view *view, const struct arguments *arguments, struct listing *out, struct error *err);
+    int (*list)(struct view *view, const struct arguments *arguments, struct steps_answer_listing *out,
+                struct error *err);
 } ways[] = { { "steps", list_steps }, { "ranks", list_ranks }, { "runs", list_runs } };
 
 static const struct way *find_way(const struct arguments *arguments)
@@ -230,9 +239,9 @@ static const struct way *find_way(const struct arguments *arguments)
 /* ---- order and axis -------------------------------------------------------------------------------------------- */
 
 /* Complete pairs first, the longest first; equal ones in the order of time. */
-static int by_length(const void *a, const void *b)
+static int steps_answer_by_length(const void *a, const void *b)
 {
-    const struct pair *one = a, *other = b;
+    const struct steps_answer_pair *one = a, *other = b;
     int is_one = one->items[0].view && one->items[1].view, is_other = other->items[0].view && other->items[1].view;
 
     if (is_one != is_other)
@@ -244,8 +253,8 @@ static int by_length(const void *a, const void *b)
 
 static int by_item_length(const void *a, const void *b)
 {
-    const struct item *one = a, *other = b;
-    int64_t difference = length_of(one) - length_of(other);
+    const struct steps_answer_item *one = a, *other = b;
+    int64_t difference = steps_answer_length_of(one) - steps_answer_length_of(other);
 
     if (difference)
         return difference > 0 ? 1 : -1;
@@ -254,13 +263,14 @@ static int by_item_length(const void *a, const void *b)
     return (one->event > other->event) - (one->event < other->event);
 }
 
-struct axis {
-    struct item median; /* the step of the first run whose duration is the median */
+struct steps_answer_axis {
+    struct steps_answer_item median; /* the step of the first run whose duration is the median */
     int64_t bin_ns;
 };
 
 /* The step of a run whose duration is the median; one without a view if the run has no steps. */
-static struct item median_of(const struct listing *listing, size_t run, struct item *scratch)
+static struct steps_answer_item steps_answer_median_of(const struct steps_answer_listing *listing, size_t run,
+                                                       struct steps_answer_item *scratch)
 {
     size_t count = 0;
 
@@ -268,30 +278,30 @@ static struct item median_of(const struct listing *listing, size_t run, struct i
         if (listing->pairs[i].items[run].view)
             scratch[count++] = listing->pairs[i].items[run];
     if (!count)
-        return (struct item){ 0 };
+        return (struct steps_answer_item){ 0 };
     qsort(scratch, count, sizeof *scratch, by_item_length);
     return scratch[(count - 1) / 2];
 }
 
 /* From 0 to the longest step, or to some medians: a first step that takes a hundred times as long would leave no room
  * for the others. */
-static int find_axis(const struct listing *listing, size_t bins, struct axis *out)
+static int find_axis(const struct steps_answer_listing *listing, size_t bins, struct steps_answer_axis *out)
 {
-    struct item *items = array_alloc(listing->count + 1, sizeof *items);
+    struct steps_answer_item *items = array_alloc(listing->count + 1, sizeof *items);
     int64_t longest = 1, median = 0;
 
     if (!items)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < listing->count; i++)
         for (size_t run = 0; run < 2; run++) {
-            const struct item *item = &listing->pairs[i].items[run];
-            if (item->view && length_of(item) > longest)
-                longest = length_of(item);
+            const struct steps_answer_item *item = &listing->pairs[i].items[run];
+            if (item->view && steps_answer_length_of(item) > longest)
+                longest = steps_answer_length_of(item);
         }
     for (size_t run = 2; run-- > 0;) {
-        out->median = median_of(listing, run, items);
-        if (out->median.view && length_of(&out->median) > median)
-            median = length_of(&out->median);
+        out->median = steps_answer_median_of(listing, run, items);
+        if (out->median.view && steps_answer_length_of(&out->median) > median)
+            median = steps_answer_length_of(&out->median);
     }
     free(items);
     if (median > 0 && longest / FAR_OFF > median)
@@ -302,9 +312,10 @@ static int find_axis(const struct listing *listing, size_t bins, struct axis *ou
 
 /* ---- the answer ------------------------------------------------------------------------------------------------ */
 
-static int add_item(struct text *out, const struct item *item, struct strip *strip, struct error *err)
+static int steps_answer_add_item(struct text *out, const struct steps_answer_item *item, struct strip *strip,
+                                 struct error *err)
 {
-    int64_t length = length_of(item), rank = item->view->rows[item->row].rank;
+    int64_t length = steps_answer_length_of(item), rank = item->view->rows[item->row].rank;
 
     if (cancel_is_raised(cancel_flag()))
         return error_set(err, ERR_CANCELLED, "the request was cancelled");
@@ -323,8 +334,8 @@ static int add_item(struct text *out, const struct item *item, struct strip *str
     return 0;
 }
 
-static int add_pairs(struct text *out, const struct listing *listing, size_t first, size_t count, struct strip *strip,
-                     struct error *err)
+static int steps_answer_add_pairs(struct text *out, const struct steps_answer_listing *listing, size_t first,
+                                  size_t count, struct strip *strip, struct error *err)
 {
     int code;
 
@@ -332,10 +343,10 @@ static int add_pairs(struct text *out, const struct listing *listing, size_t fir
     for (size_t i = first; i < listing->count && i - first < count; i++) {
         json_addf(out, "{'place':%zu,'items':[", listing->pairs[i].place);
         for (size_t s = 0; s < 2; s++) {
-            const struct item *item = &listing->pairs[i].items[s];
+            const struct steps_answer_item *item = &listing->pairs[i].items[s];
             if (!item->view)
                 continue;
-            if ((code = add_item(out, item, strip, err)) != 0)
+            if ((code = steps_answer_add_item(out, item, strip, err)) != 0)
                 return code;
         }
         text_add(out, "]}");
@@ -344,13 +355,13 @@ static int add_pairs(struct text *out, const struct listing *listing, size_t fir
     return 0;
 }
 
-static int answer_listing(const struct arguments *arguments, const char *by, struct listing *listing, struct text *out,
-                          struct error *err)
+static int answer_listing(const struct arguments *arguments, const char *by, struct steps_answer_listing *listing,
+                          struct text *out, struct error *err)
 {
     const char *order = argument_text(arguments, "order", NULL);
     int64_t bins = USUAL_BINS, first = 0, count = USUAL_STRIPS;
     struct strip strip = { 0 };
-    struct axis axis;
+    struct steps_answer_axis axis;
     int code, is_by_length = order && strcmp(order, "duration") == 0;
 
     if (order && !is_by_length && strcmp(order, "time") != 0)
@@ -363,12 +374,12 @@ static int answer_listing(const struct arguments *arguments, const char *by, str
         (code = error_no_memory(err)) != 0)
         goto free_strip;
     if (is_by_length)
-        qsort(listing->pairs, listing->count, sizeof *listing->pairs, by_length);
+        qsort(listing->pairs, listing->count, sizeof *listing->pairs, steps_answer_by_length);
     json_addf(out, "{'by':%s,'order':%s,'total':%zu,'first':%jd,'bin':%jd,'median':", by,
               is_by_length ? "duration" : "time", listing->count, first, axis.bin_ns);
-    if ((code = add_item(out, &axis.median, &strip, err)) != 0)
+    if ((code = steps_answer_add_item(out, &axis.median, &strip, err)) != 0)
         goto free_strip;
-    code = add_pairs(out, listing, (size_t)first, (size_t)count, &strip, err);
+    code = steps_answer_add_pairs(out, listing, (size_t)first, (size_t)count, &strip, err);
 free_strip:
     strip_free(&strip);
     return code;
@@ -377,7 +388,7 @@ free_strip:
 int view_steps(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
     const struct way *way = find_way(arguments);
-    struct listing listing = { 0 };
+    struct steps_answer_listing listing = { 0 };
     int code;
 
     if (!way)

@@ -5,7 +5,7 @@
 #include "view/load/event_search.h"
 
 /* By the lane that its kind of work has in a folded group, so that strips and the picture agree. */
-static enum strip_part part_of(const struct view_events *events, uint32_t event)
+static enum strip_part strip_works_part_of(const struct view_events *events, uint32_t event)
 {
     static const enum strip_part parts[WORK_LANES] = {
         [LANE_COMMUNICATION] = STRIP_COMMUNICATION, [LANE_COPIES] = STRIP_COPIES
@@ -36,7 +36,8 @@ int strip_works_add_row(struct strip_works *works, const struct view_row *row, c
             end = end > to_ns ? to_ns : end;
             if (end <= begin || (kind != WORK_KINDS && event_work(events, e) != kind))
                 continue;
-            if (strip_works_add(works, (struct strip_work){ begin - from_ns, end - from_ns, part_of(events, e) }) != 0)
+            if (strip_works_add(works, (struct strip_work){ begin - from_ns, end - from_ns,
+                                                            strip_works_part_of(events, e) }) != 0)
                 return ERR_NO_MEMORY;
         }
     return 0;

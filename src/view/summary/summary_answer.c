@@ -50,7 +50,7 @@ struct view_summary {
     struct text memory, step_parts;
 };
 
-static void summary_free(struct view_summary *summary)
+static void summary_answer_free(struct view_summary *summary)
 {
     text_free(&summary->tables);
     text_free(&summary->figures);
@@ -61,13 +61,13 @@ static void summary_free(struct view_summary *summary)
 
 /* ---- figures --------------------------------------------------------------------------------------------------- */
 
-static void add_percent(struct text *out, const char *member, double percent)
+static void summary_answer_add_percent(struct text *out, const char *member, double percent)
 {
     json_addf(out, "%s:%g", member, percent < 0 ? NAN : percent);
 }
 
 /* The mean step, or the GPU's part of the run, as the first line of `tacho summary`. */
-static void add_figures(struct text *out, const struct adviser *adviser)
+static void summary_answer_add_figures(struct text *out, const struct adviser *adviser)
 {
     struct step_figures figures = step_figures_of(adviser, NULL);
     struct text words = { 0 };
@@ -76,11 +76,11 @@ static void add_figures(struct text *out, const struct adviser *adviser)
         step_figures_add_count(&words, adviser);
     json_addf(out, "{'step':%jd,'steps':%jd,'words':%s", adviser->step_ns,
               adviser->steps->count ? (int64_t)adviser->step_count : 0, text_string(&words));
-    add_percent(out, "busy", figures.busy);
-    add_percent(out, "mfu", figures.mfu);
-    add_percent(out, "peak", figures.mfu < 0 ? -1 : figures.peak);
-    add_percent(out, "tensor", figures.tensor);
-    add_percent(out, "unknown", figures.tensor < 0 ? -1 : figures.tensor_unknown);
+    summary_answer_add_percent(out, "busy", figures.busy);
+    summary_answer_add_percent(out, "mfu", figures.mfu);
+    summary_answer_add_percent(out, "peak", figures.mfu < 0 ? -1 : figures.peak);
+    summary_answer_add_percent(out, "tensor", figures.tensor);
+    summary_answer_add_percent(out, "unknown", figures.tensor < 0 ? -1 : figures.tensor_unknown);
     text_add_char(out, '}');
     text_free(&words);
 }
@@ -93,7 +93,7 @@ static int read_figures(struct view_summary *summary, struct view *view, struct 
     if (code != 0)
         return code;
     if (adviser->replay.graph.points)
-        add_figures(&summary->figures, adviser);
+        summary_answer_add_figures(&summary->figures, adviser);
     if (view->cache->is_advised)
         answer_cache_forget_adviser(view->cache);
     return 0;
@@ -101,7 +101,7 @@ static int read_figures(struct view_summary *summary, struct view *view, struct 
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
 
-static void add_memory(struct text *out, const struct table *memory)
+static void summary_answer_add_memory(struct text *out, const struct table *memory)
 {
     const char *device;
     double bytes = run_memory_peak(memory, &device);
@@ -127,7 +127,7 @@ static void add_step_parts(struct text *out, const struct table *table, const st
 }
 
 /* The number of the state, and with it the colour, of each cause for which a GPU is idle. */
-static void add_causes(struct text *out)
+static void summary_answer_add_causes(struct text *out)
 {
     json_addf(out, "'causes':{");
     for (int i = 0; i < GAP_CAUSES; i++)
@@ -135,7 +135,7 @@ static void add_causes(struct text *out)
     text_add_char(out, '}');
 }
 
-static void add_place(struct view *view, struct text *out, const struct summary_found *found)
+static void summary_answer_add_place(struct view *view, struct text *out, const struct summary_found *found)
 {
     if (!found->is_found) {
         json_addf(out, "null");
@@ -150,8 +150,8 @@ static void add_place(struct view *view, struct text *out, const struct summary_
     }
 }
 
-static int add_table(struct text *out, struct view *view, const struct summary_part *part, const struct table *table,
-                     struct error *err)
+static int summary_answer_add_table(struct text *out, struct view *view, const struct summary_part *part,
+                                    const struct table *table, struct error *err)
 {
     struct summary_found found[SUMMARY_ROWS];
     size_t rows = table_row_count(table) < part->rows ? table_row_count(table) : part->rows;
@@ -163,7 +163,7 @@ static int add_table(struct text *out, struct view *view, const struct summary_p
     view_add_table_members(view, out, run_table_analysis(part->table), table, rows);
     json_addf(out, "'places':[");
     for (size_t row = 0; row < rows; row++)
-        add_place(view, out, &found[row]);
+        summary_answer_add_place(view, out, &found[row]);
     text_add(out, "]}");
     return 0;
 }
@@ -180,8 +180,8 @@ static int read_replayed(struct table **out, struct view *view, struct adviser *
                                            : run_table_read(out, view->report, which, NULL, err);
 }
 
-static int read_table(struct view_summary *summary, struct view *view, const struct summary_part *part,
-                      struct error *err)
+static int summary_answer_read_table(struct view_summary *summary, struct view *view, const struct summary_part *part,
+                                     struct error *err)
 {
     struct table *table;
     struct adviser *adviser = NULL;
@@ -191,10 +191,10 @@ static int read_table(struct view_summary *summary, struct view *view, const str
 
     if (code != 0 || !table)
         return code;
-    if ((code = add_table(&summary->tables, view, part, table, err)) != 0)
+    if ((code = summary_answer_add_table(&summary->tables, view, part, table, err)) != 0)
         text_cut(&summary->tables, before);
     else if (part->table == RUN_TABLE_MEMORY)
-        add_memory(&summary->memory, table);
+        summary_answer_add_memory(&summary->memory, table);
     else if (part->table == RUN_TABLE_STEP_PARTS)
         add_step_parts(&summary->step_parts, table, adviser->steps);
     table_delete(table);
@@ -206,16 +206,17 @@ static int read_table(struct view_summary *summary, struct view *view, const str
 /* ---- the answer ------------------------------------------------------------------------------------------------ */
 
 /* Whether the report has nothing for a part, which is known at once. */
-static int is_missing(struct view *view, const struct summary_part *part)
+static int summary_answer_is_missing(struct view *view, const struct summary_part *part)
 {
     return part->table != RUN_TABLES && analysis_missing(run_table_analysis(part->table), view->report);
 }
 
-enum reading { READ_ALL, READ_ONE, READ_QUICK };
+enum summary_answer_reading { READ_ALL, READ_ONE, READ_QUICK };
 
 /* Reads all parts, the next one, or those that do not take long. A map of many ranks has none: its pages of ranks do.
  */
-static int read_parts(struct view_summary *summary, struct view *view, enum reading reading, struct error *err)
+static int summary_answer_read_parts(struct view_summary *summary, struct view *view,
+                                     enum summary_answer_reading reading, struct error *err)
 {
     int code = 0, has_read = 0;
 
@@ -223,11 +224,12 @@ static int read_parts(struct view_summary *summary, struct view *view, enum read
         const struct summary_part *part = &parts[summary->read];
         if (reading == READ_QUICK && part->is_long)
             return 0;
-        if (!is_missing(view, part)) {
+        if (!summary_answer_is_missing(view, part)) {
             if (has_read && reading == READ_ONE)
                 return 0;
             has_read = 1;
-            code = part->table == RUN_TABLES ? read_figures(summary, view, err) : read_table(summary, view, part, err);
+            code = part->table == RUN_TABLES ? read_figures(summary, view, err)
+                                             : summary_answer_read_table(summary, view, part, err);
         }
         /* a part that was cancelled, or had no memory, is read again at the next request */
         summary->read += code != ERR_CANCELLED && code != ERR_NO_MEMORY;
@@ -237,14 +239,14 @@ static int read_parts(struct view_summary *summary, struct view *view, enum read
     return 0;
 }
 
-static void add_list(struct text *out, const char *member, const struct text *list)
+static void summary_answer_add_list(struct text *out, const char *member, const struct text *list)
 {
     json_addf(out, "%s:[", member);
     text_add_bytes(out, text_string(list), list->length);
     text_add_char(out, ']');
 }
 
-static void add_object(struct text *out, const char *member, const struct text *object)
+static void summary_answer_add_object(struct text *out, const char *member, const struct text *object)
 {
     json_addf(out, "%s:", member);
     text_add(out, object->length ? text_string(object) : "null");
@@ -261,20 +263,20 @@ int view_summary(struct view *view, const struct arguments *arguments, struct te
         return code;
     if (!cache->summary) {
         cache->summary = calloc(1, sizeof *cache->summary);
-        cache->free_summary = summary_free;
+        cache->free_summary = summary_answer_free;
     }
     struct view_summary *summary = cache->summary;
     if (!summary)
         return error_short_memory(err, "for the summary");
-    if ((code = read_parts(summary, view, quick ? READ_QUICK : step ? READ_ONE : READ_ALL, err)) != 0)
+    if ((code = summary_answer_read_parts(summary, view, quick ? READ_QUICK : step ? READ_ONE : READ_ALL, err)) != 0)
         return code;
     int is_complete = view->is_map || summary->read == PARTS;
     text_add_char(out, '{');
-    add_object(out, "figures", &summary->figures);
-    add_object(out, "memory", &summary->memory);
-    add_list(out, "parts", &summary->step_parts);
-    add_causes(out);
-    add_list(out, "tables", &summary->tables);
+    summary_answer_add_object(out, "figures", &summary->figures);
+    summary_answer_add_object(out, "memory", &summary->memory);
+    summary_answer_add_list(out, "parts", &summary->step_parts);
+    summary_answer_add_causes(out);
+    summary_answer_add_list(out, "tables", &summary->tables);
     json_addf(out, "'long':%i,'complete':%i}",
               !is_complete && parts[summary->read].is_long && view->event_count > FEW_EVENTS, is_complete);
     return 0;

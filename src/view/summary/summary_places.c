@@ -25,14 +25,14 @@ struct name_lines {
     struct summary_found *out;
 };
 
-static const struct table_cell *name_of(const struct name_lines *lines, size_t row)
+static const struct table_cell *summary_places_name_of(const struct name_lines *lines, size_t row)
 {
     return &table_row(lines->table, row)[lines->name];
 }
 
-static int has_name(const struct name_lines *lines, size_t row, const char *text, size_t length)
+static int summary_places_has_name(const struct name_lines *lines, size_t row, const char *text, size_t length)
 {
-    const struct table_cell *cell = name_of(lines, row);
+    const struct table_cell *cell = summary_places_name_of(lines, row);
 
     return cell->kind == CELL_TEXT && cell->text.length == length && memcmp(cell->text.bytes, text, length) == 0;
 }
@@ -44,7 +44,8 @@ static size_t row_of_name(const struct name_lines *lines, uint32_t name, size_t 
     const char *text = view_name(lines->view, name, &length);
     size_t call = call_name_length(text, length);
 
-    while (row < lines->rows && !has_name(lines, row, text, length) && !has_name(lines, row, text, call))
+    while (row < lines->rows && !summary_places_has_name(lines, row, text, length) &&
+           !summary_places_has_name(lines, row, text, call))
         row++;
     return row;
 }
@@ -85,7 +86,7 @@ static int is_earlier(const struct summary_found *found, int64_t from_ns, int64_
     return !found->is_found || length_ns > best_ns || (length_ns == best_ns && from_ns < found->from_ns);
 }
 
-static int take_event(struct name_lines *lines, int row, uint32_t event)
+static int summary_places_take_event(struct name_lines *lines, int row, uint32_t event)
 {
     const struct view_row *of = &lines->view->rows[row];
     uint32_t name = of->events.name[event];
@@ -112,7 +113,7 @@ static int take_events(struct name_lines *lines)
         if (of->type != lines->places->row)
             continue;
         for (uint32_t event = 0; event < of->events.count; event++)
-            if (take_event(lines, (int)row, event) != 0)
+            if (summary_places_take_event(lines, (int)row, event) != 0)
                 return ERR_NO_MEMORY;
     }
     return 0;
@@ -141,12 +142,13 @@ static void find_preempted(struct name_lines *lines)
     static const char preempted[] = "[preempted]";
 
     for (size_t line = 0; line < lines->rows; line++)
-        for (size_t row = 0; has_name(lines, line, preempted, sizeof preempted - 1) && row < lines->view->row_count;
+        for (size_t row = 0;
+             summary_places_has_name(lines, line, preempted, sizeof preempted - 1) && row < lines->view->row_count;
              row++)
             take_runnable(lines, line, &lines->view->rows[row]);
 }
 
-static int find_names(struct name_lines *lines, struct error *err)
+static int summary_places_find_names(struct name_lines *lines, struct error *err)
 {
     int code = take_events(lines);
 
@@ -215,7 +217,7 @@ int summary_places_find(struct summary_found *out, struct view *view, const stru
     if (places->how == SUMMARY_BY_NAME || places->how == SUMMARY_BY_THREAD) {
         lines.name = table_find_column(table, places->name);
         lines.thread = table_find_column(table, "TID");
-        return lines.name == TABLE_NO_COLUMN ? 0 : find_names(&lines, err);
+        return lines.name == TABLE_NO_COLUMN ? 0 : summary_places_find_names(&lines, err);
     }
     for (size_t row = 0; row < rows; row++)
         if (places->how == SUMMARY_BY_STEP) {

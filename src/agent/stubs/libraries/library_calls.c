@@ -38,7 +38,7 @@ _Atomic(void *) stub_real[COUNT];
 STUB_CHOICES(32, COUNT, 0);
 static _Atomic uint32_t name_ids[COUNT];
 
-static const char *const files[][STUB_FILES] = {
+static const char *const library_calls_files[][STUB_FILES] = {
     [WIRE_LIBRARY_CUBLAS] = { "libcublas.so", "libcublasLt.so", "libcublas" },
     [WIRE_LIBRARY_CUDNN] = { "libcudnn.so", "libcudnn" },
     [WIRE_LIBRARY_CUSOLVER] = { "libcusolver.so", "libcusolver" },
@@ -46,9 +46,9 @@ static const char *const files[][STUB_FILES] = {
     [WIRE_LIBRARY_NCCL] = { "libnccl.so", "libnccl" },
 };
 /* In the order of libraries.def. */
-static const char *const signs[] = { "cublasCreate_v2", "cudnnCreate",    "cusolverDnCreate",
-                                     "cusparseCreate",  "ncclGetVersion", NULL };
-static const char *const vendors[] = { "libcu", "libnccl", NULL };
+static const char *const library_calls_signs[] = { "cublasCreate_v2", "cudnnCreate",    "cusolverDnCreate",
+                                                   "cusparseCreate",  "ncclGetVersion", NULL };
+static const char *const library_calls_vendors[] = { "libcu", "libnccl", NULL };
 
 /* The status that these libraries return when they are not initialised: 1 in all of them. */
 static uintptr_t not_there(void)
@@ -56,7 +56,7 @@ static uintptr_t not_there(void)
     return 1;
 }
 
-static void *missing(uint32_t number)
+static void *library_calls_missing(uint32_t number)
 {
     return (void *)(uintptr_t)not_there;
 }
@@ -65,10 +65,10 @@ static void choosing(void);
 
 const struct stub_object stub_object = {
     .count = COUNT,
-    .files = files,
-    .vendors = vendors,
-    .missing = missing,
-    .signs = signs,
+    .files = library_calls_files,
+    .vendors = library_calls_vendors,
+    .missing = library_calls_missing,
+    .signs = library_calls_signs,
     .has_parts = 1,
     .choosing = choosing,
 };
@@ -97,7 +97,7 @@ static _Atomic(const struct agent_library_calls *) agent_calls;
 
 const struct agent_library_calls *tacho_agent_library_calls(void) __attribute__((weak));
 
-static const struct agent_library_calls *find_agent(void)
+static const struct agent_library_calls *library_calls_find_agent(void)
 {
     const struct agent_library_calls *calls = atomic_load_explicit(&agent_calls, memory_order_acquire);
     if (calls || !tacho_agent_library_calls)
@@ -137,7 +137,7 @@ static uint64_t stack_bytes(const struct stub_function *function, const void *ar
     return wanted & ~UINT64_C(15);
 }
 
-static void *real_for(uint32_t number, const void *caller)
+static void *library_calls_real_for(uint32_t number, const void *caller)
 {
     const struct stub_library *library;
     if (atomic_load_explicit(&stub_chooses, memory_order_relaxed))
@@ -149,11 +149,11 @@ static void *real_for(uint32_t number, const void *caller)
 void *library_begin(uint32_t number, struct library_call *call, const void *arguments, const void *caller)
 {
     const struct stub_function *function = &stub_functions[number];
-    void *real = real_for(number, caller);
+    void *real = library_calls_real_for(number, caller);
     call->is_recorded = 0;
     if (!real)
-        return missing(number);
-    const struct agent_library_calls *agent = find_agent();
+        return library_calls_missing(number);
+    const struct agent_library_calls *agent = library_calls_find_agent();
     if (!agent)
         return real;
     call->call = (struct agent_library_call){

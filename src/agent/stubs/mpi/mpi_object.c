@@ -28,13 +28,13 @@ _Atomic(void *) stub_real[COUNT];
 STUB_CHOICES(32, COUNT, 0);
 const uint32_t stub_words_source = WIRE_SOURCE_MPI;
 
-static const char *const files[][STUB_FILES] = { { "libmpi.so", "libmpich.so", "libmpi" } };
-static const char *const signs[] = { "MPI_Comm_rank", NULL };
-static const char *const vendors[] = { "libmpi", "libopen-", "libpmpi", "mca_", NULL };
+static const char *const mpi_object_files[][STUB_FILES] = { { "libmpi.so", "libmpich.so", "libmpi" } };
+static const char *const mpi_object_signs[] = { "MPI_Comm_rank", NULL };
+static const char *const mpi_object_vendors[] = { "libmpi", "libopen-", "libpmpi", "mca_", NULL };
 
 /* No MPI is loaded, so the program has a weak reference, which would be NULL without the stubs. A program that asks
  * whether MPI is initialised learns that it is not; all else fails. */
-static int fails(void)
+static int mpi_object_fails(void)
 {
     return 16; /* an error code in all MPIs */
 }
@@ -45,18 +45,18 @@ static int says_no(int *flag)
     return 0;
 }
 
-static void *missing(uint32_t number)
+static void *mpi_object_missing(uint32_t number)
 {
     uint32_t function = number % MPI_FUNCTION_COUNT;
     int asks = function == MPI_FUNCTION_Initialized || function == MPI_FUNCTION_Finalized;
-    return asks ? (void *)(uintptr_t)says_no : (void *)(uintptr_t)fails;
+    return asks ? (void *)(uintptr_t)says_no : (void *)(uintptr_t)mpi_object_fails;
 }
 
 const struct stub_object stub_object = {
     .count = COUNT,
     .is_hidden = 1,
-    .files = files,
-    .vendors = vendors,
-    .missing = missing,
-    .signs = signs,
+    .files = mpi_object_files,
+    .vendors = mpi_object_vendors,
+    .missing = mpi_object_missing,
+    .signs = mpi_object_signs,
 };

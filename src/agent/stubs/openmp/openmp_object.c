@@ -22,8 +22,8 @@ _Atomic(void *) stub_real[COUNT];
 STUB_CHOICES(128, COUNT, 1); /* always: the agent needs to know the library */
 const uint32_t stub_words_source = WIRE_SOURCE_OPENMP;
 
-static const char *const files[][STUB_FILES] = { { "libgomp", "libomp", "libiomp" } };
-static const char *const vendors[] = { "libgomp", "libomp", "libiomp", NULL };
+static const char *const openmp_object_files[][STUB_FILES] = { { "libgomp", "libomp", "libiomp" } };
+static const char *const openmp_object_vendors[] = { "libgomp", "libomp", "libiomp", NULL };
 
 /* No runtime is loaded, so the program has a weak reference, which would be NULL without the stubs. */
 static uintptr_t nothing(void)
@@ -31,14 +31,14 @@ static uintptr_t nothing(void)
     return 0;
 }
 
-static void *missing(uint32_t number)
+static void *openmp_object_missing(uint32_t number)
 {
     return (void *)(uintptr_t)nothing;
 }
 
 /* LLVM's runtime has functions of these names, too, and reports its events through OMPT: its calls are not recorded a
  * second time. */
-static const void *describe(const struct link_map *library)
+static const void *openmp_object_describe(const struct link_map *library)
 {
     static struct gomp_library known[STUB_LIBRARIES];
     static uint32_t count; /* one thread at a time is here */
@@ -50,14 +50,14 @@ static const void *describe(const struct link_map *library)
     return &known[count++];
 }
 
-static const char *const signs[] = { NULL };
+static const char *const openmp_object_signs[] = { NULL };
 
 const struct stub_object stub_object = {
     .count = COUNT,
-    .files = files,
-    .vendors = vendors,
-    .missing = missing,
-    .signs = signs,
+    .files = openmp_object_files,
+    .vendors = openmp_object_vendors,
+    .missing = openmp_object_missing,
+    .signs = openmp_object_signs,
     .chooses_always = 1,
-    .describe = describe,
+    .describe = openmp_object_describe,
 };

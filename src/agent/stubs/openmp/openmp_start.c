@@ -32,7 +32,7 @@ static void *look_for(void *scope, const char *name)
     return found;
 }
 
-static struct ompt_tool *refuse(const struct agent_openmp_calls *calls, const char *sentence)
+static struct ompt_tool *openmp_start_refuse(const struct agent_openmp_calls *calls, const char *sentence)
 {
     if (calls)
         calls->tell(sentence);
@@ -46,14 +46,16 @@ static struct ompt_tool *start_tool(unsigned omp_version, const char *runtime_ve
     ompt_start_tool_function *next = (ompt_start_tool_function *)look_for(RTLD_NEXT, "ompt_start_tool");
     struct ompt_tool *other = next ? next(omp_version, runtime_version) : NULL;
     if (other) {
-        refuse(calls, OTHER_TOOL "the program has a tool of its own, and a runtime takes only one.");
+        openmp_start_refuse(calls, OTHER_TOOL "the program has a tool of its own, and a runtime takes only one.");
         return other;
     }
     const char *libraries = getenv("OMP_TOOL_LIBRARIES");
     if (libraries && *libraries)
-        return refuse(calls, OTHER_TOOL "OMP_TOOL_LIBRARIES names another tool, and a runtime takes only one.");
+        return openmp_start_refuse(calls,
+                                   OTHER_TOOL "OMP_TOOL_LIBRARIES names another tool, and a runtime takes only one.");
     if (look_for(RTLD_DEFAULT, "__tsan_init"))
-        return refuse(calls, OTHER_TOOL "ThreadSanitizer needs a tool of its own, and a runtime takes only one.");
+        return openmp_start_refuse(calls,
+                                   OTHER_TOOL "ThreadSanitizer needs a tool of its own, and a runtime takes only one.");
     return calls ? calls->tool() : NULL;
 }
 
@@ -65,5 +67,6 @@ __attribute__((constructor)) static void look_for_tool_of_program(void)
 {
     void *first = look_for(RTLD_DEFAULT, "ompt_start_tool");
     if (first && first != (void *)(uintptr_t)start_tool)
-        refuse(openmp_agent(), OTHER_TOOL "the program has a tool of its own, and a runtime takes only one.");
+        openmp_start_refuse(openmp_agent(),
+                            OTHER_TOOL "the program has a tool of its own, and a runtime takes only one.");
 }

@@ -26,9 +26,9 @@ _Atomic(void *) stub_real[OSHMEM_FUNCTION_COUNT];
 STUB_CHOICES(32, OSHMEM_FUNCTION_COUNT, 0);
 const uint32_t stub_words_source = WIRE_SOURCE_OSHMEM;
 
-static const char *const files[][STUB_FILES] = { { "liboshmem.so", "libsma.so", "libshmem" } };
-static const char *const signs[] = { "shmem_my_pe", NULL };
-static const char *const vendors[] = { "liboshmem", "libsma", "libshmem", "libopen-", "mca_", NULL };
+static const char *const oshmem_object_files[][STUB_FILES] = { { "liboshmem.so", "libsma.so", "libshmem" } };
+static const char *const oshmem_object_signs[] = { "shmem_my_pe", NULL };
+static const char *const oshmem_object_vendors[] = { "liboshmem", "libsma", "libshmem", "libopen-", "mca_", NULL };
 
 /* No OpenSHMEM is loaded, so the program has a weak reference, which would be NULL without the stubs. */
 static intptr_t does_nothing(void)
@@ -36,7 +36,7 @@ static intptr_t does_nothing(void)
     return 0;
 }
 
-static void *missing(uint32_t number)
+static void *oshmem_object_missing(uint32_t number)
 {
     (void)number;
     return (void *)(uintptr_t)does_nothing;
@@ -45,8 +45,8 @@ static void *missing(uint32_t number)
 const struct stub_object stub_object = {
     .count = OSHMEM_FUNCTION_COUNT,
     .is_hidden = 1,
-    .files = files,
-    .vendors = vendors,
-    .missing = missing,
-    .signs = signs,
+    .files = oshmem_object_files,
+    .vendors = oshmem_object_vendors,
+    .missing = oshmem_object_missing,
+    .signs = oshmem_object_signs,
 };

@@ -19,28 +19,28 @@ _Atomic(void *) stub_real[UCX_FUNCTION_COUNT];
 STUB_CHOICES(32, UCX_FUNCTION_COUNT, 0);
 const uint32_t stub_words_source = WIRE_SOURCE_UCX;
 
-static const char *const files[][STUB_FILES] = { { "libucp.so", "libucp" } };
-static const char *const signs[] = { "ucp_worker_create", NULL };
-static const char *const vendors[] = { "libucp", "libuct", "libucs", "libucm", NULL };
+static const char *const ucx_object_files[][STUB_FILES] = { { "libucp.so", "libucp" } };
+static const char *const ucx_object_signs[] = { "ucp_worker_create", NULL };
+static const char *const ucx_object_vendors[] = { "libucp", "libuct", "libucs", "libucm", NULL };
 
 /* A call of a function that no library has: the library was unloaded. The result is both a status and a
  * pointer that is one: the operation is not supported. */
-static intptr_t fails(void)
+static intptr_t ucx_object_fails(void)
 {
     return -22;
 }
 
-static void *missing(uint32_t number)
+static void *ucx_object_missing(uint32_t number)
 {
     (void)number;
-    return (void *)(uintptr_t)fails;
+    return (void *)(uintptr_t)ucx_object_fails;
 }
 
 const struct stub_object stub_object = {
     .count = UCX_FUNCTION_COUNT,
     .is_hidden = 1,
-    .files = files,
-    .vendors = vendors,
-    .missing = missing,
-    .signs = signs,
+    .files = ucx_object_files,
+    .vendors = ucx_object_vendors,
+    .missing = ucx_object_missing,
+    .signs = ucx_object_signs,
 };

@@ -19,7 +19,7 @@ enum { JUMP_SLOT = R_X86_64_JUMP_SLOT, GLOBAL_DATA = R_X86_64_GLOB_DAT, ADDRESS 
 enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT, GLOBAL_DATA = R_AARCH64_GLOB_DAT, ADDRESS = R_AARCH64_ABS64 };
 #endif
 
-struct tables {
+struct stub_weak_tables {
     uintptr_t base;
     const ElfW(Sym) * symbols;
     const ElfW(Rela) * rows[2];
@@ -27,19 +27,19 @@ struct tables {
 };
 
 /* glibc relocates the addresses in the dynamic section, other loaders do not. */
-static const void *place(uintptr_t base, ElfW(Addr) address)
+static const void *stub_weak_place(uintptr_t base, ElfW(Addr) address)
 {
     return (const void *)(address < base ? base + address : address);
 }
 
-static void find_tables(struct tables *tables, const struct dl_phdr_info *object)
+static void stub_weak_find_tables(struct stub_weak_tables *tables, const struct dl_phdr_info *object)
 {
     const ElfW(Dyn) *entry = NULL;
     for (int i = 0; i < object->dlpi_phnum; i++)
         if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
             entry = (const void *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
     for (; entry && entry->d_tag != DT_NULL; entry++) {
-        const void *at = place(tables->base, entry->d_un.d_ptr);
+        const void *at = stub_weak_place(tables->base, entry->d_un.d_ptr);
         if (entry->d_tag == DT_SYMTAB)
             tables->symbols = at;
         else if (entry->d_tag == DT_JMPREL)
@@ -67,7 +67,7 @@ static int is_read_only(const struct dl_phdr_info *object, uintptr_t slot, uintp
     return 0;
 }
 
-static void clear(const struct dl_phdr_info *object, uintptr_t slot)
+static void stub_weak_clear(const struct dl_phdr_info *object, uintptr_t slot)
 {
     uintptr_t page_bytes = getauxval(AT_PAGESZ);
     void *page = (void *)(slot & ~(page_bytes - 1));
@@ -79,13 +79,14 @@ static void clear(const struct dl_phdr_info *object, uintptr_t slot)
         sys_mprotect(page, page_bytes, PROT_READ);
 }
 
-struct visit {
+struct stub_weak_visit {
     const struct dl_phdr_info *object;
     uintptr_t own_base;
 };
 
 /* The loader holds its lock here, so whether a library has the function is seen in the symbol tables. */
-static void look_at(const struct visit *visit, const struct tables *tables, const ElfW(Rela) * row)
+static void stub_weak_look_at(const struct stub_weak_visit *visit, const struct stub_weak_tables *tables,
+                              const ElfW(Rela) * row)
 {
     unsigned kind = ELF64_R_TYPE(row->r_info);
     const ElfW(Sym) *symbol = &tables->symbols[ELF64_R_SYM(row->r_info)];
@@ -94,7 +95,7 @@ static void look_at(const struct visit *visit, const struct tables *tables, cons
         return;
     uintptr_t slot = tables->base + row->r_offset, value = *(const uintptr_t *)slot - (uintptr_t)stub_rows;
     if (value < (uintptr_t)stub_object.count * STUB_BYTES && !stub_is_there((uint32_t)(value / STUB_BYTES)))
-        clear(visit->object, slot);
+        stub_weak_clear(visit->object, slot);
 }
 
 /* The objects that were looked at, by a hash of their address. One that is forgotten is looked at again. */
@@ -111,22 +112,22 @@ static int is_seen(const struct dl_phdr_info *object)
     return atomic_exchange_explicit(&seen[(key >> 12) % SEEN], key, memory_order_relaxed) == key;
 }
 
-static int visit(struct dl_phdr_info *object, size_t size, void *context)
+static int stub_weak_visit(struct dl_phdr_info *object, size_t size, void *context)
 {
-    struct visit *state = context;
-    struct tables tables = { .base = object->dlpi_addr };
+    struct stub_weak_visit *state = context;
+    struct stub_weak_tables tables = { .base = object->dlpi_addr };
     state->object = object;
     if (object->dlpi_addr == state->own_base || is_seen(object))
         return 0;
-    find_tables(&tables, object);
+    stub_weak_find_tables(&tables, object);
     for (int i = 0; tables.symbols && i < 2; i++)
         for (size_t row = i ? tables.relative : 0; tables.rows[i] && row < tables.bytes[i] / sizeof(ElfW(Rela)); row++)
-            look_at(state, &tables, &tables.rows[i][row]);
+            stub_weak_look_at(state, &tables, &tables.rows[i][row]);
     return 0;
 }
 
 void stub_clear_weak(void)
 {
-    struct visit state = { .own_base = library_own_base() };
-    dl_iterate_phdr(visit, &state);
+    struct stub_weak_visit state = { .own_base = library_own_base() };
+    dl_iterate_phdr(stub_weak_visit, &state);
 }

@@ -21,7 +21,7 @@ static void *real_function(uint32_t number)
     return real ? real : stub_resolve(number);
 }
 
-static void objects_changed(void)
+static void stub_words_objects_changed(void)
 {
     stub_clear_weak();
     stub_objects_changed();
@@ -29,9 +29,9 @@ static void objects_changed(void)
 
 static const struct word_object object = { .size = sizeof object,
                                            .real = stub_real_in,
-                                           .objects_changed = objects_changed };
+                                           .objects_changed = stub_words_objects_changed };
 
-static __attribute__((noinline)) const struct word_calls *find_agent(void)
+static __attribute__((noinline)) const struct word_calls *stub_words_find_agent(void)
 {
     const struct word_calls *calls = tacho_agent_word_calls ? tacho_agent_word_calls(stub_words_source, &object) : NULL;
     if (calls)
@@ -40,13 +40,13 @@ static __attribute__((noinline)) const struct word_calls *find_agent(void)
 }
 
 /* The agent must know the object before its first call, to tell it of loaded objects. */
-__attribute__((constructor)) static void start(void)
+__attribute__((constructor)) static void stub_words_start(void)
 {
-    find_agent();
-    objects_changed();
+    stub_words_find_agent();
+    stub_words_objects_changed();
 }
 
-static __attribute__((noinline)) void *choose(struct word_call *call)
+static __attribute__((noinline)) void *stub_words_choose(struct word_call *call)
 {
     const struct stub_library *library;
     void *real = stub_choose(call->function, call->caller, &library);
@@ -59,12 +59,12 @@ static __attribute__((noinline)) void *choose(struct word_call *call)
 void *stub_words_begin(struct word_call *call)
 {
     void *real = __builtin_expect(atomic_load_explicit(&stub_chooses, memory_order_relaxed) != 0, 0)
-                     ? choose(call)
+                     ? stub_words_choose(call)
                      : real_function(call->function);
     if (__builtin_expect(!real, 0))
         return stub_object.missing(call->function);
     const struct word_calls *agent = atomic_load_explicit(&agent_calls, memory_order_acquire);
-    if (__builtin_expect(!agent, 0) && !(agent = find_agent()))
+    if (__builtin_expect(!agent, 0) && !(agent = stub_words_find_agent()))
         return real;
     call->is_recorded = (uint32_t)agent->begin(call);
     return real;

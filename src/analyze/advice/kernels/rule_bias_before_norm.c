@@ -43,7 +43,7 @@ static int is_of_bias(const struct advice_kernel *kernel)
     return kernel->class == (kernel->is_backward ? OP_REDUCTION : OP_ELEMENTWISE);
 }
 
-static int add_kernels(struct advice_groups *groups, struct advice_kernels *kernels)
+static int bias_norm_add_kernels(struct advice_groups *groups, struct advice_kernels *kernels)
 {
     unsigned char *is_before_norm = calloc(kernels->operators->count + 1, 1);
     int code = is_before_norm ? 0 : ERR_NO_MEMORY;
@@ -66,7 +66,7 @@ static int add_kernels(struct advice_groups *groups, struct advice_kernels *kern
 }
 
 /* "bias before batch norm: 20 kernels add it and sum up its gradient in 2.61 ms" */
-static int describe(struct advice_groups *groups, uint32_t group)
+static int bias_norm_describe(struct advice_groups *groups, uint32_t group)
 {
     advice_group_say(groups, group, "bias before batch norm: ", " kernels add it and sum up its gradient in ");
     groups->list[group].cause.advice = "Create these layers with bias=False: the batch norm takes the bias out again, "
@@ -76,7 +76,7 @@ static int describe(struct advice_groups *groups, uint32_t group)
 
 static int find_bias_before_norm(struct adviser *adviser, struct error *err)
 {
-    return advice_kernels_find(adviser, &(struct advice_kernel_rule){ add_kernels, describe }, err);
+    return advice_kernels_find(adviser, &(struct advice_kernel_rule){ bias_norm_add_kernels, bias_norm_describe }, err);
 }
 
 ADVICE_RUN(bias_before_norm)

@@ -27,7 +27,7 @@ struct left {
     int64_t bound_ns, estimate_ns;
 };
 
-static struct left left_of(const struct advice_kernels *kernels, const struct advice_kernel *kernel)
+static struct left float64_left_of(const struct advice_kernels *kernels, const struct advice_kernel *kernel)
 {
     const struct gpu_peaks *peaks = &kernels->peaks;
     const struct op_work *work = advice_kernel_work(kernels, kernel);
@@ -42,12 +42,12 @@ static struct left left_of(const struct advice_kernels *kernels, const struct ad
                           advice_work_ns(peaks, &advice_usual, rate_then(peaks), work->flops, work->bytes / 2) };
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t float64_least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-static int add_kernels(struct advice_groups *groups, struct advice_kernels *kernels)
+static int float64_add_kernels(struct advice_groups *groups, struct advice_kernels *kernels)
 {
     if (!(kernels->peaks.rate[rate_now(&kernels->peaks)] > 0) || !(kernels->peaks.rate[rate_then(&kernels->peaks)] > 0))
         return 0;
@@ -55,20 +55,20 @@ static int add_kernels(struct advice_groups *groups, struct advice_kernels *kern
         const struct advice_kernel *kernel = &kernels->list[i];
         if (kernel->op == NO_OPERATOR || advice_kernel_type(kernels, kernel) != DATA_FP64)
             continue;
-        struct left left = left_of(kernels, kernel);
+        struct left left = float64_left_of(kernels, kernel);
         uint32_t group = advice_group(groups, 0, 0);
         if (group == NO_KEY || advice_kernel_note(groups, group, kernels, kernel) != 0)
             return ERR_NO_MEMORY;
         struct advice_cause *cause = &groups->list[group].cause;
-        if (advice_kernel_take(&cause->bound, kernel, least(left.bound_ns, kernel->run_ns)) != 0 ||
-            advice_kernel_take(&cause->estimate, kernel, least(left.estimate_ns, kernel->run_ns)) != 0)
+        if (advice_kernel_take(&cause->bound, kernel, float64_least(left.bound_ns, kernel->run_ns)) != 0 ||
+            advice_kernel_take(&cause->estimate, kernel, float64_least(left.estimate_ns, kernel->run_ns)) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
 /* "float64: 63 kernels compute in double precision in 7.12 ms" */
-static int describe(struct advice_groups *groups, uint32_t group)
+static int float64_describe(struct advice_groups *groups, uint32_t group)
 {
     struct advice_cause *cause = &groups->list[group].cause;
     const struct gpu_peaks *peaks = &groups->adviser->kernels->peaks;
@@ -85,7 +85,7 @@ static int describe(struct advice_groups *groups, uint32_t group)
 
 static int find_float64(struct adviser *adviser, struct error *err)
 {
-    return advice_kernels_find(adviser, &(struct advice_kernel_rule){ add_kernels, describe }, err);
+    return advice_kernels_find(adviser, &(struct advice_kernel_rule){ float64_add_kernels, float64_describe }, err);
 }
 
 ADVICE_RUN(float64)

@@ -60,7 +60,7 @@ static int speed_up(struct advice_cause *cause, const struct advice_kernels *ker
     return 0;
 }
 
-static int add_kernels(struct advice_groups *groups, struct advice_kernels *kernels)
+static int layout_change_add_kernels(struct advice_groups *groups, struct advice_kernels *kernels)
 {
     if (add_conversions(groups, kernels) != 0)
         return ERR_NO_MEMORY;
@@ -75,7 +75,7 @@ static int add_kernels(struct advice_groups *groups, struct advice_kernels *kern
 }
 
 /* "layout conversions: 70 kernels (NCHW/NHWC) in 2.31 ms" */
-static int describe(struct advice_groups *groups, uint32_t group)
+static int layout_change_describe(struct advice_groups *groups, uint32_t group)
 {
     advice_group_say(groups, group, "layout conversions: ", " kernels (NCHW/NHWC) in ");
     groups->list[group].cause.advice =
@@ -89,7 +89,8 @@ static int describe(struct advice_groups *groups, uint32_t group)
 
 static int find_layout_conversions(struct adviser *adviser, struct error *err)
 {
-    return advice_kernels_find(adviser, &(struct advice_kernel_rule){ add_kernels, describe }, err);
+    return advice_kernels_find(adviser,
+                               &(struct advice_kernel_rule){ layout_change_add_kernels, layout_change_describe }, err);
 }
 
 ADVICE_RUN(layout_conversions)

@@ -23,13 +23,13 @@ struct extent {
 };
 
 /* Starts from {0}. */
-struct search {
+struct pointwise_search {
     struct advice_groups *groups;
     struct advice_kernels *kernels;
     struct extent *extents; /* owned; by what an operator does */
 };
 
-static const struct extent *extent_of(struct search *search, const struct advice_kernel *kernel)
+static const struct extent *extent_of(struct pointwise_search *search, const struct advice_kernel *kernel)
 {
     static const struct extent none;
     struct op_inputs inputs;
@@ -85,7 +85,7 @@ static int is_fusable(const struct advice_kernels *kernels, const struct advice_
            (kernel->class == OP_COPY && (advice_operator_says(kernels, kernel->op) & OP_NAME_IS_COPY));
 }
 
-struct chain {
+struct pointwise_chain {
     size_t first, end, longest; /* kernels */
     double elements;            /* of its tensors, but for small ones */
     int large;                  /* elementwise kernels on such tensors */
@@ -94,7 +94,7 @@ struct chain {
 };
 
 /* Adds the next kernel to a chain; 0: it does not belong to it. */
-static int extend(struct search *search, struct chain *chain)
+static int pointwise_extend(struct pointwise_search *search, struct pointwise_chain *chain)
 {
     const struct advice_kernels *kernels = search->kernels;
     const struct advice_kernel *begin = &kernels->list[chain->first], *next = &kernels->list[chain->end];
@@ -117,7 +117,7 @@ static int extend(struct search *search, struct chain *chain)
 
 /* ---- what is left ---------------------------------------------------------------------------------------------- */
 
-static void predict(struct search *search, struct chain *chain)
+static void predict(struct pointwise_search *search, struct pointwise_chain *chain)
 {
     const struct advice_kernel *list = search->kernels->list;
     const struct extent *begin = extent_of(search, &list[chain->first]),
@@ -149,7 +149,7 @@ static void predict(struct search *search, struct chain *chain)
 
 /* The function of the program that a chain belongs to: a chain may extend over several lines, and its gradients come in
  * reverse order. */
-static uint32_t group_of(struct search *search, const struct chain *chain)
+static uint32_t pointwise_group_of(struct pointwise_search *search, const struct pointwise_chain *chain)
 {
     const struct advice_kernel *earliest = &search->kernels->list[chain->first];
 
@@ -163,10 +163,10 @@ static uint32_t group_of(struct search *search, const struct chain *chain)
 }
 
 /* One kernel of the fused operator, in place of the longest one, remains. */
-static int add_chain(struct search *search, struct chain *chain)
+static int pointwise_add_chain(struct pointwise_search *search, struct pointwise_chain *chain)
 {
     const struct advice_kernels *kernels = search->kernels;
-    uint32_t group = group_of(search, chain), last = NO_OPERATOR;
+    uint32_t group = pointwise_group_of(search, chain), last = NO_OPERATOR;
 
     predict(search, chain);
     if (group == NO_KEY)
@@ -192,20 +192,20 @@ static int add_chain(struct search *search, struct chain *chain)
     return 0;
 }
 
-static int add_kernels(struct advice_groups *groups, struct advice_kernels *kernels)
+static int pointwise_add_kernels(struct advice_groups *groups, struct advice_kernels *kernels)
 {
-    struct search search = { .groups = groups, .kernels = kernels };
+    struct pointwise_search search = { .groups = groups, .kernels = kernels };
     int code = 0;
 
     search.extents = calloc(kernels->works.keys.count + 1, sizeof *search.extents);
     if (!search.extents)
         return ERR_NO_MEMORY;
     for (size_t first = 0; first < kernels->count && code == 0;) {
-        struct chain chain = { .first = first, .end = first };
-        while (chain.end < kernels->count && extend(&search, &chain))
+        struct pointwise_chain chain = { .first = first, .end = first };
+        while (chain.end < kernels->count && pointwise_extend(&search, &chain))
             continue;
         if (chain.large >= SHORTEST_CHAIN && chain.has_others)
-            code = add_chain(&search, &chain);
+            code = pointwise_add_chain(&search, &chain);
         first = chain.end > first ? chain.end : first + 1;
     }
     free(search.extents);
@@ -213,7 +213,7 @@ static int add_kernels(struct advice_groups *groups, struct advice_kernels *kern
 }
 
 /* "chains of pointwise kernels: 95 kernels in 1.93 ms" */
-static int describe(struct advice_groups *groups, uint32_t group)
+static int pointwise_describe(struct advice_groups *groups, uint32_t group)
 {
     struct advice_cause *cause = &groups->list[group].cause;
 
@@ -227,7 +227,7 @@ static int describe(struct advice_groups *groups, uint32_t group)
 
 static int find_pointwise_chains(struct adviser *adviser, struct error *err)
 {
-    return advice_kernels_find(adviser, &(struct advice_kernel_rule){ add_kernels, describe }, err);
+    return advice_kernels_find(adviser, &(struct advice_kernel_rule){ pointwise_add_kernels, pointwise_describe }, err);
 }
 
 ADVICE_RUN(pointwise_chains)

@@ -29,7 +29,7 @@ struct loop {
 };
 
 /* The kernels of a pass that one batched kernel replaces. */
-struct pass {
+struct slice_loops_pass {
     double flops, bytes;
     int64_t run_ns;
     size_t longest; /* of them, plus 1; 0: there are none */
@@ -38,27 +38,27 @@ struct pass {
 };
 
 /* Starts from {0}. */
-struct search {
+struct slice_loops_search {
     struct advice_groups *groups;
     struct advice_kernels *kernels;
     struct loop *list; /* owned, as all below */
     size_t count, room;
     uint32_t *of_op;   /* by operator of the program: its loop plus 1, or 0 */
-    struct pass *passes;
+    struct slice_loops_pass *passes;
 };
 
 /* ---- loops ----------------------------------------------------------------------------------------------------- */
 
-static int is_in(const char *name, const char *const *list, size_t count)
+static int slice_loops_is_in(const char *name, const char *const *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(name, list[i]) == 0)
             return 1;
     return 0;
 }
-#define IS_IN(name, list) is_in(name, list, COUNT_OF(list))
+#define IS_IN(name, list) slice_loops_is_in(name, list, COUNT_OF(list))
 
-static int is_same(const struct operators *operators, uint32_t a, uint32_t b)
+static int slice_loops_is_same(const struct operators *operators, uint32_t a, uint32_t b)
 {
     const struct operators_event *x = &operators->list[a], *y = &operators->list[b];
 
@@ -66,12 +66,12 @@ static int is_same(const struct operators *operators, uint32_t a, uint32_t b)
 }
 
 /* A cell of a recurrent layer needs the state that the last one left. */
-static int is_recurrent(const struct search *search, const struct loop *loop)
+static int is_recurrent(const struct slice_loops_search *search, const struct loop *loop)
 {
     return strstr(advice_operator_name(search->kernels, loop->op).bytes, "_cell") != NULL;
 }
 
-static int add_loop(struct search *search, const struct loop *loop)
+static int add_loop(struct slice_loops_search *search, const struct loop *loop)
 {
     if (loop->times < FEWEST || is_recurrent(search, loop))
         return 0;
@@ -83,7 +83,7 @@ static int add_loop(struct search *search, const struct loop *loop)
     return 0;
 }
 
-static int find_loops(struct search *search)
+static int find_loops(struct slice_loops_search *search)
 {
     const struct advice_kernels *kernels = search->kernels;
     struct loop loop = { 0 };
@@ -98,7 +98,7 @@ static int find_loops(struct search *search)
             is_sliced |= IS_IN(name, slicers);
             continue;
         }
-        if (loop.times && (is_sliced || is_split) && is_same(kernels->operators, loop.op, op)) {
+        if (loop.times && (is_sliced || is_split) && slice_loops_is_same(kernels->operators, loop.op, op)) {
             loop.times++;
             loop.end = i + 1;
         } else if (!loop.times || !IS_IN(name, writers)) {
@@ -116,34 +116,34 @@ static int find_loops(struct search *search)
 
 /* ---- kernels --------------------------------------------------------------------------------------------------- */
 
-static uint32_t loop_of(const struct search *search, const struct advice_kernel *kernel)
+static uint32_t slice_loop_of(const struct slice_loops_search *search, const struct advice_kernel *kernel)
 {
     return kernel->source == NO_OPERATOR ? 0 : search->of_op[kernel->source];
 }
 
 /* Whether a kernel computes what the loop is for, and is not there because of the slices. */
-static int is_batched(const struct search *search, const struct advice_kernel *kernel)
+static int is_batched(const struct slice_loops_search *search, const struct advice_kernel *kernel)
 {
-    const struct loop *loop = &search->list[loop_of(search, kernel) - 1];
+    const struct loop *loop = &search->list[slice_loop_of(search, kernel) - 1];
 
-    return is_same(search->kernels->operators, loop->op, kernel->source) &&
+    return slice_loops_is_same(search->kernels->operators, loop->op, kernel->source) &&
            (kernel->class != OP_COPY || kernel->op == kernel->source);
 }
 
-static struct pass *pass_of(struct search *search, const struct advice_kernel *kernel)
+static struct slice_loops_pass *pass_of(struct slice_loops_search *search, const struct advice_kernel *kernel)
 {
-    return &search->passes[PASSES * (loop_of(search, kernel) - 1) + (kernel->is_backward ? BACKWARD : FORWARD)];
+    return &search->passes[PASSES * (slice_loop_of(search, kernel) - 1) + (kernel->is_backward ? BACKWARD : FORWARD)];
 }
 
-static void sum_kernel(struct search *search, size_t number)
+static void sum_kernel(struct slice_loops_search *search, size_t number)
 {
     const struct advice_kernels *kernels = search->kernels;
     const struct advice_kernel *kernel = &kernels->list[number];
     const struct op_work *work = advice_kernel_work(kernels, kernel);
-    struct pass *pass = pass_of(search, kernel);
+    struct slice_loops_pass *pass = pass_of(search, kernel);
 
     if (!pass->longest)
-        *pass = (struct pass){ .rate = GPU_RATES, .is_known = 1 };
+        *pass = (struct slice_loops_pass){ .rate = GPU_RATES, .is_known = 1 };
     pass->is_known &= work && work->bytes >= 0;
     pass->run_ns = saturating_add(pass->run_ns, kernel->run_ns);
     if (!pass->longest || kernel->run_ns > kernels->list[pass->longest - 1].run_ns)
@@ -158,7 +158,8 @@ static void sum_kernel(struct search *search, size_t number)
 }
 
 /* What the batched kernel of a pass takes: no longer than those that it replaces. */
-static int64_t left_of(const struct search *search, const struct pass *pass, const struct advice_rates *rates)
+static int64_t slice_loops_left_of(const struct slice_loops_search *search, const struct slice_loops_pass *pass,
+                                   const struct advice_rates *rates)
 {
     int64_t left_ns = pass->is_known
                           ? advice_work_ns(&search->kernels->peaks, rates, pass->rate, pass->flops, pass->bytes)
@@ -167,14 +168,15 @@ static int64_t left_of(const struct search *search, const struct pass *pass, con
     return left_ns && left_ns < pass->run_ns ? left_ns : pass->run_ns;
 }
 
-static int cut_kernel(struct search *search, size_t number, struct advice_cause *cause)
+static int cut_kernel(struct slice_loops_search *search, size_t number, struct advice_cause *cause)
 {
     const struct advice_kernel *kernel = &search->kernels->list[number];
-    const struct pass *pass = pass_of(search, kernel);
+    const struct slice_loops_pass *pass = pass_of(search, kernel);
 
     if (pass->longest == number + 1)
-        return advice_kernel_take(&cause->bound, kernel, left_of(search, pass, &advice_peak)) != 0 ||
-                       advice_kernel_take(&cause->estimate, kernel, left_of(search, pass, &advice_usual)) != 0
+        return advice_kernel_take(&cause->bound, kernel, slice_loops_left_of(search, pass, &advice_peak)) != 0 ||
+                       advice_kernel_take(&cause->estimate, kernel, slice_loops_left_of(search, pass, &advice_usual)) !=
+                           0
                    ? ERR_NO_MEMORY
                    : 0;
     return advice_kernel_vanish(&cause->bound, search->kernels, kernel) != 0 ||
@@ -184,7 +186,7 @@ static int cut_kernel(struct search *search, size_t number, struct advice_cause 
 }
 
 /* The group of a loop: its line, or if that is not known its operator. */
-static uint32_t group_of(struct search *search, const struct advice_kernel *kernel)
+static uint32_t slice_loops_group_of(struct slice_loops_search *search, const struct advice_kernel *kernel)
 {
     const struct operators_event *ops = search->kernels->operators->list;
     uint32_t line = advice_kernel_line(search->kernels, search->groups->places, kernel);
@@ -193,7 +195,7 @@ static uint32_t group_of(struct search *search, const struct advice_kernel *kern
 }
 
 /* The operators of a loop, and the nodes of their gradients, take no time on the CPU but for the first call. */
-static int cut_operators(struct search *search, uint32_t group, uint32_t loop)
+static int cut_operators(struct slice_loops_search *search, uint32_t group, uint32_t loop)
 {
     const struct advice_kernels *kernels = search->kernels;
     struct advice_cause *cause = &search->groups->list[group].cause;
@@ -207,7 +209,7 @@ static int cut_operators(struct search *search, uint32_t group, uint32_t loop)
     return 0;
 }
 
-static int cut_nodes(struct search *search, const uint32_t *group_of_loop)
+static int cut_nodes(struct slice_loops_search *search, const uint32_t *group_of_loop)
 {
     const struct advice_kernels *kernels = search->kernels;
 
@@ -224,22 +226,22 @@ static int cut_nodes(struct search *search, const uint32_t *group_of_loop)
     return 0;
 }
 
-static int cut_loops(struct search *search, uint32_t *group_of_loop)
+static int cut_loops(struct slice_loops_search *search, uint32_t *group_of_loop)
 {
     const struct advice_kernels *kernels = search->kernels;
 
     for (size_t i = 0; i < search->count; i++)
         group_of_loop[i] = NO_KEY;
     for (size_t i = 0; i < kernels->count; i++)
-        if (loop_of(search, &kernels->list[i]) && is_batched(search, &kernels->list[i]))
+        if (slice_loop_of(search, &kernels->list[i]) && is_batched(search, &kernels->list[i]))
             sum_kernel(search, i);
     for (size_t i = 0; i < kernels->count; i++) {
         const struct advice_kernel *kernel = &kernels->list[i];
-        uint32_t loop = loop_of(search, kernel);
+        uint32_t loop = slice_loop_of(search, kernel);
         if (!loop)
             continue;
         if (group_of_loop[loop - 1] == NO_KEY) {
-            uint32_t group = group_of(search, kernel);
+            uint32_t group = slice_loops_group_of(search, kernel);
             if (group == NO_KEY || cut_operators(search, group, loop) != 0)
                 return ERR_NO_MEMORY;
             group_of_loop[loop - 1] = group;
@@ -251,9 +253,9 @@ static int cut_loops(struct search *search, uint32_t *group_of_loop)
     return cut_nodes(search, group_of_loop);
 }
 
-static int add_kernels(struct advice_groups *groups, struct advice_kernels *kernels)
+static int slice_loops_add_kernels(struct advice_groups *groups, struct advice_kernels *kernels)
 {
-    struct search search = { .groups = groups, .kernels = kernels };
+    struct slice_loops_search search = { .groups = groups, .kernels = kernels };
     uint32_t *group_of_loop = NULL;
     int code = ERR_NO_MEMORY;
 
@@ -273,7 +275,7 @@ free_search:
 }
 
 /* "loop over slices: 288 kernels in 4.11 ms" */
-static int describe(struct advice_groups *groups, uint32_t group)
+static int slice_loops_describe(struct advice_groups *groups, uint32_t group)
 {
     struct advice_cause *cause = &groups->list[group].cause;
 
@@ -287,7 +289,8 @@ static int describe(struct advice_groups *groups, uint32_t group)
 
 static int find_slice_loops(struct adviser *adviser, struct error *err)
 {
-    return advice_kernels_find(adviser, &(struct advice_kernel_rule){ add_kernels, describe }, err);
+    return advice_kernels_find(adviser, &(struct advice_kernel_rule){ slice_loops_add_kernels, slice_loops_describe },
+                               err);
 }
 
 ADVICE_RUN(slice_loops)

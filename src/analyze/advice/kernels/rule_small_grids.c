@@ -25,20 +25,20 @@ enum { FEW_BLOCKS, LAST_ROUND }; /* the second part of a group's key; the first 
 static const char *const fixed_grids[] = { "multi_tensor_apply", "nll_loss", "nccl", "GammaBetaBackward", "bn_", NULL };
 
 enum { NAME, GRID, BLOCK = GRID + 3, REGISTERS = BLOCK + 3, STATIC, DYNAMIC };
-static const char *const columns[] = { "shortName",
-                                       "gridX",
-                                       "gridY",
-                                       "gridZ",
-                                       "blockX",
-                                       "blockY",
-                                       "blockZ",
-                                       "registersPerThread",
-                                       "staticSharedMemory",
-                                       "dynamicSharedMemory",
-                                       NULL };
+static const char *const small_grids_columns[] = { "shortName",
+                                                   "gridX",
+                                                   "gridY",
+                                                   "gridZ",
+                                                   "blockX",
+                                                   "blockY",
+                                                   "blockZ",
+                                                   "registersPerThread",
+                                                   "staticSharedMemory",
+                                                   "dynamicSharedMemory",
+                                                   NULL };
 
 struct grids {
-    struct advice_groups groups; /* the first member: describe() gets it */
+    struct advice_groups groups; /* the first member: small_grids_describe() gets it */
     struct advice_kernels *kernels;
     struct gpu_ops ops;
     struct occupancy_gpus gpus;
@@ -80,7 +80,7 @@ free_order:
 
 /* ---- what a kernel would take ---------------------------------------------------------------------------------- */
 
-static int64_t product(const struct gpu_ops *ops, size_t first, size_t row)
+static int64_t small_grids_product(const struct gpu_ops *ops, size_t first, size_t row)
 {
     return saturating_multiply(saturating_multiply(gpu_extra(ops, first, row), gpu_extra(ops, first + 1, row)),
                                gpu_extra(ops, first + 2, row));
@@ -93,8 +93,8 @@ static struct occupancy occupancy_at(const struct grids *grids, size_t row)
     return occupancy_of(&grids->gpus,
                         &(struct occupancy_kernel){
                             .device = ops->device[row],
-                            .grid = product(ops, GRID, row),
-                            .block_threads = product(ops, BLOCK, row),
+                            .grid = small_grids_product(ops, GRID, row),
+                            .block_threads = small_grids_product(ops, BLOCK, row),
                             .registers = gpu_extra(ops, REGISTERS, row),
                             .shared_bytes = saturating_add(gpu_extra(ops, STATIC, row), gpu_extra(ops, DYNAMIC, row)),
                         });
@@ -119,7 +119,7 @@ static int64_t least_ns(const struct grids *grids, const struct advice_kernel *k
                           work->flops, work->bytes);
 }
 
-static int64_t left_ns(const struct advice_kernel *kernel, double share, int64_t least)
+static int64_t small_grids_left_ns(const struct advice_kernel *kernel, double share, int64_t least)
 {
     int64_t left = saturating_from_double((double)kernel->run_ns * share);
 
@@ -138,7 +138,7 @@ static int is_fixed(const struct grids *grids, size_t row)
     return 0;
 }
 
-static int is_matrix(const struct grids *grids, const struct advice_kernel *kernel)
+static int small_grids_is_matrix(const struct grids *grids, const struct advice_kernel *kernel)
 {
     return grids->kernels->named[kernel->name].cores.is_matrix || op_class_is_matrix(kernel->class);
 }
@@ -154,7 +154,7 @@ static int has_long_kernel(const struct grids *grids)
     return grids->gpus.count && i < kernels->count;
 }
 
-static int add_kernel(struct grids *grids, size_t number)
+static int small_grids_add_kernel(struct grids *grids, size_t number)
 {
     const struct advice_kernel *kernel = &grids->kernels->list[number];
     size_t row = grids->kernels->adviser->replay.events.works[kernel->work].at;
@@ -165,24 +165,26 @@ static int add_kernel(struct grids *grids, size_t number)
     struct occupancy own = occupancy_at(grids, row);
     int kind = own.blocks < 1 ? FEW_BLOCKS : LAST_ROUND;
     if (!own.is_known || full_share(own.blocks) * 100 > MOST_SHARE_PERCENT ||
-        (kind == LAST_ROUND && !is_matrix(grids, kernel)))
+        (kind == LAST_ROUND && !small_grids_is_matrix(grids, kernel)))
         return 0;
     uint32_t group = advice_group(&grids->groups, gpu_extra(&grids->ops, NAME, row), kind);
     if (group == NO_KEY || advice_kernel_note(&grids->groups, group, grids->kernels, kernel) != 0)
         return ERR_NO_MEMORY;
     struct advice_cause *cause = &grids->groups.list[group].cause;
     if (advice_kernel_take(&cause->bound, kernel,
-                           left_ns(kernel, full_share(own.waves), least_ns(grids, kernel, &advice_peak))) != 0)
+                           small_grids_left_ns(kernel, full_share(own.waves), least_ns(grids, kernel, &advice_peak))) !=
+        0)
         return ERR_NO_MEMORY;
     return advice_kernel_take(&cause->estimate, kernel,
-                              left_ns(kernel, full_share(own.blocks), least_ns(grids, kernel, &advice_usual)));
+                              small_grids_left_ns(kernel, full_share(own.blocks),
+                                                  least_ns(grids, kernel, &advice_usual)));
 }
 
 /* ---- causes ---------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *what, *advice;
-} kinds[] = {
+} small_grids_kinds[] = {
     [FEW_BLOCKS] = { "fewer blocks than multiprocessors: ",
                      "Give the kernel more blocks: split the work of each (a reduction in two passes, split-K), "
                      "process "
@@ -194,7 +196,7 @@ static const struct {
 };
 
 /* "fewer blocks than multiprocessors: 12 × softmax_warp in 2.31 ms" */
-static int describe(struct advice_groups *groups, uint32_t group)
+static int small_grids_describe(struct advice_groups *groups, uint32_t group)
 {
     const struct grids *grids = (const struct grids *)groups;
     struct advice_cause *cause = &groups->list[group].cause;
@@ -202,12 +204,12 @@ static int describe(struct advice_groups *groups, uint32_t group)
     struct text behind = { 0 };
 
     text_addf(&behind, " × %s in ", report_string(groups->adviser->report, key[0], NULL));
-    advice_group_say(groups, group, kinds[key[1]].what, text_string(&behind));
+    advice_group_say(groups, group, small_grids_kinds[key[1]].what, text_string(&behind));
     text_free(&behind);
     text_addf(&cause->rate, "as many blocks on each of %lld multiprocessors",
               (long long)(grids->gpus.count ? grids->gpus.list[0].sm_count : 0));
     cause->confidence = ADVICE_MODELLED;
-    cause->advice = kinds[key[1]].advice;
+    cause->advice = small_grids_kinds[key[1]].advice;
     return 1;
 }
 
@@ -219,13 +221,13 @@ static int find_small_grids(struct adviser *adviser, struct error *err)
     if ((code = advice_groups_open(&grids.groups, adviser, err)) != 0 ||
         (code = adviser_kernels(adviser, &grids.kernels, err)) != 0 ||
         (code = occupancy_gpus_read(&grids.gpus, adviser->report, err)) != 0 || !has_long_kernel(&grids) ||
-        (code = gpu_read(&grids.ops, adviser->report, GPU_KERNEL, columns, err)) != 0)
+        (code = gpu_read(&grids.ops, adviser->report, GPU_KERNEL, small_grids_columns, err)) != 0)
         goto done;
     code = find_alone(&grids);
     for (size_t i = 0; i < grids.kernels->count && code == 0; i++)
-        code = add_kernel(&grids, i);
+        code = small_grids_add_kernel(&grids, i);
     if (code == 0)
-        code = advice_groups_add(&grids.groups, advice_least(adviser), describe, err);
+        code = advice_groups_add(&grids.groups, advice_least(adviser), small_grids_describe, err);
     else
         error_short_memory(err, "for the kernels");
 done:

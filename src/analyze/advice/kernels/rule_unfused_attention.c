@@ -26,7 +26,7 @@ struct attention {
 };
 
 /* Starts from {0}. */
-struct search {
+struct attention_search {
     struct advice_groups *groups;
     struct advice_kernels *kernels;
     struct attention *list; /* owned, as all below */
@@ -62,7 +62,7 @@ static size_t product_near(const struct advice_kernels *kernels, size_t softmax,
 
 /* Marks the operators from the first product to the second, and a copy behind it: heads side by side again, as a fused
  * kernel returns them. */
-static void mark_operators(struct search *search, uint32_t from, size_t last)
+static void mark_operators(struct attention_search *search, uint32_t from, size_t last)
 {
     const struct advice_kernels *kernels = search->kernels;
     uint32_t to = kernels->list[last].source;
@@ -80,7 +80,7 @@ static void mark_operators(struct search *search, uint32_t from, size_t last)
 
 /* Whether the softmax lies over the result of the first product, and is an operand of the second. Without shapes the
  * order of the kernels must do. */
-static int add_attention(struct search *search, size_t first, size_t last)
+static int add_attention(struct attention_search *search, size_t first, size_t last)
 {
     struct advice_kernels *kernels = search->kernels;
     struct advice_product a = advice_product_of(kernels, &kernels->list[first]),
@@ -105,7 +105,7 @@ static int add_attention(struct search *search, size_t first, size_t last)
     return 0;
 }
 
-static int find_attentions(struct search *search)
+static int find_attentions(struct attention_search *search)
 {
     const struct advice_kernels *kernels = search->kernels;
 
@@ -127,13 +127,13 @@ static int find_attentions(struct search *search)
 /* ---- what is left ---------------------------------------------------------------------------------------------- */
 
 /* One pass of one attention. */
-struct pass {
+struct attention_pass {
     int64_t product_ns; /* of its products */
     size_t longest;     /* of its kernels, plus 1; 0: it has none */
 };
 
-static int64_t left_of(const struct search *search, const struct attention *attention, const struct pass *pass,
-                       int which, int is_bound)
+static int64_t attention_left_of(const struct attention_search *search, const struct attention *attention,
+                                 const struct attention_pass *pass, int which, int is_bound)
 {
     const struct advice_rates *rates = is_bound ? &advice_peak : &usual[which];
     double more = is_bound ? least_work[which] : usual_work[which];
@@ -147,7 +147,8 @@ static int64_t left_of(const struct search *search, const struct attention *atte
 }
 
 /* The fused kernel takes the place of the longest one. */
-static int cut_kernel(struct search *search, size_t number, const struct pass *pass, struct advice_cause *cause)
+static int cut_kernel(struct attention_search *search, size_t number, const struct attention_pass *pass,
+                      struct advice_cause *cause)
 {
     const struct advice_kernel *kernel = &search->kernels->list[number];
     const struct attention *attention = &search->list[search->of_kernel[number] - 1];
@@ -160,15 +161,15 @@ static int cut_kernel(struct search *search, size_t number, const struct pass *p
                        advice_kernel_vanish(&cause->estimate, search->kernels, kernel) != 0
                    ? ERR_NO_MEMORY
                    : 0;
-    if (advice_kernel_take(&cause->bound, kernel, left_of(search, attention, pass, which, 1)) != 0)
+    if (advice_kernel_take(&cause->bound, kernel, attention_left_of(search, attention, pass, which, 1)) != 0)
         return ERR_NO_MEMORY;
-    return advice_kernel_take(&cause->estimate, kernel, left_of(search, attention, pass, which, 0));
+    return advice_kernel_take(&cause->estimate, kernel, attention_left_of(search, attention, pass, which, 0));
 }
 
-static int cut_kernels(struct search *search)
+static int cut_kernels(struct attention_search *search)
 {
     const struct advice_kernels *kernels = search->kernels;
-    struct pass *passes = calloc(PASSES * search->count + 1, sizeof *passes);
+    struct attention_pass *passes = calloc(PASSES * search->count + 1, sizeof *passes);
     int code = passes ? 0 : ERR_NO_MEMORY;
 
     for (int is_cut = 0; is_cut < 2; is_cut++)
@@ -176,7 +177,7 @@ static int cut_kernels(struct search *search)
             const struct advice_kernel *kernel = &kernels->list[i];
             if (!search->of_kernel[i])
                 continue;
-            struct pass
+            struct attention_pass
                 *pass = &passes[PASSES * (search->of_kernel[i] - 1) + (kernel->is_backward ? BACKWARD : FORWARD)];
             if (!is_cut) {
                 pass->product_ns += kernel->class == OP_MATMUL ? kernel->run_ns : 0;
@@ -194,7 +195,7 @@ static int cut_kernels(struct search *search)
 }
 
 /* Operators and nodes of gradients take no time on the CPU, but for those that launch the fused kernels. */
-static int cut_operators(struct search *search)
+static int cut_operators(struct attention_search *search)
 {
     const struct advice_kernels *kernels = search->kernels;
     uint32_t group = search->count ? advice_group(search->groups, 0, 0) : 0;
@@ -214,9 +215,9 @@ static int cut_operators(struct search *search)
     return 0;
 }
 
-static int add_kernels(struct advice_groups *groups, struct advice_kernels *kernels)
+static int attention_add_kernels(struct advice_groups *groups, struct advice_kernels *kernels)
 {
-    struct search search = { .groups = groups, .kernels = kernels };
+    struct attention_search search = { .groups = groups, .kernels = kernels };
     int code = ERR_NO_MEMORY;
 
     search.of_op = calloc(kernels->operators->count + 1, sizeof *search.of_op);
@@ -233,7 +234,7 @@ static int add_kernels(struct advice_groups *groups, struct advice_kernels *kern
 }
 
 /* "unfused attention: 45 kernels compute softmax(QK)V in 4.61 ms" */
-static int describe(struct advice_groups *groups, uint32_t group)
+static int attention_describe(struct advice_groups *groups, uint32_t group)
 {
     struct advice_cause *cause = &groups->list[group].cause;
 
@@ -246,7 +247,7 @@ static int describe(struct advice_groups *groups, uint32_t group)
 
 static int find_unfused_attention(struct adviser *adviser, struct error *err)
 {
-    return advice_kernels_find(adviser, &(struct advice_kernel_rule){ add_kernels, describe }, err);
+    return advice_kernels_find(adviser, &(struct advice_kernel_rule){ attention_add_kernels, attention_describe }, err);
 }
 
 ADVICE_RUN(unfused_attention)

@@ -24,7 +24,8 @@ static int add_forward(struct training *training, struct advice_cause *cause, co
     return removal_add_time(&training->works, &cause->estimate, &removal);
 }
 
-static int add_span(struct training *training, struct advice_cause *cause, const struct training_span *span)
+static int anomaly_mode_add_span(struct training *training, struct advice_cause *cause,
+                                 const struct training_span *span)
 {
     switch (span->part) {
     case TRAINING_NAN_CHECK:
@@ -50,12 +51,12 @@ static int has_checks(const struct training *training)
     return 0;
 }
 
-static int collect(struct adviser *adviser, struct training *training, struct advice_cause *cause)
+static int anomaly_mode_collect(struct adviser *adviser, struct training *training, struct advice_cause *cause)
 {
     if (!has_checks(training))
         return 0;
     for (size_t i = 0; i < training->count; i++)
-        if (add_span(training, cause, &training->list[i]) != 0)
+        if (anomaly_mode_add_span(training, cause, &training->list[i]) != 0)
             return ERR_NO_MEMORY;
     text_add(&cause->what, "anomaly detection is on: ");
     human_count(&cause->what, (uint64_t)cause->count / adviser->step_count);
@@ -66,7 +67,7 @@ static int collect(struct adviser *adviser, struct training *training, struct ad
 
 static int find_anomaly_detection(struct adviser *adviser, struct error *err)
 {
-    return training_find(adviser, collect, err);
+    return training_find(adviser, anomaly_mode_collect, err);
 }
 
 ADVICE_RUN(anomaly_detection)

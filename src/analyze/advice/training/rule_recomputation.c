@@ -110,7 +110,7 @@ static int remove_preparations(struct training *training, struct advice_cause *c
     return 0;
 }
 
-static int collect(struct adviser *adviser, struct training *training, struct advice_cause *cause)
+static int recomputation_collect(struct adviser *adviser, struct training *training, struct advice_cause *cause)
 {
     struct keys pairs = { .width = 2 };
     int code = training->memory == MEMORY_SCARCE ? 0 : note_forward(&pairs, training);
@@ -140,7 +140,7 @@ static int collect(struct adviser *adviser, struct training *training, struct ad
 
 static int find_recomputation(struct adviser *adviser, struct error *err)
 {
-    return training_find(adviser, collect, err);
+    return training_find(adviser, recomputation_collect, err);
 }
 
 ADVICE_RUN(recomputation)

@@ -176,7 +176,7 @@ static void count_time(struct batches *batches, struct report_span time)
 
 /* ---- the cause ------------------------------------------------------------------------------------------------- */
 
-static int add_step(struct batches *batches, size_t first, size_t end)
+static int small_batches_add_step(struct batches *batches, size_t first, size_t end)
 {
     const struct training *training = batches->training;
     uint32_t rounds = count_rounds(training, first, end);
@@ -196,7 +196,7 @@ static int add_step(struct batches *batches, size_t first, size_t end)
     return lengthen_round(batches, round, rounds);
 }
 
-static void describe(struct batches *batches)
+static void small_batches_describe(struct batches *batches)
 {
     struct advice_cause *cause = batches->cause;
 
@@ -212,7 +212,7 @@ static void describe(struct batches *batches)
 }
 
 /* Without the shapes of most operators nothing is said: batches may be as large as the GPU needs. */
-static int collect(struct adviser *adviser, struct training *training, struct advice_cause *cause)
+static int small_batches_collect(struct adviser *adviser, struct training *training, struct advice_cause *cause)
 {
     struct batches batches = { .training = training, .cause = cause, .rate = GPU_RATES };
     struct error ignored;
@@ -225,11 +225,11 @@ static int collect(struct adviser *adviser, struct training *training, struct ad
         return ERR_NO_MEMORY;
     for (size_t first = 0, end; first < training->count && code == 0; first = end) {
         end = training_step_end(training, first);
-        code = add_step(&batches, first, end);
+        code = small_batches_add_step(&batches, first, end);
     }
     free(batches.is_counted);
     if (code == 0 && cause->count && batches.rate != GPU_RATES && batches.known_ns > batches.all_ns / 2)
-        describe(&batches);
+        small_batches_describe(&batches);
     else
         cause->count = 0;
     return code;
@@ -237,7 +237,7 @@ static int collect(struct adviser *adviser, struct training *training, struct ad
 
 static int find_small_batches(struct adviser *adviser, struct error *err)
 {
-    return training_find(adviser, collect, err);
+    return training_find(adviser, small_batches_collect, err);
 }
 
 ADVICE_RUN(small_batches)

@@ -66,7 +66,7 @@ static int remove_rest(const struct training *training, struct replay_edits *edi
 }
 
 /* "AdamW is not fused: 1,152 kernels" */
-static void describe(struct adviser *adviser, struct advice_cause *cause, const char *what, size_t kernels)
+static void optimizer_describe(struct adviser *adviser, struct advice_cause *cause, const char *what, size_t kernels)
 {
     text_add(&cause->what, what);
     human_count(&cause->what, kernels / adviser->step_count);
@@ -106,7 +106,7 @@ static int collect_updates(struct adviser *adviser, struct training *training, s
         if (training->list[i].part == TRAINING_UPDATE && add_update(training, cause, &training->list[i], &kernels) != 0)
             return ERR_NO_MEMORY;
     if (cause->count)
-        describe(adviser, cause, "", kernels);
+        optimizer_describe(adviser, cause, "", kernels);
     return 0;
 }
 
@@ -128,7 +128,7 @@ static int collect_clips(struct adviser *adviser, struct training *training, str
     }
     if (!cause->count)
         return 0;
-    describe(adviser, cause, "gradients are clipped one by one: ", kernels);
+    optimizer_describe(adviser, cause, "gradients are clipped one by one: ", kernels);
     text_add(&cause->rate, "a kernel takes 2 µs to start");
     cause->confidence = ADVICE_MODELLED;
     cause
@@ -191,7 +191,7 @@ static int collect_zeros(struct adviser *adviser, struct training *training, str
     }
     if (!cause->count)
         return 0;
-    describe(adviser, cause, "gradients are set to 0 and added to: ", kernels);
+    optimizer_describe(adviser, cause, "gradients are set to 0 and added to: ", kernels);
     cause->advice = "zero_grad(set_to_none=True), the default, drops the gradients; nothing is then added to the new "
                     "ones.";
     return 0;

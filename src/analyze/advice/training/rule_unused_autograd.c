@@ -22,8 +22,8 @@ static int64_t nodes_of(const struct training *training, size_t at)
     return 0;
 }
 
-static int add_operator(struct training *training, struct advice_cause *cause, const struct training_span *span,
-                        int64_t nodes)
+static int autograd_add_operator(struct training *training, struct advice_cause *cause,
+                                 const struct training_span *span, int64_t nodes)
 {
     int64_t half_ns = saturating_duration(span->start_ns, span->end_ns) / 2,
             less_ns = saturating_multiply(nodes, NODE_NS);
@@ -36,14 +36,14 @@ static int add_operator(struct training *training, struct advice_cause *cause, c
     return removal_add_time(&training->works, &cause->estimate, &removal);
 }
 
-static int collect(struct adviser *adviser, struct training *training, struct advice_cause *cause)
+static int autograd_collect(struct adviser *adviser, struct training *training, struct advice_cause *cause)
 {
     for (size_t i = 0; i < training->count; i++)
         if (training->list[i].part != TRAINING_FORWARD && training->list[i].part != TRAINING_CLIP)
             return 0;
     for (size_t i = 0; i < training->count; i++) {
         int64_t nodes = nodes_of(training, i);
-        if (nodes && add_operator(training, cause, &training->list[i], nodes) != 0)
+        if (nodes && autograd_add_operator(training, cause, &training->list[i], nodes) != 0)
             return ERR_NO_MEMORY;
     }
     if (!cause->count)
@@ -59,7 +59,7 @@ static int collect(struct adviser *adviser, struct training *training, struct ad
 
 static int find_unused_autograd(struct adviser *adviser, struct error *err)
 {
-    return training_find(adviser, collect, err);
+    return training_find(adviser, autograd_collect, err);
 }
 
 ADVICE_RUN(unused_autograd)

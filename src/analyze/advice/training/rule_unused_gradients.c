@@ -139,7 +139,7 @@ static int remove_step(struct training *training, struct advice_cause *cause, si
     return removal_add_works(&training->works, &cause->estimate, &removal);
 }
 
-static int collect(struct adviser *adviser, struct training *training, struct advice_cause *cause)
+static int gradients_collect(struct adviser *adviser, struct training *training, struct advice_cause *cause)
 {
     size_t all = 0, last, unused;
 
@@ -164,7 +164,7 @@ static int collect(struct adviser *adviser, struct training *training, struct ad
 
 static int find_unused_gradients(struct adviser *adviser, struct error *err)
 {
-    return training_find(adviser, collect, err);
+    return training_find(adviser, gradients_collect, err);
 }
 
 ADVICE_RUN(unused_gradients)

@@ -19,7 +19,7 @@ struct clip {
     size_t norms, products, others; /* others: operators since the last of these */
 };
 
-struct reading {
+struct training_reading {
     struct adviser *adviser;
     struct training *training;
     uint8_t *within; /* owned; by operator: enum training_part that it lies in or is */
@@ -28,7 +28,7 @@ struct reading {
 
 /* ---- parts ----------------------------------------------------------------------------------------------------- */
 
-static int add_span(struct reading *reading, struct training_span span)
+static int training_add_span(struct training_reading *reading, struct training_span span)
 {
     struct training *training = reading->training;
     const struct adviser *adviser = reading->adviser;
@@ -44,7 +44,7 @@ static int add_span(struct reading *reading, struct training_span span)
     return 0;
 }
 
-static int end_clip(struct reading *reading)
+static int end_clip(struct training_reading *reading)
 {
     struct clip *clip = &reading->clip;
     int is_clip = clip->norms >= LEAST_CLIPPED && clip->products >= LEAST_CLIPPED;
@@ -55,21 +55,21 @@ static int end_clip(struct reading *reading)
                                   .part = TRAINING_CLIP };
 
     *clip = (struct clip){ 0 };
-    return is_clip ? add_span(reading, span) : 0;
+    return is_clip ? training_add_span(reading, span) : 0;
 }
 
-static int is_name(struct intern_string name, const char *wanted)
+static int training_is_name(struct intern_string name, const char *wanted)
 {
     return name.length == strlen(wanted) && memcmp(name.bytes, wanted, name.length) == 0;
 }
 
 /* Looks for clipping in operators that lie in no other. */
-static int follow_clip(struct reading *reading, uint32_t at, struct intern_string name)
+static int follow_clip(struct training_reading *reading, uint32_t at, struct intern_string name)
 {
     const struct operators_event *op = &reading->training->operators->list[at];
     struct clip *clip = &reading->clip;
-    int is_norm = is_name(name, "aten::linalg_vector_norm") || is_name(name, "aten::norm"),
-        is_product = clip->norms >= LEAST_CLIPPED && is_name(name, "aten::mul_");
+    int is_norm = training_is_name(name, "aten::linalg_vector_norm") || training_is_name(name, "aten::norm"),
+        is_product = clip->norms >= LEAST_CLIPPED && training_is_name(name, "aten::mul_");
     int code = 0;
 
     if (clip->norms && (clip->thread != op->thread ||
@@ -106,22 +106,22 @@ static const struct named_part {
 
 /* The part that an operator is, by its name and by the part that it lies in. Gradients are computed without gradients
  * of their own, hence without sequence numbers; what a checkpoint runs again has them. */
-static enum training_part part_of(const struct operators_event *op, struct intern_string name,
-                                  enum training_part around, int is_in_engine)
+static enum training_part training_part_of(const struct operators_event *op, struct intern_string name,
+                                           enum training_part around, int is_in_engine)
 {
     for (size_t i = 0; i < COUNT_OF(named_parts); i++)
         if (begins(name, named_parts[i].begin))
             return named_parts[i].part;
     if (op->kind != OPERATOR)
         return TRAINING_NONE;
-    if (around == TRAINING_NODE && is_in_engine && is_name(name, "aten::isnan"))
+    if (around == TRAINING_NODE && is_in_engine && training_is_name(name, "aten::isnan"))
         return TRAINING_NAN_CHECK;
     if (around == TRAINING_NODE && op->sequence >= 0 && !op->is_backward)
         return TRAINING_RECOMPUTED;
     return around == TRAINING_NONE && op->sequence >= 0 ? TRAINING_FORWARD : TRAINING_NONE;
 }
 
-static int add_operator(struct reading *reading, uint32_t at)
+static int training_add_operator(struct training_reading *reading, uint32_t at)
 {
     const struct operators *operators = reading->training->operators;
     const struct operators_event *op = &operators->list[at];
@@ -130,23 +130,23 @@ static int add_operator(struct reading *reading, uint32_t at)
     enum training_part around = parent ? (enum training_part)reading->within[op->parent] : TRAINING_NONE;
     struct intern_string outer = parent ? operators_text(operators, parent->name) : (struct intern_string){ "", 0 };
     int is_in_engine = parent && torch_is_engine(outer.bytes, outer.length);
-    enum training_part part = part_of(op, name, around, is_in_engine);
+    enum training_part part = training_part_of(op, name, around, is_in_engine);
 
     reading->within[at] = (uint8_t)(part == TRAINING_NONE ? around : part);
     if (around == TRAINING_NONE && op->kind == OPERATOR && (!parent || parent->kind != OPERATOR) &&
         follow_clip(reading, at, name) != 0)
         return ERR_NO_MEMORY;
     if (part != TRAINING_NONE)
-        return add_span(reading,
-                        (struct training_span){ .thread = op->thread,
-                                                .start_ns = op->start_ns,
-                                                .end_ns = part == TRAINING_NAN_CHECK ? parent->end_ns : op->end_ns,
-                                                .op = at,
-                                                .part = part });
+        return training_add_span(reading, (struct training_span){ .thread = op->thread,
+                                                                  .start_ns = op->start_ns,
+                                                                  .end_ns = part == TRAINING_NAN_CHECK ? parent->end_ns
+                                                                                                       : op->end_ns,
+                                                                  .op = at,
+                                                                  .part = part });
     return 0;
 }
 
-static int add_operators(struct reading *reading)
+static int training_add_operators(struct training_reading *reading)
 {
     const struct operators *operators = reading->training->operators;
 
@@ -155,14 +155,14 @@ static int add_operators(struct reading *reading)
         return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < operators->count; i++)
         if ((operators->list[i].kind == OPERATOR || operators->list[i].kind == OPERATOR_ANNOTATION) &&
-            add_operator(reading, i) != 0)
+            training_add_operator(reading, i) != 0)
             return ERR_NO_MEMORY;
     return end_clip(reading);
 }
 
 /* ---- steps and rounds ------------------------------------------------------------------------------------------ */
 
-static int by_step(const void *a, const void *b)
+static int training_by_step(const void *a, const void *b)
 {
     const struct training_span *x = a, *y = b;
 
@@ -201,7 +201,8 @@ static void number_rounds(struct training_span *list, size_t count)
 /* ---- memory ---------------------------------------------------------------------------------------------------- */
 
 /* The largest value of a column, 0 if there is none. */
-static int largest(struct report *report, const char *table, const char *column, int64_t *out, struct error *err)
+static int training_largest(struct report *report, const char *table, const char *column, int64_t *out,
+                            struct error *err)
 {
     const char *const names[] = { column, NULL };
     struct row_cursor rows;
@@ -217,13 +218,13 @@ static int largest(struct report *report, const char *table, const char *column,
     return 0;
 }
 
-static int read_memory(enum training_memory *out, struct report *report, struct error *err)
+static int training_read_memory(enum training_memory *out, struct report *report, struct error *err)
 {
     int64_t used, whole;
     int code;
 
-    if ((code = largest(report, "TACHO_TORCH_MEMORY", "totalReserved", &used, err)) != 0 ||
-        (code = largest(report, "TARGET_INFO_GPU", "totalMemory", &whole, err)) != 0)
+    if ((code = training_largest(report, "TACHO_TORCH_MEMORY", "totalReserved", &used, err)) != 0 ||
+        (code = training_largest(report, "TARGET_INFO_GPU", "totalMemory", &whole, err)) != 0)
         return code;
     *out = !used || !whole ? MEMORY_UNKNOWN : used > whole / 2 ? MEMORY_SCARCE : MEMORY_ENOUGH;
     return 0;
@@ -233,18 +234,18 @@ static int read_memory(enum training_memory *out, struct report *report, struct 
 
 static int read_training(struct training *training, struct adviser *adviser, struct error *err)
 {
-    struct reading reading = { .adviser = adviser, .training = training };
+    struct training_reading reading = { .adviser = adviser, .training = training };
     int code = adviser_operators(adviser, &training->operators, err);
 
     if (code != 0 || !training->operators->count)
         return code;
-    if ((code = read_memory(&training->memory, adviser->report, err)) != 0)
+    if ((code = training_read_memory(&training->memory, adviser->report, err)) != 0)
         return code;
-    if (call_works_open(&training->works, &adviser->replay) != 0 || add_operators(&reading) != 0)
+    if (call_works_open(&training->works, &adviser->replay) != 0 || training_add_operators(&reading) != 0)
         code = error_short_memory(err, "for the parts of a training");
     free(reading.within);
     if (training->count)
-        qsort(training->list, training->count, sizeof *training->list, by_step);
+        qsort(training->list, training->count, sizeof *training->list, training_by_step);
     for (size_t first = 0, end; first < training->count; first = end) {
         end = training_step_end(training, first);
         number_rounds(training->list + first, end - first);

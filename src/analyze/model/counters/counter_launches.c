@@ -52,7 +52,7 @@ static const struct {
 };
 enum { FACTS = COUNT_OF(facts), NAME = FACTS, MAJOR, MINOR, CUDA_DEVICE, ID, GPU_COLUMNS };
 
-static struct gpu gpu_of(const struct row_cursor *rows)
+static struct gpu counted_launch_gpu_of(const struct row_cursor *rows)
 {
     int64_t major = row_int_or(rows, MAJOR, 0), minor = row_int_or(rows, MINOR, 0);
     struct gpu gpu = { .name = row_int_or(rows, NAME, 0) };
@@ -65,7 +65,7 @@ static struct gpu gpu_of(const struct row_cursor *rows)
     return gpu;
 }
 
-static int read_gpus(struct gpus *gpus, struct report *report, struct error *err)
+static int counted_launch_read_gpus(struct gpus *gpus, struct report *report, struct error *err)
 {
     const char *names[GPU_COLUMNS + 1] = {
         [NAME] = "name", [MAJOR] = "computeMajor", [MINOR] = "computeMinor", [CUDA_DEVICE] = "cuDevice", [ID] = "id"
@@ -80,7 +80,7 @@ static int read_gpus(struct gpus *gpus, struct report *report, struct error *err
     if (!(gpus->list = calloc(rows.columns.rows + 1, sizeof *gpus->list)) && (code = error_no_memory(err)) != 0)
         goto close_rows;
     while (row_cursor_next(&rows))
-        gpus->list[gpus->count++] = gpu_of(&rows);
+        gpus->list[gpus->count++] = counted_launch_gpu_of(&rows);
 close_rows:
     row_cursor_close(&rows);
     return code;
@@ -124,8 +124,8 @@ static struct launch_facts launch_of(const struct row_cursor *rows)
     return launch;
 }
 
-static int add_value(struct kernel_counters *counters, size_t kernel, const char *name, const char *unit, double value,
-                     int64_t text)
+static int counted_launch_add_value(struct kernel_counters *counters, size_t kernel, const char *name, const char *unit,
+                                    double value, int64_t text)
 {
     uint32_t metric = kernel_counters_metric(counters, name, unit, "");
 
@@ -140,8 +140,8 @@ static int add_value(struct kernel_counters *counters, size_t kernel, const char
 }
 
 /* Values that the report has come first, and are kept. */
-static int add_launch(struct kernel_counters *counters, size_t kernel, const struct gpus *gpus,
-                      const struct row_cursor *rows)
+static int counted_launch_add_launch(struct kernel_counters *counters, size_t kernel, const struct gpus *gpus,
+                                     const struct row_cursor *rows)
 {
     static const struct gpu unknown = { .facts.device = -1 };
     const struct gpu *gpu = &unknown;
@@ -158,9 +158,10 @@ static int add_launch(struct kernel_counters *counters, size_t kernel, const str
     launch_metrics(&launch, &gpu->facts, values);
     for (size_t i = 0; i < LAUNCH_METRICS; i++)
         if (!isnan(values[i]) &&
-            add_value(counters, kernel, launch_metric_name(i), launch_metric_unit(i), values[i], 0) != 0)
+            counted_launch_add_value(counters, kernel, launch_metric_name(i), launch_metric_unit(i), values[i], 0) != 0)
             return ERR_NO_MEMORY;
-    return gpu->name ? add_value(counters, kernel, "device__attribute_display_name", "", NAN, gpu->name) : 0;
+    return gpu->name ? counted_launch_add_value(counters, kernel, "device__attribute_display_name", "", NAN, gpu->name)
+                     : 0;
 }
 
 static int add_launches(struct kernel_counters *counters, const struct keys *wanted, const size_t *kernels,
@@ -194,7 +195,8 @@ static int add_launches(struct kernel_counters *counters, const struct keys *wan
     while (row_cursor_next(&rows)) {
         int64_t key[] = { row_int_or(&rows, CORRELATION, -1), row_int_or(&rows, PID, -1) };
         uint32_t at = keys_find(wanted, key);
-        if (at != NO_KEY && add_launch(counters, kernels[at], gpus, &rows) != 0 && (code = error_no_memory(err)) != 0)
+        if (at != NO_KEY && counted_launch_add_launch(counters, kernels[at], gpus, &rows) != 0 &&
+            (code = error_no_memory(err)) != 0)
             break;
     }
     row_cursor_close(&rows);
@@ -218,7 +220,7 @@ int kernel_counters_add_launches(struct kernel_counters *counters, struct error 
         if (at != NO_KEY)
             kernels[at] = i;
     }
-    if ((code = read_gpus(&gpus, counters->report, err)) != 0)
+    if ((code = counted_launch_read_gpus(&gpus, counters->report, err)) != 0)
         goto done;
     if (wanted.count)
         code = add_launches(counters, &wanted, kernels, &gpus, err);

@@ -11,7 +11,7 @@
 /* What tells kernels apart, as numbers. */
 enum { PID, HOST, NAME, GRID, BLOCK = GRID + 3, DEVICE = BLOCK + 3, MAJOR, MINOR, RANGE, WIDTH };
 
-struct summing {
+struct counter_summary_summing {
     struct kernel_counters *out;
     struct keys groups, cells; /* kernels that are alike; group and metric */
     double *launches;          /* owned; of each cell */
@@ -19,7 +19,7 @@ struct summing {
 };
 
 /* The kernel with only what its group has in common. */
-static struct counted_kernel common(const struct counted_kernel *kernel, unsigned by)
+static struct counted_kernel counter_summary_common(const struct counted_kernel *kernel, unsigned by)
 {
     struct counted_kernel group = { .id = -1,
                                     .launch = -1,
@@ -57,10 +57,11 @@ static struct counted_kernel common(const struct counted_kernel *kernel, unsigne
     return group;
 }
 
-static uint32_t group_of(struct summing *summing, const struct counted_kernel *kernel, unsigned by)
+static uint32_t counter_summary_group_of(struct counter_summary_summing *summing, const struct counted_kernel *kernel,
+                                         unsigned by)
 {
     struct kernel_counters *out = summing->out;
-    struct counted_kernel group = common(kernel, by);
+    struct counted_kernel group = counter_summary_common(kernel, by);
     int64_t key[WIDTH] = {
         [PID] = group.pid,     [HOST] = group.host_name, [NAME] = group.name,  [DEVICE] = group.device,
         [MAJOR] = group.major, [MINOR] = group.minor,    [RANGE] = group.range
@@ -80,7 +81,8 @@ static uint32_t group_of(struct summing *summing, const struct counted_kernel *k
 }
 
 /* Adds a value to its group; `value` is the sum until the end. */
-static int add_value(struct summing *summing, uint32_t group, const struct counter_value *value, double launches)
+static int counter_summary_add_value(struct counter_summary_summing *summing, uint32_t group,
+                                     const struct counter_value *value, double launches)
 {
     struct kernel_counters *out = summing->out;
     uint32_t at = keys_add(&summing->cells, (int64_t[]){ group, value->metric });
@@ -101,16 +103,17 @@ static int add_value(struct summing *summing, uint32_t group, const struct count
     return 0;
 }
 
-static int add_kernels(struct summing *summing, const struct kernel_counters *from, unsigned by)
+static int counter_summary_add_kernels(struct counter_summary_summing *summing, const struct kernel_counters *from,
+                                       unsigned by)
 {
     for (size_t k = 0; k < from->kernel_count; k++) {
         const struct counted_kernel *kernel = &from->kernels[k];
-        uint32_t group = group_of(summing, kernel, by);
+        uint32_t group = counter_summary_group_of(summing, kernel, by);
         if (group == NO_KEY)
             return ERR_NO_MEMORY;
         for (size_t i = kernel->first; i < kernel->first + kernel->count; i++)
             if (!isnan(from->values[i].value) &&
-                add_value(summing, group, &from->values[i], (double)kernel->invocations) != 0)
+                counter_summary_add_value(summing, group, &from->values[i], (double)kernel->invocations) != 0)
                 return ERR_NO_MEMORY;
     }
     return 0;
@@ -132,13 +135,13 @@ static int copy_metrics(struct kernel_counters *out, const struct kernel_counter
 
 int kernel_counters_summarize(struct kernel_counters *out, const struct kernel_counters *from, unsigned by)
 {
-    struct summing summing = { .out = out, .groups.width = WIDTH, .cells.width = 2 };
+    struct counter_summary_summing summing = { .out = out, .groups.width = WIDTH, .cells.width = 2 };
     int code;
 
     *out = (struct kernel_counters){ .report = from->report, .has_origins = from->has_origins };
     if ((code = copy_metrics(out, from)) != 0)
         goto done;
-    if ((code = add_kernels(&summing, from, by)) != 0)
+    if ((code = counter_summary_add_kernels(&summing, from, by)) != 0)
         goto done;
     for (size_t i = 0; i < out->value_count; i++)
         out->values[i].value /= summing.launches[i];

@@ -89,7 +89,7 @@ enum {
     REPLAY
 };
 
-static struct counted_kernel kernel_of(const struct row_cursor *rows)
+static struct counted_kernel kernel_counters_of(const struct row_cursor *rows)
 {
     int64_t pid = row_int_or(rows, PID, -1), invocations = row_int_or(rows, INVOCATIONS, 0);
     struct counted_kernel kernel = {
@@ -120,12 +120,13 @@ static struct counted_kernel kernel_of(const struct row_cursor *rows)
     return kernel;
 }
 
-static int is_text(struct report *report, const struct row_cursor *rows, size_t column, const char *text)
+static int kernel_counters_is_text(struct report *report, const struct row_cursor *rows, size_t column,
+                                   const char *text)
 {
     return strcmp(report_string(report, row_int_or(rows, column, 0), NULL), text) == 0;
 }
 
-static int read_kernels(struct kernel_counters *counters, struct keys *ids, struct error *err)
+static int kernel_counters_read_kernels(struct kernel_counters *counters, struct keys *ids, struct error *err)
 {
     static const char *const names[] = { "id",       "launchId",      "correlationId", "globalPid",    "processName",
                                          "hostName", "deviceId",      "computeMajor",  "computeMinor", "contextId",
@@ -143,9 +144,9 @@ static int read_kernels(struct kernel_counters *counters, struct keys *ids, stru
                                            sizeof *counters->kernels) != 0) &&
             (code = error_no_memory(err)) != 0)
             break;
-        counters->kernels[at] = kernel_of(&rows);
-        counters->has_origins |= is_text(counters->report, &rows, SOURCE, "tacho") &&
-                                 !is_text(counters->report, &rows, REPLAY, "application");
+        counters->kernels[at] = kernel_counters_of(&rows);
+        counters->has_origins |= kernel_counters_is_text(counters->report, &rows, SOURCE, "tacho") &&
+                                 !kernel_counters_is_text(counters->report, &rows, REPLAY, "application");
         counters->kernel_count = ids->count;
     }
     row_cursor_close(&rows);
@@ -168,7 +169,7 @@ static int by_kernel(const void *a, const void *b)
     return (x->metric > y->metric) - (x->metric < y->metric);
 }
 
-static int by_row(const void *a, const void *b)
+static int kernel_counters_by_row(const void *a, const void *b)
 {
     const struct counter_value *x = a, *y = b;
     int order = by_kernel(a, b);
@@ -181,7 +182,7 @@ void kernel_counters_order(struct kernel_counters *counters)
     size_t kept = 0;
 
     if (counters->value_count)
-        qsort(counters->values, counters->value_count, sizeof *counters->values, by_row);
+        qsort(counters->values, counters->value_count, sizeof *counters->values, kernel_counters_by_row);
     for (size_t i = 0; i < counters->value_count; i++)
         if (kept == 0 || by_kernel(&counters->values[kept - 1], &counters->values[i]) != 0)
             counters->values[kept++] = counters->values[i];
@@ -193,8 +194,8 @@ void kernel_counters_order(struct kernel_counters *counters)
     }
 }
 
-static int read_values(struct kernel_counters *counters, const struct keys *kernels, const struct keys *metrics,
-                       const uint32_t *place, struct error *err)
+static int kernel_counters_read_values(struct kernel_counters *counters, const struct keys *kernels,
+                                       const struct keys *metrics, const uint32_t *place, struct error *err)
 {
     static const char *const names[] = { "kernelId", "metricId", "value", "textValue", "minimum", "maximum", NULL };
     struct row_cursor rows;
@@ -233,9 +234,9 @@ int kernel_counters_read(struct kernel_counters *counters, struct report *report
     *counters = (struct kernel_counters){ .report = report };
     if ((code = read_metrics(counters, &metrics, &place, err)) != 0)
         goto done;
-    if ((code = read_kernels(counters, &kernels, err)) != 0)
+    if ((code = kernel_counters_read_kernels(counters, &kernels, err)) != 0)
         goto done;
-    if ((code = read_values(counters, &kernels, &metrics, place, err)) != 0)
+    if ((code = kernel_counters_read_values(counters, &kernels, &metrics, place, err)) != 0)
         goto done;
     if ((code = kernel_counters_add_launches(counters, err)) != 0)
         goto done;

@@ -83,7 +83,7 @@ static const struct chip {
     { "RTX 5070", 120, 48, 2512, 2512, 672, 1 },        /* RTX Blackwell white paper 1.1: 61.7 TFLOP/s */
 };
 
-static int is_word(char c)
+static int gpu_peaks_is_word(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
@@ -99,9 +99,9 @@ static int has_words(const char *name, const char *words)
         int is_variant = 0;
         for (size_t i = 0; i < COUNT_OF(variants); i++) {
             size_t more = strlen(variants[i]);
-            is_variant |= strncmp(behind, variants[i], more) == 0 && !is_word(behind[more]);
+            is_variant |= strncmp(behind, variants[i], more) == 0 && !gpu_peaks_is_word(behind[more]);
         }
-        if (!is_variant && !is_word(*behind) && (at == name || !is_word(at[-1])))
+        if (!is_variant && !gpu_peaks_is_word(*behind) && (at == name || !gpu_peaks_is_word(at[-1])))
             return 1;
     }
     return 0;
@@ -149,7 +149,7 @@ struct gpu_peaks gpu_peaks_of(const struct gpu_facts *facts)
 
 /* ---- rates that the user gives --------------------------------------------------------------------------------- */
 
-static const char *const names[GPU_RATES] = {
+static const char *const gpu_peaks_names[GPU_RATES] = {
     [RATE_FP64] = "fp64",     [RATE_FP64_TENSOR] = "fp64_tensor",
     [RATE_FP32] = "fp32",     [RATE_TF32] = "tf32",
     [RATE_FP16] = "bf16",     [RATE_FP8] = "fp8",
@@ -159,7 +159,7 @@ static const char *const names[GPU_RATES] = {
 
 const char *gpu_rate_name(enum gpu_rate rate)
 {
-    return names[rate];
+    return gpu_peaks_names[rate];
 }
 
 static int find_rate(const char *text, size_t length)
@@ -167,7 +167,7 @@ static int find_rate(const char *text, size_t length)
     if (length == 4 && memcmp(text, "fp16", 4) == 0)
         return RATE_FP16;
     for (int rate = 0; rate < GPU_RATES; rate++)
-        if (strlen(names[rate]) == length && memcmp(text, names[rate], length) == 0)
+        if (strlen(gpu_peaks_names[rate]) == length && memcmp(text, gpu_peaks_names[rate], length) == 0)
             return rate;
     return -1;
 }

@@ -78,12 +78,12 @@ const char *occupancy_limit_name(enum occupancy_limit limit)
     return names[limit];
 }
 
-static int64_t round_up(int64_t number, int64_t unit)
+static int64_t occupancy_round_up(int64_t number, int64_t unit)
 {
     return (number + unit - 1) / unit * unit;
 }
 
-static void lower(int64_t *most, enum occupancy_limit *limit, int64_t fit, enum occupancy_limit by)
+static void occupancy_lower(int64_t *most, enum occupancy_limit *limit, int64_t fit, enum occupancy_limit by)
 {
     if (fit >= *most)
         return;
@@ -99,14 +99,14 @@ static int64_t active_blocks(const struct occupancy_gpu *gpu, const struct occup
     int64_t shared_unit = gpu->compute_major >= 8 ? 128 : 256, shared_reserved = gpu->compute_major >= 8 ? 1024 : 0;
 
     *limit = LIMIT_WARPS;
-    lower(&most, limit, gpu->max_blocks, LIMIT_BLOCKS);
+    occupancy_lower(&most, limit, gpu->max_blocks, LIMIT_BLOCKS);
     if (kernel->registers > 0 && gpu->registers > 0) {
-        int64_t of_warp = round_up(kernel->registers * WARP_THREADS, REGISTER_UNIT);
-        lower(&most, limit, gpu->registers / PARTITIONS / of_warp * PARTITIONS / warps, LIMIT_REGISTERS);
+        int64_t of_warp = occupancy_round_up(kernel->registers * WARP_THREADS, REGISTER_UNIT);
+        occupancy_lower(&most, limit, gpu->registers / PARTITIONS / of_warp * PARTITIONS / warps, LIMIT_REGISTERS);
     }
     if (gpu->shared_bytes > 0) {
-        int64_t of_block = round_up(kernel->shared_bytes + shared_reserved, shared_unit);
-        lower(&most, limit, of_block ? gpu->shared_bytes / of_block : most, LIMIT_SHARED_MEMORY);
+        int64_t of_block = occupancy_round_up(kernel->shared_bytes + shared_reserved, shared_unit);
+        occupancy_lower(&most, limit, of_block ? gpu->shared_bytes / of_block : most, LIMIT_SHARED_MEMORY);
     }
     return most;
 }

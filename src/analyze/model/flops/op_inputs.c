@@ -11,16 +11,16 @@ struct list_cursor {
     const char *at, *end;
 };
 
-static int is_digit(char c)
+static int op_inputs_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static int64_t read_number(struct list_cursor *cursor)
+static int64_t op_inputs_read_number(struct list_cursor *cursor)
 {
     int64_t number = 0;
 
-    for (; cursor->at < cursor->end && is_digit(*cursor->at); cursor->at++)
+    for (; cursor->at < cursor->end && op_inputs_is_digit(*cursor->at); cursor->at++)
         number = number < INT64_MAX / 10 - 1 ? number * 10 + (*cursor->at - '0') : number;
     return number;
 }
@@ -36,11 +36,11 @@ static void read_numbers(struct list_cursor *cursor, struct number_list *out)
 {
     out->count = 0;
     while (cursor->at < cursor->end && *cursor->at != ']') {
-        if (!is_digit(*cursor->at)) {
+        if (!op_inputs_is_digit(*cursor->at)) {
             cursor->at++;
             continue;
         }
-        int64_t number = read_number(cursor);
+        int64_t number = op_inputs_read_number(cursor);
         if (out->count < OP_MOST_DIMS)
             out->list[out->count++] = number;
     }
@@ -49,7 +49,7 @@ static void read_numbers(struct list_cursor *cursor, struct number_list *out)
 }
 
 /* Whether the next thing in the list, before it ends, is a list. */
-static int next_list(struct list_cursor *cursor)
+static int op_inputs_next_list(struct list_cursor *cursor)
 {
     while (cursor->at < cursor->end && *cursor->at != '[' && *cursor->at != ']')
         cursor->at++;
@@ -70,7 +70,8 @@ static int is_list_of_lists(const struct list_cursor *cursor)
 
 /* ---- tensors --------------------------------------------------------------------------------------------------- */
 
-static void add_tensor(struct op_input *input, const struct number_list *dims, const struct number_list *strides)
+static void op_inputs_add_tensor(struct op_input *input, const struct number_list *dims,
+                                 const struct number_list *strides)
 {
     double elements = 1, stored = 1;
 
@@ -89,7 +90,8 @@ static void add_tensor(struct op_input *input, const struct number_list *dims, c
 }
 
 /* Reads one input, a tensor or a list of them, from the lists of shapes and of strides at once. */
-static void read_input(struct list_cursor *shapes, struct list_cursor *strides, int has_strides, struct op_input *out)
+static void op_inputs_read_input(struct list_cursor *shapes, struct list_cursor *strides, int has_strides,
+                                 struct op_input *out)
 {
     struct number_list dims, steps = { .count = 0 };
 
@@ -98,19 +100,19 @@ static void read_input(struct list_cursor *shapes, struct list_cursor *strides, 
         read_numbers(shapes, &dims);
         if (has_strides)
             read_numbers(strides, &steps);
-        add_tensor(out, &dims, &steps);
+        op_inputs_add_tensor(out, &dims, &steps);
         return;
     }
     int has_steps = has_strides && is_list_of_lists(strides);
     out->is_list = 1;
-    while (next_list(shapes)) {
+    while (op_inputs_next_list(shapes)) {
         read_numbers(shapes, &dims);
         steps.count = 0;
-        if (has_steps && next_list(strides))
+        if (has_steps && op_inputs_next_list(strides))
             read_numbers(strides, &steps);
-        add_tensor(out, &dims, &steps);
+        op_inputs_add_tensor(out, &dims, &steps);
     }
-    while (has_strides && next_list(strides)) /* to the end of the list */
+    while (has_strides && op_inputs_next_list(strides)) /* to the end of the list */
         read_numbers(strides, &steps);
 }
 
@@ -119,16 +121,16 @@ static void read_tensors(struct op_inputs *out, const struct op_texts *texts)
     struct list_cursor shapes = { texts->shapes.bytes, texts->shapes.bytes + texts->shapes.length };
     struct list_cursor strides = { texts->strides.bytes, texts->strides.bytes + texts->strides.length };
 
-    if (!texts->shapes.length || !next_list(&shapes))
+    if (!texts->shapes.length || !op_inputs_next_list(&shapes))
         return;
-    int has_strides = texts->strides.length && next_list(&strides);
-    while (next_list(&shapes)) {
+    int has_strides = texts->strides.length && op_inputs_next_list(&strides);
+    while (op_inputs_next_list(&shapes)) {
         if (out->count == OP_MOST_INPUTS) {
             out->is_cut = 1;
             return;
         }
-        has_strides = has_strides && next_list(&strides);
-        read_input(&shapes, &strides, has_strides, &out->list[out->count++]);
+        has_strides = has_strides && op_inputs_next_list(&strides);
+        op_inputs_read_input(&shapes, &strides, has_strides, &out->list[out->count++]);
     }
 }
 
@@ -152,7 +154,7 @@ static const struct type_name {
     const char *name;
     enum data_type type;
     int bytes;
-} type_names[] = {
+} op_inputs_type_names[] = {
     { "float", DATA_FP32, 4 },
     { "float32", DATA_FP32, 4 }, /* as Python has them: markers of PyProf */
     { "float16", DATA_FP16, 2 },
@@ -194,22 +196,22 @@ static const struct type_name {
     { "c10::quint8", DATA_INT8, 1 },
 };
 
-static int is_text(const struct intern_string *text, const char *other)
+static int op_inputs_is_text(const struct intern_string *text, const char *other)
 {
     return text->length == strlen(other) && memcmp(text->bytes, other, text->length) == 0;
 }
 
 static void set_type(struct op_input *input, const struct intern_string *type)
 {
-    for (size_t i = 0; i < COUNT_OF(type_names); i++)
-        if (is_text(type, type_names[i].name)) {
-            input->type = type_names[i].type;
-            input->bytes = type_names[i].bytes;
+    for (size_t i = 0; i < COUNT_OF(op_inputs_type_names); i++)
+        if (op_inputs_is_text(type, op_inputs_type_names[i].name)) {
+            input->type = op_inputs_type_names[i].type;
+            input->bytes = op_inputs_type_names[i].bytes;
             return;
         }
-    if (!type->length || is_text(type, "Scalar") || is_text(type, "ScalarList"))
+    if (!type->length || op_inputs_is_text(type, "Scalar") || op_inputs_is_text(type, "ScalarList"))
         input->tensors = 0;
-    if (is_text(type, "TensorList") && !input->is_list)
+    if (op_inputs_is_text(type, "TensorList") && !input->is_list)
         input->tensors = 0; /* the list was too long to record */
 }
 
@@ -238,9 +240,9 @@ size_t op_value_numbers(const struct op_input *input, int64_t *out, size_t most)
 
     while (cursor.at < cursor.end && count < most) {
         char c = *cursor.at;
-        if (is_digit(c)) {
+        if (op_inputs_is_digit(c)) {
             int is_negative = cursor.at > input->value.bytes && cursor.at[-1] == '-';
-            int64_t number = read_number(&cursor);
+            int64_t number = op_inputs_read_number(&cursor);
             out[count++] = is_negative ? -number : number;
             while (cursor.at < cursor.end && *cursor.at != ',' && *cursor.at != ']') /* a fraction */
                 cursor.at++;

@@ -39,7 +39,7 @@ double op_tensor_bytes(const struct op_input *input)
     return input->bytes ? input->stored * input->bytes : NOT_KNOWN;
 }
 
-static const struct op_rule *find_in(const struct op_rule *rules, const char *name, size_t length)
+static const struct op_rule *op_work_find_in(const struct op_rule *rules, const char *name, size_t length)
 {
     for (; rules->name; rules++)
         if (strncmp(rules->name, name, length) == 0 && !rules->name[length])
@@ -53,7 +53,7 @@ const struct op_rule *op_rule_find(const char *name, size_t length)
 
     if (length > 1 && name[length - 1] == '_')
         length--;
-    return (rule = find_in(matrix_rules, name, length)) ? rule : find_in(tensor_rules, name, length);
+    return (rule = op_work_find_in(matrix_rules, name, length)) ? rule : op_work_find_in(tensor_rules, name, length);
 }
 
 static int has_types_of_several_sizes(const struct op_inputs *inputs)

@@ -78,7 +78,7 @@ static int truth_at(const struct op_inputs *inputs, int place)
 }
 
 /* image, weights, …; the shape of the weights has the groups in it. */
-static void convolution(struct op_work *work, const struct op_inputs *inputs, const struct op_rule *rule)
+static void op_convolution(struct op_work *work, const struct op_inputs *inputs, const struct op_rule *rule)
 {
     const struct op_input *image = op_tensor(inputs, 0), *kernel = op_tensor(inputs, 1);
     int is_transposed = rule->at[TRANSPOSED] == ALWAYS || truth_at(inputs, rule->at[TRANSPOSED]);
@@ -175,7 +175,7 @@ static void attention(struct op_work *work, const struct op_inputs *inputs, cons
     }
 #define CONVOLUTION(name, stride, padding, dilation, transposed)                                                       \
     {                                                                                                                  \
-        "aten::" name, OP_CONVOLUTION, convolution,                                                                    \
+        "aten::" name, OP_CONVOLUTION, op_convolution,                                                                 \
         {                                                                                                              \
             stride, padding, dilation, transposed                                                                      \
         }                                                                                                              \

@@ -88,7 +88,7 @@ static void of_lists(struct op_work *work, const struct op_inputs *inputs, const
 }
 
 /* Writes its first input, and reads the second if it has one. */
-static void copy(struct op_work *work, const struct op_inputs *inputs, const struct op_rule *rule)
+static void op_copy(struct op_work *work, const struct op_inputs *inputs, const struct op_rule *rule)
 {
     const struct op_input *to = op_tensor(inputs, 0), *from = op_tensor(inputs, 1);
 
@@ -130,7 +130,7 @@ static double reduced_elements(const struct op_inputs *inputs, const struct op_i
 }
 
 /* COST operations for each element of the input. */
-static void reduction(struct op_work *work, const struct op_inputs *inputs, const struct op_rule *rule)
+static void op_reduction(struct op_work *work, const struct op_inputs *inputs, const struct op_rule *rule)
 {
     const struct op_input *tensor = op_tensor(inputs, 0);
 
@@ -282,7 +282,7 @@ static void message(struct op_work *work, const struct op_inputs *inputs, const 
 #define EACH(name, cost) ROW(OP_ELEMENTWISE, elementwise, name, cost, 0)
 #define TRUTH(name) ROW(OP_ELEMENTWISE, elementwise, name, 1, 1)
 #define FOREACH(name, cost) ROW(OP_OPTIMIZER, of_lists, name, cost)
-#define REDUCE(name, cost, dims) ROW(OP_REDUCTION, reduction, name, cost, dims)
+#define REDUCE(name, cost, dims) ROW(OP_REDUCTION, op_reduction, name, cost, dims)
 #define NORM(name, cost, training, cost_without) ROW(OP_NORM, normalization, name, cost, training, cost_without)
 
 /* clang-format off */
@@ -307,9 +307,9 @@ const struct op_rule tensor_rules[] = {
     EACH("binary_cross_entropy_with_logits", 6), ROW(OP_ELEMENTWISE, elementwise, "native_dropout", 3, 0),
     ROW(OP_ELEMENTWISE, elementwise, "_fused_dropout", 3, 0),
 
-    ROW(OP_COPY, copy, "copy", 0), ROW(OP_COPY, copy, "fill", 0), ROW(OP_COPY, copy, "zero", 0),
-    ROW(OP_COPY, copy, "bernoulli", 0), ROW(OP_COPY, copy, "normal", 0), ROW(OP_COPY, copy, "uniform", 0),
-    ROW(OP_COPY, copy, "random", 0), ROW(OP_COPY, concatenation, "cat", 0), ROW(OP_COPY, concatenation, "stack", 0),
+    ROW(OP_COPY, op_copy, "copy", 0), ROW(OP_COPY, op_copy, "fill", 0), ROW(OP_COPY, op_copy, "zero", 0),
+    ROW(OP_COPY, op_copy, "bernoulli", 0), ROW(OP_COPY, op_copy, "normal", 0), ROW(OP_COPY, op_copy, "uniform", 0),
+    ROW(OP_COPY, op_copy, "random", 0), ROW(OP_COPY, concatenation, "cat", 0), ROW(OP_COPY, concatenation, "stack", 0),
 
     REDUCE("sum", 1, 1), REDUCE("mean", 1, 1), REDUCE("amax", 1, 1), REDUCE("amin", 1, 1), REDUCE("max", 1, 1),
     REDUCE("min", 1, 1), REDUCE("argmax", 1, 1), REDUCE("argmin", 1, 1), REDUCE("prod", 1, 1), REDUCE("any", 1, 1),

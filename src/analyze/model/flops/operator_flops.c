@@ -9,7 +9,7 @@
 #include "analyze/model/torch/torch_kernels.h"
 #include "report/schema/torch_names.h"
 
-static int no_memory(struct error *err)
+static int operator_flops_no_memory(struct error *err)
 {
     return error_short_memory(err, "for the operators");
 }
@@ -75,7 +75,7 @@ free_all:
 }
 
 /* uses: by text, as above. */
-static void add_works(struct flops *flops, const unsigned char *uses)
+static void operator_flops_add_works(struct flops *flops, const unsigned char *uses)
 {
     const struct operators *operators = &flops->operators;
 
@@ -101,10 +101,10 @@ static int add_gpu_work(struct flops *flops, struct report *report, struct error
     int code;
 
     if (!uses)
-        return no_memory(err);
+        return operator_flops_no_memory(err);
     if ((code = find_tensor_kernels(flops, report, uses, err)) != 0)
         goto free_uses;
-    add_works(flops, uses);
+    operator_flops_add_works(flops, uses);
 free_uses:
     free(uses);
     return code;
@@ -112,7 +112,7 @@ free_uses:
 
 /* ---- which operators count ------------------------------------------------------------------------------------- */
 
-static int is_matrix(const struct flops *flops, size_t i)
+static int operator_flops_is_matrix(const struct flops *flops, size_t i)
 {
     uint32_t work = flops->list[i].work;
 
@@ -128,19 +128,19 @@ static void count_once(struct flops *flops, unsigned char *below)
     for (size_t i = flops->operators.count; i-- > 0;) { /* descendants come after their operator */
         struct operator_flops *own = &flops->list[i];
         int counts = own->work != FLOPS_NO_WORK && (!flops->has_gpu_work || own->gpu_ns > 0) &&
-                     !(below[i] & (is_matrix(flops, i)   ? MATRIX
-                                   : flops->has_gpu_work ? 0
-                                                         : COUNTED));
+                     !(below[i] & (operator_flops_is_matrix(flops, i) ? MATRIX
+                                   : flops->has_gpu_work              ? 0
+                                                                      : COUNTED));
         if (!counts)
             own->work = FLOPS_NO_WORK;
         if (ops[i].parent != NO_OPERATOR && operator_is_cpu((enum operator_kind)ops[i].kind))
             below[ops[i].parent] |= (unsigned char)(below[i] | (counts ? COUNTED : 0) |
-                                                    (counts && is_matrix(flops, i) ? MATRIX : 0));
+                                                    (counts && operator_flops_is_matrix(flops, i) ? MATRIX : 0));
     }
     memset(below, 0, flops->operators.count);
     for (size_t i = 0; i < flops->operators.count && !flops->has_gpu_work; i++) { /* parts of a matrix operator */
         uint32_t parent = ops[i].parent;
-        if (parent != NO_OPERATOR && (below[parent] || is_matrix(flops, parent)))
+        if (parent != NO_OPERATOR && (below[parent] || operator_flops_is_matrix(flops, parent)))
             below[i] = IN_MATRIX;
         if (below[i])
             flops->list[i].work = FLOPS_NO_WORK;
@@ -177,17 +177,17 @@ static void sum_known(struct flops *flops)
 
 /* ---- the whole ------------------------------------------------------------------------------------------------- */
 
-static int fill(struct flops *flops, struct report *report, struct error *err)
+static int operator_flops_fill(struct flops *flops, struct report *report, struct error *err)
 {
     unsigned char *scratch;
     int code;
 
     if (operators_nest(&flops->operators) != 0)
-        return no_memory(err);
+        return operator_flops_no_memory(err);
     flops->list = calloc(flops->operators.count + 1, sizeof *flops->list);
     scratch = calloc(flops->operators.count + 1, sizeof *scratch);
     if (!flops->list || !scratch || find_works(flops) != 0) {
-        code = no_memory(err);
+        code = operator_flops_no_memory(err);
         goto free_scratch;
     }
     if ((code = add_gpu_work(flops, report, err)) != 0)
@@ -214,7 +214,7 @@ int flops_of_operators(struct flops *flops, struct report *report, const struct 
     if (!has_shapes)
         code = error_set(err, ERR_NO_DATA, "%s", FLOPS_NO_SHAPES);
     else
-        code = fill(flops, report, err);
+        code = operator_flops_fill(flops, report, err);
     if (code != 0)
         flops_free(flops);
     return code;

@@ -35,7 +35,7 @@ static int process_gpus_read(struct process_gpus *out, struct report *report, st
 }
 
 /* At least 1. */
-static int64_t gpus_of(const struct process_gpus *gpus, int64_t process)
+static int64_t step_flops_gpus_of(const struct process_gpus *gpus, int64_t process)
 {
     int64_t count = 0;
 
@@ -46,14 +46,14 @@ static int64_t gpus_of(const struct process_gpus *gpus, int64_t process)
 
 /* ---- sums ------------------------------------------------------------------------------------------------------ */
 
-static int counts(const struct step *step)
+static int step_flops_counts(const struct step *step)
 {
     return step->is_chosen && !step->is_warm_up;
 }
 
 /* Adds the operators to their steps, and finds the rate of most FLOPs. */
-static void add_operators(struct steps_flops *out, const struct flops *flops, const struct steps *steps,
-                          const struct gpu_peaks *peaks)
+static void step_flops_add_operators(struct steps_flops *out, const struct flops *flops, const struct steps *steps,
+                                     const struct gpu_peaks *peaks)
 {
     double by_rate[GPU_RATES + 1] = { 0 };
 
@@ -68,7 +68,7 @@ static void add_operators(struct steps_flops *out, const struct flops *flops, co
             continue;
         out->list[at].hardware += work->flops;
         out->list[at].model += own->is_recomputed ? 0 : work->flops - work->recomputed;
-        if (counts(&steps->list[at]))
+        if (step_flops_counts(&steps->list[at]))
             by_rate[flops_rate(work, own->uses_tensor_cores, peaks)] += work->flops;
     }
     out->rate = GPU_RATES;
@@ -84,8 +84,8 @@ static void sum_steps(struct steps_flops *out, const struct steps *steps, const 
         const struct step *step = &steps->list[i];
         struct step_flops *own = &out->list[i];
         own->wall_ns = saturating_multiply(saturating_duration(step->start_ns, step->end_ns),
-                                           gpus_of(gpus, step->process));
-        if (!counts(step))
+                                           step_flops_gpus_of(gpus, step->process));
+        if (!step_flops_counts(step))
             continue;
         out->sum.model += own->model;
         out->sum.hardware += own->hardware;
@@ -120,7 +120,7 @@ int flops_of_steps(struct steps_flops *out, struct report *report, const struct 
     if (!(out->list = calloc(steps->count + 1, sizeof *out->list)) &&
         (code = error_short_memory(err, "for the steps")) != 0)
         goto free_flops;
-    add_operators(out, &flops, steps, &rates);
+    step_flops_add_operators(out, &flops, steps, &rates);
     sum_steps(out, steps, &gpus, &rates);
     out->covered = flops.gpu_ns > 0 ? (double)flops.known_ns / (double)flops.gpu_ns : 0;
 free_flops:

@@ -10,7 +10,7 @@ static const struct {
     enum gpu_metric_role role;
     const char *name, *unit;
     double scale;
-} names[] = {
+} metric_roles_names[] = {
     { ROLE_SM, "SMs Active", "%", 1 },
     { ROLE_SM, "SM Active", "%", 1 },
     { ROLE_TENSOR, "Tensor Active", "%", 1 },
@@ -34,7 +34,7 @@ static const struct {
     { ROLE_THROTTLED, "Throttled", "%", 1 },
 };
 
-static int is_text(const char *text, size_t length, const char *wanted)
+static int metric_roles_is_text(const char *text, size_t length, const char *wanted)
 {
     return strlen(wanted) == length && memcmp(text, wanted, length) == 0;
 }
@@ -46,10 +46,11 @@ static double scale_in(struct report *report, const struct gpu_metric *metric, e
     const char *name = metric->name < 0 ? "" : report_string(report, metric->name, &length);
     struct gpu_metric_unit unit = gpu_metric_unit(name, length);
 
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (names[i].role == role && is_text(name, unit.name_length, names[i].name) &&
-            is_text(unit.text, unit.length, names[i].unit))
-            return names[i].scale;
+    for (size_t i = 0; i < COUNT_OF(metric_roles_names); i++)
+        if (metric_roles_names[i].role == role &&
+            metric_roles_is_text(name, unit.name_length, metric_roles_names[i].name) &&
+            metric_roles_is_text(unit.text, unit.length, metric_roles_names[i].unit))
+            return metric_roles_names[i].scale;
     return 0;
 }
 

@@ -22,29 +22,29 @@ enum { GPU_OF_TYPE = 0xff };  /* the last byte of a type is its GPU */
 enum { MOST_METRICS = 4096 }; /* more are no metrics of GPUs, but a damaged file */
 
 /* The samples of one metric, before its clock is known. */
-struct series {
+struct gpu_metrics_series {
     int64_t type, id;
     int64_t *time;  /* owned */
     double *values; /* owned */
     size_t count, room;
 };
 
-struct reading {
+struct gpu_metrics_reading {
     struct report *report;
     struct report_columns rows;
-    struct keys keys;      /* type and id */
-    uint32_t *after;       /* owned; by key: the key of the row that came behind its last one */
-    struct series *series; /* owned; by key */
+    struct keys keys;                  /* type and id */
+    uint32_t *after;                   /* owned; by key: the key of the row that came behind its last one */
+    struct gpu_metrics_series *series; /* owned; by key */
     size_t after_room, series_room;
-    uint32_t *key_of;      /* owned; by row, NO_KEY: it does not count */
+    uint32_t *key_of;                  /* owned; by row, NO_KEY: it does not count */
 };
 
-static int no_memory(struct error *err)
+static int gpu_metrics_no_memory(struct error *err)
 {
     return error_short_memory(err, "for the GPU metrics");
 }
 
-static void reading_free(struct reading *reading)
+static void reading_free(struct gpu_metrics_reading *reading)
 {
     for (size_t i = 0; i < reading->keys.count && i < reading->series_room; i++) {
         free(reading->series[i].time);
@@ -60,7 +60,7 @@ static void reading_free(struct reading *reading)
 /* ---- rows to series -------------------------------------------------------------------------------------------- */
 
 /* The value of a row, exact where it was recorded; a NaN without one. */
-static double value_of(const struct report_columns *rows, size_t row)
+static double gpu_metrics_value_of(const struct report_columns *rows, size_t row)
 {
     union {
         int64_t bits;
@@ -74,7 +74,7 @@ static double value_of(const struct report_columns *rows, size_t row)
     return columns_is_null(rows, VALUE, row) ? NAN : (double)rows->values[VALUE][row];
 }
 
-static uint32_t add_key(struct reading *reading, const int64_t *key)
+static uint32_t gpu_metrics_add_key(struct gpu_metrics_reading *reading, const int64_t *key)
 {
     uint32_t number = keys_add(&reading->keys, key);
     size_t count = reading->keys.count;
@@ -88,12 +88,12 @@ static uint32_t add_key(struct reading *reading, const int64_t *key)
     return number;
 }
 
-static int is_key(const struct reading *reading, uint32_t number, const int64_t *key)
+static int gpu_metrics_is_key(const struct gpu_metrics_reading *reading, uint32_t number, const int64_t *key)
 {
     return number < reading->keys.count && memcmp(keys_get(&reading->keys, number), key, 2 * sizeof *key) == 0;
 }
 
-static int number_rows(struct reading *reading)
+static int gpu_metrics_number_rows(struct gpu_metrics_reading *reading)
 {
     const struct report_columns *rows = &reading->rows;
     uint32_t last = NO_KEY;
@@ -104,10 +104,10 @@ static int number_rows(struct reading *reading)
         int64_t key[] = { rows->values[TYPE][row], rows->values[METRIC][row] };
         reading->key_of[row] = NO_KEY;
         if (columns_is_null(rows, TIME, row) || columns_is_null(rows, TYPE, row) ||
-            columns_is_null(rows, METRIC, row) || !isfinite(value_of(rows, row)))
+            columns_is_null(rows, METRIC, row) || !isfinite(gpu_metrics_value_of(rows, row)))
             continue;
         uint32_t number = last == NO_KEY ? NO_KEY : reading->after[last];
-        if (!is_key(reading, number, key) && (number = add_key(reading, key)) == NO_KEY)
+        if (!gpu_metrics_is_key(reading, number, key) && (number = gpu_metrics_add_key(reading, key)) == NO_KEY)
             return ERR_NO_MEMORY;
         if (number >= MOST_METRICS)
             return ERR_UNSUPPORTED;
@@ -119,10 +119,10 @@ static int number_rows(struct reading *reading)
     return 0;
 }
 
-static int fill_series(struct reading *reading)
+static int fill_series(struct gpu_metrics_reading *reading)
 {
     for (size_t i = 0; i < reading->keys.count; i++) {
-        struct series *series = &reading->series[i];
+        struct gpu_metrics_series *series = &reading->series[i];
         series->time = malloc(series->room * sizeof *series->time);
         series->values = malloc(series->room * sizeof *series->values);
         if (!series->time || !series->values)
@@ -131,14 +131,14 @@ static int fill_series(struct reading *reading)
     for (size_t row = 0; row < reading->rows.rows; row++) {
         if (reading->key_of[row] == NO_KEY)
             continue;
-        struct series *series = &reading->series[reading->key_of[row]];
+        struct gpu_metrics_series *series = &reading->series[reading->key_of[row]];
         series->time[series->count] = reading->rows.values[TIME][row];
-        series->values[series->count++] = value_of(&reading->rows, row);
+        series->values[series->count++] = gpu_metrics_value_of(&reading->rows, row);
     }
     return 0;
 }
 
-static int is_in_order(const struct series *series)
+static int is_in_order(const struct gpu_metrics_series *series)
 {
     size_t i = 1;
 
@@ -148,7 +148,7 @@ static int is_in_order(const struct series *series)
 }
 
 /* Puts the samples in order of time. Of those at one time the last row stays. */
-static int sort_series(struct series *series)
+static int sort_series(struct gpu_metrics_series *series)
 {
     size_t kept = 0;
     int code = ERR_NO_MEMORY;
@@ -180,7 +180,7 @@ done:
     return code;
 }
 
-static int read_series(struct reading *reading, struct error *err)
+static int read_series(struct gpu_metrics_reading *reading, struct error *err)
 {
     static const char *const names[COLUMNS] = { "timestamp", "typeId", "metricId", "value", "exact" };
     int code = columns_read(reading->report, "GPU_METRICS", names, COLUMNS, &reading->rows, err);
@@ -189,17 +189,17 @@ static int read_series(struct reading *reading, struct error *err)
         return code;
     if (reading->rows.rows >= UINT32_MAX)
         return error_set(err, ERR_UNSUPPORTED, "the table GPU_METRICS has too many rows to sort");
-    if ((code = number_rows(reading)) == ERR_UNSUPPORTED)
+    if ((code = gpu_metrics_number_rows(reading)) == ERR_UNSUPPORTED)
         return error_set(err, code, "the table GPU_METRICS has more than %d metrics", MOST_METRICS);
     if (code != 0 || fill_series(reading) != 0)
-        return no_memory(err);
+        return gpu_metrics_no_memory(err);
     report_columns_free(&reading->rows);
     reading->rows = (struct report_columns){ 0 };
     free(reading->key_of);
     reading->key_of = NULL;
     for (size_t i = 0; i < reading->keys.count; i++)
         if (sort_series(&reading->series[i]) != 0)
-            return no_memory(err);
+            return gpu_metrics_no_memory(err);
     return 0;
 }
 
@@ -207,7 +207,7 @@ static int read_series(struct reading *reading, struct error *err)
 
 static int by_type(const void *a, const void *b)
 {
-    const struct series *x = a, *y = b;
+    const struct gpu_metrics_series *x = a, *y = b;
     int64_t gpus[] = { x->type & GPU_OF_TYPE, y->type & GPU_OF_TYPE };
 
     if (gpus[0] != gpus[1])
@@ -219,7 +219,7 @@ static int by_type(const void *a, const void *b)
 
 /* Metrics of a source have the same times; then they have one clock, whose `start` is these times for now. Only the
  * last clocks are compared: metrics of one source follow each other. */
-static uint32_t clock_of(struct gpu_metrics *metrics, struct series *series)
+static uint32_t clock_of(struct gpu_metrics *metrics, struct gpu_metrics_series *series)
 {
     enum { COMPARED = 4 };
     size_t count = metrics->clock_count;
@@ -237,7 +237,8 @@ static uint32_t clock_of(struct gpu_metrics *metrics, struct series *series)
     return (uint32_t)count;
 }
 
-static int make_metrics(struct gpu_metrics *metrics, struct reading *reading, const struct analysis_filter *filter)
+static int make_metrics(struct gpu_metrics *metrics, struct gpu_metrics_reading *reading,
+                        const struct analysis_filter *filter)
 {
     size_t count = reading->keys.count;
 
@@ -248,7 +249,7 @@ static int make_metrics(struct gpu_metrics *metrics, struct reading *reading, co
     if (count)
         qsort(reading->series, count, sizeof *reading->series, by_type);
     for (size_t i = 0; i < count; i++) {
-        struct series *series = &reading->series[i];
+        struct gpu_metrics_series *series = &reading->series[i];
         int64_t gpu = series->type & GPU_OF_TYPE;
         if (filter && (filter->only & ONLY_DEVICE) && filter->device != gpu)
             continue;
@@ -260,7 +261,7 @@ static int make_metrics(struct gpu_metrics *metrics, struct reading *reading, co
     return 0;
 }
 
-static struct gpu_metric_unit unit_of(struct report *report, const struct gpu_metric *metric)
+static struct gpu_metric_unit gpu_metrics_unit_of(struct report *report, const struct gpu_metric *metric)
 {
     size_t length = 0;
     const char *name = metric->name < 0 ? "" : report_string(report, metric->name, &length);
@@ -269,12 +270,12 @@ static struct gpu_metric_unit unit_of(struct report *report, const struct gpu_me
 }
 
 /* By type and id, as they are sorted. */
-static struct gpu_metric *find_metric(const struct gpu_metrics *metrics, int64_t type, int64_t id)
+static struct gpu_metric *gpu_metrics_find_metric(const struct gpu_metrics *metrics, int64_t type, int64_t id)
 {
-    const struct series wanted = { .type = type, .id = id };
+    const struct gpu_metrics_series wanted = { .type = type, .id = id };
     const struct gpu_metric *list = metrics->list;
     size_t at = BISECT(0, metrics->count, i,
-                       by_type(&(struct series){ .type = list[i].type, .id = list[i].id }, &wanted) < 0);
+                       by_type(&(struct gpu_metrics_series){ .type = list[i].type, .id = list[i].id }, &wanted) < 0);
 
     return at < metrics->count && list[at].type == type && list[at].id == id ? &metrics->list[at] : NULL;
 }
@@ -291,7 +292,8 @@ static int name_metrics(struct gpu_metrics *metrics, struct report *report, stru
     while (row_cursor_next(&rows)) {
         struct gpu_metric *metric = row_is_null(&rows, NAME_TYPE) || row_is_null(&rows, NAME_METRIC)
                                         ? NULL
-                                        : find_metric(metrics, row_int(&rows, NAME_TYPE), row_int(&rows, NAME_METRIC));
+                                        : gpu_metrics_find_metric(metrics, row_int(&rows, NAME_TYPE),
+                                                                  row_int(&rows, NAME_METRIC));
         if (metric) {
             metric->name = row_int_or(&rows, NAME, -1);
             metric->source = row_int_or(&rows, SOURCE, -1);
@@ -299,7 +301,7 @@ static int name_metrics(struct gpu_metrics *metrics, struct report *report, stru
     }
     row_cursor_close(&rows);
     for (size_t i = 0; i < metrics->count; i++) {
-        double scale = unit_of(report, &metrics->list[i]).scale;
+        double scale = gpu_metrics_unit_of(report, &metrics->list[i]).scale;
         for (size_t j = 0; scale != 1 && j < metrics->clocks[metrics->list[i].clock].count; j++)
             metrics->list[i].values[j] *= scale;
     }
@@ -387,7 +389,7 @@ static int cut_to_span(struct gpu_metrics *metrics, const struct report_span *sp
     return 0;
 }
 
-static void drop_empty(struct gpu_metrics *metrics)
+static void gpu_metrics_drop_empty(struct gpu_metrics *metrics)
 {
     size_t kept = 0;
 
@@ -401,15 +403,15 @@ static void drop_empty(struct gpu_metrics *metrics)
 
 /* ---- interface ------------------------------------------------------------------------------------------------- */
 
-static int make_all(struct gpu_metrics *metrics, struct reading *reading, const struct analysis_request *request,
-                    struct error *err)
+static int make_all(struct gpu_metrics *metrics, struct gpu_metrics_reading *reading,
+                    const struct analysis_request *request, struct error *err)
 {
     int code;
 
     if ((code = read_series(reading, err)) != 0)
         return code;
     if (make_metrics(metrics, reading, request->filter) != 0)
-        return no_memory(err);
+        return gpu_metrics_no_memory(err);
     if ((code = name_metrics(metrics, reading->report, err)) != 0)
         return code;
     /* Clocks are in the order of their first metrics. */
@@ -417,18 +419,18 @@ static int make_all(struct gpu_metrics *metrics, struct reading *reading, const 
         while (metrics->list[i].clock != clock)
             i++;
         if (set_intervals(&metrics->clocks[clock], ends_at_time(&metrics->list[i], reading->report)) != 0)
-            return no_memory(err);
+            return gpu_metrics_no_memory(err);
     }
     if (request->span && cut_to_span(metrics, request->span) != 0)
-        return no_memory(err);
-    drop_empty(metrics);
+        return gpu_metrics_no_memory(err);
+    gpu_metrics_drop_empty(metrics);
     return 0;
 }
 
 int gpu_metrics_read(struct gpu_metrics *metrics, struct report *report, const struct analysis_request *request,
                      struct error *err)
 {
-    struct reading reading = { .report = report, .keys.width = 2 };
+    struct gpu_metrics_reading reading = { .report = report, .keys.width = 2 };
 
     *metrics = (struct gpu_metrics){ 0 };
     int code = make_all(metrics, &reading, request, err);
@@ -495,7 +497,7 @@ void gpu_metric_add_name(struct text *out, struct report *report, const struct g
 
 void gpu_metric_add_unit(struct text *out, struct report *report, const struct gpu_metric *metric)
 {
-    struct gpu_metric_unit unit = unit_of(report, metric);
+    struct gpu_metric_unit unit = gpu_metrics_unit_of(report, metric);
 
     text_add_bytes(out, unit.text, unit.length);
 }

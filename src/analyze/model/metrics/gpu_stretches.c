@@ -25,7 +25,7 @@ void gpu_stretches_free(struct gpu_stretches *stretches)
     free(stretches->list);
 }
 
-static int by_start(const void *a, const void *b)
+static int gpu_stretches_by_start(const void *a, const void *b)
 {
     const struct gpu_stretch *x = a, *y = b;
 
@@ -39,31 +39,31 @@ static void sort_stretches(struct gpu_stretches *stretches)
     while (i < stretches->count && stretches->list[i - 1].start_ns <= stretches->list[i].start_ns)
         i++;
     if (i < stretches->count)
-        qsort(stretches->list, stretches->count, sizeof *stretches->list, by_start);
+        qsort(stretches->list, stretches->count, sizeof *stretches->list, gpu_stretches_by_start);
 }
 
 /* ---- one clock ------------------------------------------------------------------------------------------------- */
 
 /* Where a group is: the end of its work so far, and the sample whose share is being summed up. */
-struct place {
+struct gpu_stretches_place {
     int64_t until_ns, covered_ns;
     size_t sample;
 };
 
-struct merge {
+struct gpu_stretches_merge {
     struct gpu_stretch_join *join;
     const struct gpu_metrics *metrics;
     const struct gpu_clock *clock;
-    uint32_t number;              /* of the clock */
-    struct gpu_metrics_part part; /* the metrics of its GPU */
-    struct place *places;         /* by group */
+    uint32_t number;                    /* of the clock */
+    struct gpu_metrics_part part;       /* the metrics of its GPU */
+    struct gpu_stretches_place *places; /* by group */
     int64_t percent;
 };
 
 /* The sum for the group's sample is complete: counts it, if it is enough. */
-static void count_sample(const struct merge *merge, uint32_t group)
+static void gpu_stretches_count_sample(const struct gpu_stretches_merge *merge, uint32_t group)
 {
-    struct place *place = &merge->places[group];
+    struct gpu_stretches_place *place = &merge->places[group];
     size_t at = place->sample;
     int64_t covered = place->covered_ns;
 
@@ -86,23 +86,23 @@ static void count_sample(const struct merge *merge, uint32_t group)
 }
 
 /* The first sample that ends after this time. */
-static size_t sample_at(const struct gpu_clock *clock, int64_t time_ns)
+static size_t gpu_stretches_sample_at(const struct gpu_clock *clock, int64_t time_ns)
 {
     return BISECT(0, clock->count, i, clock->end[i] <= time_ns);
 }
 
-static void add_stretch(const struct merge *merge, const struct gpu_stretch *stretch)
+static void gpu_stretches_add_stretch(const struct gpu_stretches_merge *merge, const struct gpu_stretch *stretch)
 {
-    struct place *place = &merge->places[stretch->group];
+    struct gpu_stretches_place *place = &merge->places[stretch->group];
     int64_t start = stretch->start_ns > place->until_ns ? stretch->start_ns : place->until_ns;
 
     if (stretch->end_ns <= start)
         return;
     place->until_ns = stretch->end_ns;
-    for (size_t at = sample_at(merge->clock, start);
+    for (size_t at = gpu_stretches_sample_at(merge->clock, start);
          at < merge->clock->count && merge->clock->start[at] < stretch->end_ns; at++) {
         if (at != place->sample)
-            count_sample(merge, stretch->group);
+            gpu_stretches_count_sample(merge, stretch->group);
         place->sample = at;
         int64_t from = merge->clock->start[at] > start ? merge->clock->start[at] : start,
                 to = merge->clock->end[at] < stretch->end_ns ? merge->clock->end[at] : stretch->end_ns;
@@ -110,28 +110,29 @@ static void add_stretch(const struct merge *merge, const struct gpu_stretch *str
     }
 }
 
-static void merge_clock(const struct merge *merge, const struct gpu_stretches *stretches)
+static void merge_clock(const struct gpu_stretches_merge *merge, const struct gpu_stretches *stretches)
 {
     size_t groups = stretches->groups.count;
 
     for (size_t i = 0; i < groups; i++)
-        merge->places[i] = (struct place){ INT64_MIN, 0, 0 };
+        merge->places[i] = (struct gpu_stretches_place){ INT64_MIN, 0, 0 };
     for (size_t i = 0; i < stretches->count; i++)
         if (keys_get(&stretches->groups, stretches->list[i].group)[STRETCH_GPU] == merge->clock->gpu)
-            add_stretch(merge, &stretches->list[i]);
+            gpu_stretches_add_stretch(merge, &stretches->list[i]);
     for (uint32_t i = 0; i < groups; i++)
-        count_sample(merge, i);
+        gpu_stretches_count_sample(merge, i);
 }
 
 /* ---- all ------------------------------------------------------------------------------------------------------- */
 
-static void add_busy(struct gpu_stretch_join *join, const struct gpu_stretches *stretches, struct place *places)
+static void gpu_stretches_add_busy(struct gpu_stretch_join *join, const struct gpu_stretches *stretches,
+                                   struct gpu_stretches_place *places)
 {
     for (size_t i = 0; i < stretches->groups.count; i++)
-        places[i] = (struct place){ INT64_MIN, 0, 0 };
+        places[i] = (struct gpu_stretches_place){ INT64_MIN, 0, 0 };
     for (size_t i = 0; i < stretches->count; i++) {
         const struct gpu_stretch *stretch = &stretches->list[i];
-        struct place *place = &places[stretch->group];
+        struct gpu_stretches_place *place = &places[stretch->group];
         int64_t start = stretch->start_ns > place->until_ns ? stretch->start_ns : place->until_ns;
         if (stretch->end_ns <= start)
             continue;
@@ -141,8 +142,8 @@ static void add_busy(struct gpu_stretch_join *join, const struct gpu_stretches *
     }
 }
 
-static int make_room(struct gpu_stretch_join *join, const struct gpu_stretches *stretches,
-                     const struct gpu_metrics *metrics)
+static int gpu_stretches_make_room(struct gpu_stretch_join *join, const struct gpu_stretches *stretches,
+                                   const struct gpu_metrics *metrics)
 {
     size_t groups = stretches->groups.count, count = 0;
 
@@ -161,16 +162,17 @@ static int make_room(struct gpu_stretch_join *join, const struct gpu_stretches *
 int gpu_stretches_join(struct gpu_stretch_join *join, struct gpu_stretches *stretches,
                        const struct gpu_metrics *metrics, int64_t percent)
 {
-    struct place *places = calloc(stretches->groups.count + 1, sizeof *places);
+    struct gpu_stretches_place *places = calloc(stretches->groups.count + 1, sizeof *places);
     int code = ERR_NO_MEMORY;
 
-    if (make_room(join, stretches, metrics) != 0 || !places)
+    if (gpu_stretches_make_room(join, stretches, metrics) != 0 || !places)
         goto free_places;
     sort_stretches(stretches);
-    add_busy(join, stretches, places);
+    gpu_stretches_add_busy(join, stretches, places);
     for (uint32_t i = 0; i < metrics->clock_count; i++) {
         const struct gpu_clock *clock = &metrics->clocks[i];
-        merge_clock(&(struct merge){ join, metrics, clock, i, gpu_metrics_of(metrics, clock->gpu), places, percent },
+        merge_clock(&(struct gpu_stretches_merge){ join, metrics, clock, i, gpu_metrics_of(metrics, clock->gpu), places,
+                                                   percent },
                     stretches);
     }
     code = 0;

@@ -29,7 +29,7 @@ static const struct {
 enum { RANGES = COUNT_OF(ranges) };
 
 /* The first row that a name begins with; RANGES: none. */
-static size_t find_range(const char *name)
+static size_t communication_find_range(const char *name)
 {
     size_t i = 0;
 
@@ -40,12 +40,12 @@ static size_t find_range(const char *name)
 
 int communication_is_range(const char *name)
 {
-    return find_range(name) < RANGES;
+    return communication_find_range(name) < RANGES;
 }
 
 int communication_is_mark(const char *name)
 {
-    size_t i = find_range(name);
+    size_t i = communication_find_range(name);
 
     return i < RANGES && ranges[i].is_mark;
 }

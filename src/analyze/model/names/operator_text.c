@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 
-static const char *find(const char *bytes, size_t length, const char *what)
+static const char *operator_text_find(const char *bytes, size_t length, const char *what)
 {
     return memmem(bytes, length, what, strlen(what));
 }
@@ -15,7 +15,7 @@ static const char *find(const char *bytes, size_t length, const char *what)
 /* The number behind a mark, or -1. */
 static int64_t number_behind(const char *bytes, size_t length, const char *mark)
 {
-    const char *at = find(bytes, length, mark), *end = bytes + length;
+    const char *at = operator_text_find(bytes, length, mark), *end = bytes + length;
     int64_t number = 0;
 
     if (!at || (at += strlen(mark)) >= end || (unsigned char)(*at - '0') > 9)
@@ -29,7 +29,7 @@ static int64_t number_behind(const char *bytes, size_t length, const char *mark)
 static struct intern_string shapes_in(const char *bytes, size_t length)
 {
     static const char mark[] = ", sizes = [";
-    const char *at = find(bytes, length, mark), *end = bytes + length;
+    const char *at = operator_text_find(bytes, length, mark), *end = bytes + length;
     int depth = 0;
 
     if (!at)
@@ -58,7 +58,7 @@ struct operator_text operator_text(const char *bytes, size_t length)
     const char *end = bytes + length;
 
     for (size_t i = 0; i < COUNT_OF(marks); i++) {
-        const char *mark = find(bytes, (size_t)(end - bytes), marks[i]);
+        const char *mark = operator_text_find(bytes, (size_t)(end - bytes), marks[i]);
         end = mark ? mark : end;
     }
     return (struct operator_text){

@@ -4,7 +4,7 @@
 #include "places_state.h"
 
 /* Between two calls at the same line, a thread is at that line too; only calls that follow each other tell. */
-static int add_calls(struct place_layer *layer, const struct thread_spans *calls, const uint32_t *place)
+static int place_calls_add_calls(struct place_layer *layer, const struct thread_spans *calls, const uint32_t *place)
 {
     for (size_t i = 0; i < calls->count; i++) {
         const struct thread_span *call = &calls->list[i];
@@ -36,7 +36,7 @@ static int add_chains(struct places *places, const struct thread_spans *calls, c
         place[i] = chain ? place_of_stack(&known, stack_chains_find(&chains, chain, &hint)) : NO_PLACE;
     }
     struct place_layer *layer = &places->layers[is_python ? PLACES_OF_CALLS : PLACES_OF_NATIVE_CALLS];
-    if (!place || known.failed || add_calls(layer, calls, place) != 0)
+    if (!place || known.failed || place_calls_add_calls(layer, calls, place) != 0)
         code = error_short_memory(err, "for the call stacks");
 done:
     free(place);
@@ -46,7 +46,7 @@ done:
     return code;
 }
 
-static int has_rows(struct report *report, const char *name)
+static int place_calls_has_rows(struct report *report, const char *name)
 {
     const struct report_table *table = report_table(report, name);
 
@@ -62,7 +62,7 @@ int place_calls_read(struct places *places, const struct place_events *events, s
     int code = 0;
 
     for (size_t i = 0; i < COUNT_OF(chains); i++)
-        if (has_rows(places->report, chains[i].table) &&
+        if (place_calls_has_rows(places->report, chains[i].table) &&
             (code = add_chains(places, &events->calls, chains[i].table, chains[i].is_python, err)) != 0)
             return code;
     return 0;

@@ -9,7 +9,7 @@ struct open_span {
     uint64_t value;
 };
 
-struct walk {
+struct nest_walk {
     const struct place_nest *nest;
     size_t at[NEST_LISTS];
     struct open_span *open; /* owned; the innermost last */
@@ -19,7 +19,7 @@ struct walk {
 };
 
 /* The list whose next span comes first: by thread, then by time, the longer one first; -1: all are at their end. */
-static int next_list(const struct walk *walk)
+static int place_nest_next_list(const struct nest_walk *walk)
 {
     const struct thread_span *first = NULL;
     int list = -1;
@@ -40,7 +40,7 @@ static int next_list(const struct walk *walk)
 }
 
 /* Emits the values up to this time, and closes the spans that end before. */
-static int emit_until(struct walk *walk, int64_t until)
+static int emit_until(struct nest_walk *walk, int64_t until)
 {
     int code;
 
@@ -59,7 +59,7 @@ static int emit_until(struct walk *walk, int64_t until)
     return 0;
 }
 
-static int end_thread(struct walk *walk)
+static int place_nest_end_thread(struct nest_walk *walk)
 {
     int code;
 
@@ -69,7 +69,7 @@ static int end_thread(struct walk *walk)
     return 0;
 }
 
-static int open_one(struct walk *walk, int list, const struct thread_span *span)
+static int place_nest_open_one(struct nest_walk *walk, int list, const struct thread_span *span)
 {
     uint64_t around = walk->depth ? walk->open[walk->depth - 1].value : 0;
 
@@ -81,13 +81,13 @@ static int open_one(struct walk *walk, int list, const struct thread_span *span)
 }
 
 /* Ends the thread before, if this span is of another one, and opens the span. */
-static int take(struct walk *walk, int list)
+static int place_nest_take(struct nest_walk *walk, int list)
 {
     const struct thread_span *span = &walk->nest->lists[list]->list[walk->at[list]++];
     int code;
 
     if (!walk->has_thread || span->thread != walk->thread) {
-        if ((code = end_thread(walk)) != 0)
+        if ((code = place_nest_end_thread(walk)) != 0)
             return code;
         walk->thread = span->thread;
         walk->time_ns = span->start_ns;
@@ -95,18 +95,18 @@ static int take(struct walk *walk, int list)
     }
     if ((code = emit_until(walk, span->start_ns)) != 0)
         return code;
-    return open_one(walk, list, span);
+    return place_nest_open_one(walk, list, span);
 }
 
 int place_nest_walk(const struct place_nest *nest)
 {
-    struct walk walk = { .nest = nest };
+    struct nest_walk walk = { .nest = nest };
     int list, code;
 
-    while ((list = next_list(&walk)) >= 0)
-        if ((code = take(&walk, list)) != 0)
+    while ((list = place_nest_next_list(&walk)) >= 0)
+        if ((code = place_nest_take(&walk, list)) != 0)
             goto free_open;
-    code = end_thread(&walk);
+    code = place_nest_end_thread(&walk);
 free_open:
     free(walk.open);
     return code;

@@ -29,7 +29,8 @@ static uint32_t frame_text(struct place_stacks *places, uint32_t frame)
     return number;
 }
 
-static uint32_t add_frame(struct place_stacks *places, enum place_kind kind, uint32_t frame, struct place place)
+static uint32_t place_stacks_add_frame(struct place_stacks *places, enum place_kind kind, uint32_t frame,
+                                       struct place place)
 {
     const int64_t *key = stack_frame(places->stacks, frame);
     size_t length;
@@ -45,7 +46,7 @@ static uint32_t add_frame(struct place_stacks *places, enum place_kind kind, uin
     return number;
 }
 
-static enum python_owner owner_of(const struct stacks *stacks, uint32_t frame)
+static enum python_owner place_stacks_owner_of(const struct stacks *stacks, uint32_t frame)
 {
     const int64_t *key = stack_frame(stacks, frame);
     size_t length;
@@ -65,7 +66,7 @@ static int is_loader(const struct stacks *stacks, uint32_t frame)
 }
 
 /* The text of the function that a place called. */
-static struct place act_of(struct place_stacks *places, uint32_t inner)
+static struct place place_stacks_act_of(struct place_stacks *places, uint32_t inner)
 {
     struct place place = { .act = NO_PLACE_TEXT, .loop = NO_PLACE };
 
@@ -73,7 +74,7 @@ static struct place act_of(struct place_stacks *places, uint32_t inner)
         return place;
     place.act = is_loader(places->stacks, inner) ? places_add_text(places->places, place_loads, strlen(place_loads))
                                                  : frame_text(places, inner);
-    place.act_owner = owner_of(places->stacks, inner);
+    place.act_owner = place_stacks_owner_of(places->stacks, inner);
     places->failed |= place.act == UINT32_MAX;
     return place;
 }
@@ -91,7 +92,7 @@ static struct users_frame users_frame(const struct stacks *stacks, uint32_t stac
 
     for (uint32_t at = stack; at != STACK_EMPTY; at = stack_parent(stacks, at)) {
         uint32_t frame = stack_innermost(stacks, at);
-        enum python_owner owner = owner_of(stacks, frame);
+        enum python_owner owner = place_stacks_owner_of(stacks, frame);
         if (owner < best) {
             best = owner;
             found = (struct users_frame){ frame, inner };
@@ -102,7 +103,7 @@ static struct users_frame users_frame(const struct stacks *stacks, uint32_t stac
 }
 
 /* The place that iterates over the DataLoader in whose __next__ the stack is, or NO_PLACE. */
-static uint32_t loop_of(struct place_stacks *places, uint32_t stack)
+static uint32_t place_stacks_loop_of(struct place_stacks *places, uint32_t stack)
 {
     const struct stacks *stacks = places->stacks;
 
@@ -110,7 +111,9 @@ static uint32_t loop_of(struct place_stacks *places, uint32_t stack)
         if (!is_loader(stacks, stack_innermost(stacks, at)))
             continue;
         struct users_frame loop = users_frame(stacks, stack_parent(stacks, at));
-        return loop.frame == NO_KEY ? NO_PLACE : add_frame(places, PLACE_PYTHON, loop.frame, act_of(places, NO_KEY));
+        return loop.frame == NO_KEY
+                   ? NO_PLACE
+                   : place_stacks_add_frame(places, PLACE_PYTHON, loop.frame, place_stacks_act_of(places, NO_KEY));
     }
     return NO_PLACE;
 }
@@ -121,9 +124,9 @@ static uint32_t python_place(struct place_stacks *places, uint32_t stack)
 
     if (found.frame == NO_KEY)
         return NO_PLACE;
-    struct place place = act_of(places, found.inner);
-    place.loop = loop_of(places, stack);
-    return add_frame(places, PLACE_PYTHON, found.frame, place);
+    struct place place = place_stacks_act_of(places, found.inner);
+    place.loop = place_stacks_loop_of(places, stack);
+    return place_stacks_add_frame(places, PLACE_PYTHON, found.frame, place);
 }
 
 /* Native code is the user's if its lines are known or it is the program itself, unless that is Python. */
@@ -141,7 +144,7 @@ static uint32_t native_place(struct place_stacks *places, uint32_t stack)
     const char *module = path_base_name(report_string(stacks->report, key[FRAME_MODULE], &length));
     int is_program = !strstr(module, ".so") && strncmp(module, "python", 6) != 0 && *module != '[';
     return key[FRAME_SOURCE] != FRAME_NO_NAME || is_program
-               ? add_frame(places, PLACE_NATIVE, frame, act_of(places, NO_KEY))
+               ? place_stacks_add_frame(places, PLACE_NATIVE, frame, place_stacks_act_of(places, NO_KEY))
                : NO_PLACE;
 }
 

@@ -58,7 +58,7 @@ static uint64_t hash_name(struct report *report, int64_t name, int is_call)
     return (hash_bytes(bytes, length) & ~UINT64_C(1)) | (uint64_t)is_act;
 }
 
-static uint64_t hash_of(struct votes *votes, int64_t name, int is_call)
+static uint64_t place_votes_hash_of(struct votes *votes, int64_t name, int is_call)
 {
     size_t before = votes->names.count;
     uint32_t key = NO_KEY;
@@ -75,10 +75,11 @@ static uint64_t hash_of(struct votes *votes, int64_t name, int is_call)
 }
 
 /* The value of a span is the hash of the names around it and its own. Bit 0: an operator or call is among them. */
-static uint64_t open_span(void *context, uint64_t around, int list, const struct thread_span *span)
+static uint64_t place_votes_open_span(void *context, uint64_t around, int list, const struct thread_span *span)
 {
     struct votes *votes = context;
-    uint64_t hash = hash_of(votes, span->name, list == 0), chain = hash_number((around >> 1) * 31 + (hash >> 1)) | 2;
+    uint64_t hash = place_votes_hash_of(votes, span->name, list == 0),
+             chain = hash_number((around >> 1) * 31 + (hash >> 1)) | 2;
 
     if (span->thread != votes->thread) {
         votes->thread = span->thread;
@@ -216,7 +217,9 @@ static int place_stretch(void *context, int64_t thread, int64_t from_ns, int64_t
 
 static int vote(struct votes *votes, const struct place_events *events)
 {
-    struct place_nest nest = { { &events->calls, &events->operators, &events->ranges }, open_span, poll, votes };
+    struct place_nest nest = {
+        { &events->calls, &events->operators, &events->ranges }, place_votes_open_span, poll, votes
+    };
     int code;
 
     votes->thread = INT64_MIN;
@@ -230,7 +233,7 @@ static int vote(struct votes *votes, const struct place_events *events)
 }
 
 /* The stretches around the samples themselves. */
-static int add_samples(struct votes *votes, struct place_layer *layer)
+static int place_votes_add_samples(struct votes *votes, struct place_layer *layer)
 {
     struct thread_spans spans = { 0 };
     int code;
@@ -250,8 +253,8 @@ free_spans:
     return code;
 }
 
-static int read_samples(struct places *places, const struct place_events *events, enum stack_source source,
-                        enum place_source layer, struct error *err)
+static int place_votes_read_samples(struct places *places, const struct place_events *events, enum stack_source source,
+                                    enum place_source layer, struct error *err)
 {
     static const struct filter all;
     struct stacks stacks = { 0 };
@@ -265,7 +268,8 @@ static int read_samples(struct places *places, const struct place_events *events
     if ((code = stacks_open(&stacks, places->report, err)) != 0 ||
         (code = stacks_read_samples(&stacks, source, STACKS_WITH_LINES, &all, err)) != 0)
         goto done;
-    if (stacks.sample_count && (vote(&votes, events) != 0 || add_samples(&votes, &places->layers[layer + 1]) != 0))
+    if (stacks.sample_count &&
+        (vote(&votes, events) != 0 || place_votes_add_samples(&votes, &places->layers[layer + 1]) != 0))
         code = error_short_memory(err, "for the samples");
 done:
     keys_free(&votes.names);
@@ -280,10 +284,10 @@ done:
 
 int place_votes_read(struct places *places, const struct place_events *events, struct error *err)
 {
-    int code = read_samples(places, events, STACKS_PYTHON, PLACES_OF_VOTES, err);
+    int code = place_votes_read_samples(places, events, STACKS_PYTHON, PLACES_OF_VOTES, err);
 
     /* the native stacks of a Python program end in the interpreter and in PyTorch */
     return code != 0 || places->layers[PLACES_OF_SAMPLES].count
                ? code
-               : read_samples(places, events, STACKS_CPU, PLACES_OF_NATIVE_VOTES, err);
+               : place_votes_read_samples(places, events, STACKS_CPU, PLACES_OF_NATIVE_VOTES, err);
 }

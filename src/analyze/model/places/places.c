@@ -69,7 +69,7 @@ uint32_t places_line(const struct places *places, uint32_t place)
     return keys_find(&places->keys, key);
 }
 
-static void add_line(struct text *out, const struct places *places, const struct place *place)
+static void places_add_line(struct text *out, const struct places *places, const struct place *place)
 {
     text_add(out, path_base_name(places_string(places, place->file)));
     if (place->line > 0)
@@ -84,7 +84,7 @@ void place_text(struct text *out, const struct places *places, uint32_t number)
     const char *function = places_string(places, place.function);
     switch (place.kind) {
     case PLACE_PYTHON:
-        add_line(out, places, &place);
+        places_add_line(out, places, &place);
         if (strcmp(function, "<module>") != 0)
             text_addf(out, " %s", function);
         return;
@@ -93,7 +93,7 @@ void place_text(struct text *out, const struct places *places, uint32_t number)
         if (place.file == NO_PLACE_TEXT)
             return;
         text_add(out, " (");
-        add_line(out, places, &place);
+        places_add_line(out, places, &place);
         text_add_char(out, ')');
         return;
     case PLACE_RANGE: text_addf(out, "range %s", function); return;
@@ -126,7 +126,7 @@ int place_layer_add(struct place_layer *layer, int64_t thread, const struct plac
     return 0;
 }
 
-static const struct place_thread *find_thread(const struct place_layer *layer, int64_t thread)
+static const struct place_thread *places_find_thread(const struct place_layer *layer, int64_t thread)
 {
     size_t first = BISECT(0, layer->thread_count, i, layer->threads[i].id < thread);
 
@@ -135,7 +135,7 @@ static const struct place_thread *find_thread(const struct place_layer *layer, i
 
 /* The thread's first span that ends after this time, or the end of its spans. Lookups in the order of time go on where
  * the last one was. */
-static size_t find_span(struct place_layer *layer, const struct place_thread *thread, int64_t time_ns)
+static size_t places_find_span(struct place_layer *layer, const struct place_thread *thread, int64_t time_ns)
 {
     size_t low = thread->first, high = thread->end, hint = layer->hint;
 
@@ -161,10 +161,10 @@ struct asks {
     int count;
 };
 
-static void ask(struct asks *asks, struct places *places, int source, int64_t thread)
+static void places_ask(struct asks *asks, struct places *places, int source, int64_t thread)
 {
     struct place_layer *layer = &places->layers[source];
-    const struct place_thread *found = find_thread(layer, thread);
+    const struct place_thread *found = places_find_thread(layer, thread);
 
     if (found) {
         asks->list[asks->count].layer = layer;
@@ -186,17 +186,17 @@ static void ask_all(struct asks *asks, struct places *places, int64_t thread)
 
     asks->count = 0;
     for (int i = 0; i < PLACES_OF_NATIVE_CALLS; i++)
-        ask(asks, places, i, thread);
+        places_ask(asks, places, i, thread);
     if (!asks->count && caller != thread)
         for (int i = 0; i < PLACES_OF_NATIVE_CALLS; i++)
-            ask(asks, places, i, caller);
+            places_ask(asks, places, i, caller);
     for (int i = PLACES_OF_NATIVE_CALLS; i < PLACE_SOURCES; i++)
-        ask(asks, places, i, thread);
+        places_ask(asks, places, i, thread);
     if (caller != thread)
-        ask(asks, places, PLACES_OF_RANGES, caller);
+        places_ask(asks, places, PLACES_OF_RANGES, caller);
 }
 
-static int64_t later(int64_t a, int64_t b)
+static int64_t places_later(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
@@ -207,15 +207,15 @@ static int64_t earlier(int64_t a, int64_t b)
 }
 
 /* Adds the time of each place to its sum and to that of its line; with `sign` -1, takes it away. Returns the time. */
-static int64_t add_sums(struct places *places, struct place_layer *layer, const struct place_thread *thread,
-                        const struct place_span *wanted, int sign)
+static int64_t places_add_sums(struct places *places, struct place_layer *layer, const struct place_thread *thread,
+                               const struct place_span *wanted, int sign)
 {
     int64_t covered = 0;
 
-    for (size_t i = find_span(layer, thread, wanted->start_ns);
+    for (size_t i = places_find_span(layer, thread, wanted->start_ns);
          i < thread->end && layer->spans[i].start_ns < wanted->end_ns; i++) {
         const struct place_span *span = &layer->spans[i];
-        int64_t time = saturating_duration(later(span->start_ns, wanted->start_ns),
+        int64_t time = saturating_duration(places_later(span->start_ns, wanted->start_ns),
                                            earlier(span->end_ns, wanted->end_ns));
         uint32_t line = places_line(places, span->place);
         if (line == NO_PLACE)
@@ -237,7 +237,7 @@ static uint32_t largest_sum(const struct places *places, struct place_layer *lay
                             const struct place_span *wanted)
 {
     uint32_t line = NO_PLACE, best = NO_PLACE;
-    size_t first = find_span(layer, thread, wanted->start_ns);
+    size_t first = places_find_span(layer, thread, wanted->start_ns);
 
     for (size_t i = first; i < thread->end && layer->spans[i].start_ns < wanted->end_ns; i++) {
         uint32_t at = places_line(places, layer->spans[i].place);
@@ -262,26 +262,26 @@ uint32_t places_at(struct places *places, int64_t thread, int64_t from_ns, int64
         return NO_PLACE;
     ask_all(&asks, places, thread);
     for (int i = 0; i < asks.count && most < length - length / 2; i++) {
-        int64_t covered = add_sums(places, asks.list[i].layer, asks.list[i].thread, &wanted, 1);
+        int64_t covered = places_add_sums(places, asks.list[i].layer, asks.list[i].thread, &wanted, 1);
         if (covered > most) {
             most = covered;
             wanted.place = largest_sum(places, asks.list[i].layer, asks.list[i].thread, &wanted);
         }
-        add_sums(places, asks.list[i].layer, asks.list[i].thread, &wanted, -1);
+        places_add_sums(places, asks.list[i].layer, asks.list[i].thread, &wanted, -1);
     }
     return wanted.place;
 }
 
 /* ---- all stretches of a time ----------------------------------------------------------------------------------- */
 
-struct visit {
+struct place_visit {
     struct asks asks;
     struct place_span last; /* not visited yet: the next one may have the same place */
     places_visit *visit;
     void *context;
 };
 
-static int emit(struct visit *visit, int64_t from_ns, int64_t to_ns, uint32_t place)
+static int places_emit(struct place_visit *visit, int64_t from_ns, int64_t to_ns, uint32_t place)
 {
     struct place_span *last = &visit->last;
     int code = 0;
@@ -299,21 +299,22 @@ static int emit(struct visit *visit, int64_t from_ns, int64_t to_ns, uint32_t pl
 }
 
 /* Visits what the layers from this one on know. The number of layers limits the recursion. */
-static int visit_from(struct visit *visit, int at, int64_t from_ns, int64_t to_ns)
+static int visit_from(struct place_visit *visit, int at, int64_t from_ns, int64_t to_ns)
 {
     int code;
 
     if (from_ns >= to_ns)
         return 0;
     if (at == visit->asks.count)
-        return emit(visit, from_ns, to_ns, NO_PLACE);
+        return places_emit(visit, from_ns, to_ns, NO_PLACE);
     struct place_layer *layer = visit->asks.list[at].layer;
     const struct place_thread *thread = visit->asks.list[at].thread;
-    for (size_t i = find_span(layer, thread, from_ns); i < thread->end && layer->spans[i].start_ns < to_ns; i++) {
+    for (size_t i = places_find_span(layer, thread, from_ns); i < thread->end && layer->spans[i].start_ns < to_ns;
+         i++) {
         const struct place_span *span = &layer->spans[i];
-        int64_t start = later(span->start_ns, from_ns), end = earlier(span->end_ns, to_ns);
+        int64_t start = places_later(span->start_ns, from_ns), end = earlier(span->end_ns, to_ns);
         if ((code = visit_from(visit, at + 1, from_ns, start)) != 0 ||
-            (code = emit(visit, start, end, span->place)) != 0)
+            (code = places_emit(visit, start, end, span->place)) != 0)
             return code;
         from_ns = end;
     }
@@ -323,7 +324,7 @@ static int visit_from(struct visit *visit, int at, int64_t from_ns, int64_t to_n
 int places_each(struct places *places, int64_t thread, int64_t from_ns, int64_t to_ns, places_visit *each,
                 void *context)
 {
-    struct visit visit = { .visit = each, .context = context };
+    struct place_visit visit = { .visit = each, .context = context };
     int code;
 
     ask_all(&visit.asks, places, thread);
@@ -364,7 +365,7 @@ static int find_mains(struct places *places)
 
 /* Calls have places by their stacks and by samples: a report without any, which may have millions of calls, need not
  * read them. */
-static int has_stacks(struct report *report)
+static int places_has_stacks(struct report *report)
 {
     static const char *const tables[] = { "TACHO_PYTHON_CALLCHAINS", "CUDA_CALLCHAINS", "TACHO_PYTHON_SAMPLE",
                                           "COMPOSITE_EVENTS", NULL };
@@ -372,7 +373,7 @@ static int has_stacks(struct report *report)
     return analysis_need_is_met(&(struct analysis_need){ .tables = tables }, report);
 }
 
-static int read_events(struct place_events *events, struct report *report, struct error *err)
+static int places_read_events(struct place_events *events, struct report *report, struct error *err)
 {
     static const struct filter all;
     static const struct thread_span_source calls = {
@@ -382,7 +383,7 @@ static int read_events(struct place_events *events, struct report *report, struc
         "TACHO_TORCH_OP", "nameId", "callStackId", NULL, NULL, NULL, 0
     };
     static const struct thread_span_source functions = { "TACHO_TORCH_PYTHON", "nameId", NULL, NULL, NULL, NULL, 0 };
-    int code = has_stacks(report) ? thread_spans_read(&events->calls, report, &calls, &all, err) : 0;
+    int code = places_has_stacks(report) ? thread_spans_read(&events->calls, report, &calls, &all, err) : 0;
 
     if (code != 0 || (code = thread_spans_read(&events->operators, report, &operators, &all, err)) != 0 ||
         (code = thread_spans_read(&events->functions, report, &functions, &all, err)) != 0 ||
@@ -395,14 +396,14 @@ static int read_events(struct place_events *events, struct report *report, struc
     return 0;
 }
 
-static int read_layers(struct places *places, struct place_events *events, struct error *err)
+static int places_read_layers(struct places *places, struct place_events *events, struct error *err)
 {
     static int (*const sources[])(struct places *, const struct place_events *, struct error *) = {
         place_calls_read, place_operators_read, place_functions_read, place_ranges_read, place_votes_read,
     };
     int code;
 
-    if ((code = read_events(events, places->report, err)) != 0)
+    if ((code = places_read_events(events, places->report, err)) != 0)
         return code;
     for (size_t i = 0; i < COUNT_OF(sources); i++)
         if ((code = sources[i](places, events, err)) != 0)
@@ -415,7 +416,7 @@ int places_open(struct places *places, struct report *report, struct error *err)
     struct place_events events = { 0 };
 
     *places = (struct places){ .report = report, .keys.width = KEY_PARTS };
-    int code = read_layers(places, &events, err);
+    int code = places_read_layers(places, &events, err);
     thread_spans_free(&events.calls);
     thread_spans_free(&events.operators);
     thread_spans_free(&events.ranges);

@@ -12,7 +12,7 @@ enum { LONGEST = 40 };
 static const struct {
     const char *name;
     enum collective_kind kind;
-} kinds[] = {
+} coll_kinds[] = {
     { "barrier", COLLECTIVE_BARRIER },
     { "monitoredbarrier", COLLECTIVE_BARRIER },
     { "allreduce", COLLECTIVE_ALLREDUCE },
@@ -51,11 +51,11 @@ static const struct {
     { "c10d::_", 0 }, { "c10d::", 0 },         { "nccl", 0 },
 };
 
-static enum collective_kind find(const char *name)
+static enum collective_kind coll_kinds_find(const char *name)
 {
-    for (size_t i = 0; i < COUNT_OF(kinds); i++)
-        if (strcmp(kinds[i].name, name) == 0)
-            return kinds[i].kind;
+    for (size_t i = 0; i < COUNT_OF(coll_kinds); i++)
+        if (strcmp(coll_kinds[i].name, name) == 0)
+            return coll_kinds[i].kind;
     return COLLECTIVE_OTHER;
 }
 
@@ -81,8 +81,8 @@ enum collective_kind collective_kind_of(const char *name)
             plain[length++] = (char)tolower((unsigned char)name[i]);
     }
     plain[length] = 0;
-    enum collective_kind kind = find(plain);
-    return kind == COLLECTIVE_OTHER && is_mpi && plain[0] == 'i' ? find(plain + 1) : kind;
+    enum collective_kind kind = coll_kinds_find(plain);
+    return kind == COLLECTIVE_OTHER && is_mpi && plain[0] == 'i' ? coll_kinds_find(plain + 1) : kind;
 }
 
 int collective_synchronises(enum collective_kind kind)

@@ -9,8 +9,8 @@
 enum { SHOWN_RUNS = 4 };
 
 /* "ranks 0-3", and "ranks 0-3 (2)" for the second communicator of these. */
-static int describe(struct collectives *all, struct collective_communicator *communicator,
-                    const struct mpi_collective *call)
+static int coll_mpi_describe(struct collectives *all, struct collective_communicator *communicator,
+                             const struct mpi_collective *call)
 {
     struct arena *arena = &all->state->arena;
     const char *members = report_string(all->report, call->members, NULL);
@@ -37,13 +37,13 @@ static int describe(struct collectives *all, struct collective_communicator *com
     return failed ? ERR_NO_MEMORY : 0;
 }
 
-static int add_call(void *context, struct report *report, const struct mpi_collective *call)
+static int coll_mpi_add_call(void *context, struct report *report, const struct mpi_collective *call)
 {
     struct collectives *all = context;
     int is_new;
     struct collective_communicator *communicator = collectives_communicator(all, call->communicator, &is_new);
 
-    if (!communicator || (is_new && describe(all, communicator, call) != 0))
+    if (!communicator || (is_new && coll_mpi_describe(all, communicator, call) != 0))
         return ERR_NO_MEMORY;
     const struct collective_call added = {
         .sequence = call->sequence,
@@ -60,7 +60,7 @@ static int add_call(void *context, struct report *report, const struct mpi_colle
 
 static int read_mpi(struct collectives *all, struct error *err)
 {
-    return mpi_collectives_walk(all->report, add_call, all, err);
+    return mpi_collectives_walk(all->report, coll_mpi_add_call, all, err);
 }
 
 const struct collective_source collective_source_mpi = { "MPI_COLLECTIVES_EVENTS", read_mpi };

@@ -32,7 +32,7 @@ struct nccl {
     struct ordered_calls calls;
 };
 
-static uint64_t key_of(int64_t process, int64_t number)
+static uint64_t coll_nccl_key_of(int64_t process, int64_t number)
 {
     uint64_t key = hash_number((uint64_t)global_process(process)) ^ hash_number((uint64_t)number + 1);
     return key ? key : 1;
@@ -54,7 +54,7 @@ static int read_abouts(struct nccl *nccl, struct error *err)
             strcmp(report_string(report, row_int_or(&rows, 2, 0), NULL), "kernel") != 0 ||
             !strstr(report_string(report, row_int(&rows, 3), NULL), "\"Collective name\""))
             continue;
-        struct kernel_about about = { key_of(row_int_or(&rows, 0, 0), row_int(&rows, 1)), row_int(&rows, 3) };
+        struct kernel_about about = { coll_nccl_key_of(row_int_or(&rows, 0, 0), row_int(&rows, 1)), row_int(&rows, 3) };
         if (about_map_find(&nccl->abouts, about.key) || about_map_add(&nccl->abouts, &about))
             continue;
         code = ERR_NO_MEMORY;
@@ -82,7 +82,7 @@ static const char *member_of(const char *args, const char *name, size_t *length)
     return NULL;
 }
 
-static int64_t number_of(const char *args, const char *name)
+static int64_t coll_nccl_number_of(const char *args, const char *name)
 {
     size_t length;
     const char *value = member_of(args, name, &length);
@@ -106,9 +106,10 @@ static int64_t type_bytes(const char *args)
     return 0;
 }
 
-static int64_t bytes_of(const char *args)
+static int64_t coll_nccl_bytes_of(const char *args)
 {
-    int64_t in = number_of(args, "In msg nelems"), out = number_of(args, "Out msg nelems"), each = type_bytes(args);
+    int64_t in = coll_nccl_number_of(args, "In msg nelems"), out = coll_nccl_number_of(args, "Out msg nelems"),
+            each = type_bytes(args);
 
     return each && (in > 0 || out > 0) ? saturating_multiply(in > out ? in : out, each) : COLLECTIVE_UNKNOWN;
 }
@@ -125,7 +126,7 @@ static int is_collective(const struct nccl *nccl, size_t row)
 static int note_stream(struct nccl *nccl, size_t row)
 {
     const struct gpu_ops *kernels = &nccl->kernels;
-    struct nccl_stream stream = { .key = key_of(kernels->process[row], kernels->stream[row]),
+    struct nccl_stream stream = { .key = coll_nccl_key_of(kernels->process[row], kernels->stream[row]),
                                   .first_ns = kernels->start[row],
                                   .process = global_process(kernels->process[row]) };
     struct nccl_stream *found = stream_map_find(&nccl->streams, stream.key);
@@ -147,7 +148,7 @@ static void number_streams(struct nccl *nccl)
 }
 
 /* A group of PyTorch is named alike on all of its ranks, and so are others. */
-static int group_of(struct nccl *nccl, const char *args, uint64_t *name)
+static int coll_nccl_group_of(struct nccl *nccl, const char *args, uint64_t *name)
 {
     size_t length = 0, ranks_length = 0;
     const char *group = member_of(args, "Process Group Name", &length);
@@ -159,33 +160,34 @@ static int group_of(struct nccl *nccl, const char *args, uint64_t *name)
     *name = hash_bytes_seeded(group, length, hash_bytes(ranks ? ranks : "", ranks ? ranks_length : 0));
     text_add(&label, "process group ");
     text_add_bytes(&label, group, length);
-    int code = text_failed(&label)
-                   ? ERR_NO_MEMORY
-                   : ordered_communicator(nccl->all, *name, text_string(&label), 0, number_of(args, "Group size"), 0);
+    int code = text_failed(&label) ? ERR_NO_MEMORY
+                                   : ordered_communicator(nccl->all, *name, text_string(&label), 0,
+                                                          coll_nccl_number_of(args, "Group size"), 0);
     text_free(&label);
     return code;
 }
 
-static int add_kernel(struct nccl *nccl, size_t row)
+static int coll_nccl_add_kernel(struct nccl *nccl, size_t row)
 {
     const struct gpu_ops *kernels = &nccl->kernels;
-    const struct kernel_about *about = about_map_find(&nccl->abouts,
-                                                      key_of(kernels->process[row], kernels->correlation[row]));
+    const struct kernel_about *about = about_map_find(&nccl->abouts, coll_nccl_key_of(kernels->process[row],
+                                                                                      kernels->correlation[row]));
     const char *args = about ? report_string(nccl->all->report, about->args, NULL) : "";
-    uint64_t number = stream_map_find(&nccl->streams, key_of(kernels->process[row], kernels->stream[row]))->number;
+    uint64_t number = stream_map_find(&nccl->streams, coll_nccl_key_of(kernels->process[row], kernels->stream[row]))
+                          ->number;
     struct ordered_call call = {
         .communicator = hash_number(number ^ UINT64_C(0x4e43434c)),
         .rank = gpu_extra_is_null(kernels, 1, row) ? COLLECTIVE_UNKNOWN : gpu_extra(kernels, 1, row),
         .call = { .thread = global_process(kernels->process[row]),
                   .enter_ns = kernels->start[row],
                   .leave_ns = kernels->end[row],
-                  .bytes = about ? bytes_of(args) : COLLECTIVE_UNKNOWN,
+                  .bytes = about ? coll_nccl_bytes_of(args) : COLLECTIVE_UNKNOWN,
                   .root = COLLECTIVE_UNKNOWN,
                   .operation = gpu_extra(kernels, 0, row) },
     };
     uint64_t stream_name = call.communicator;
 
-    if (about && group_of(nccl, args, &call.communicator) != 0)
+    if (about && coll_nccl_group_of(nccl, args, &call.communicator) != 0)
         return ERR_NO_MEMORY;
     if (call.communicator == stream_name &&
         ordered_communicator(nccl->all, stream_name, "NCCL stream", (int64_t)number, 0, 1) != 0)
@@ -193,14 +195,14 @@ static int add_kernel(struct nccl *nccl, size_t row)
     return ordered_calls_append(&nccl->calls, &call);
 }
 
-static int add_kernels(struct nccl *nccl)
+static int coll_nccl_add_kernels(struct nccl *nccl)
 {
     for (size_t row = 0; row < nccl->kernels.count; row++)
         if (is_collective(nccl, row) && note_stream(nccl, row) != 0)
             return ERR_NO_MEMORY;
     number_streams(nccl);
     for (size_t row = 0; row < nccl->kernels.count; row++)
-        if (is_collective(nccl, row) && add_kernel(nccl, row) != 0)
+        if (is_collective(nccl, row) && coll_nccl_add_kernel(nccl, row) != 0)
             return ERR_NO_MEMORY;
     return ordered_calls_add(nccl->all, &nccl->calls);
 }
@@ -215,7 +217,7 @@ static int read_nccl(struct collectives *all, struct error *err)
         return code;
     if ((code = read_abouts(&nccl, err)) != 0)
         goto free_all;
-    code = add_kernels(&nccl);
+    code = coll_nccl_add_kernels(&nccl);
 free_all:
     gpu_free(&nccl.kernels);
     about_map_free(&nccl.abouts);

@@ -26,7 +26,7 @@ static int is_same_sequence(const struct ordered_call *a, const struct ordered_c
     return global_process(a->call.thread) == global_process(b->call.thread) && a->communicator == b->communicator;
 }
 
-static int compare(const void *a, const void *b)
+static int coll_order_compare(const void *a, const void *b)
 {
     const struct ordered_call *x = a, *y = b;
     int64_t x_process = global_process(x->call.thread), y_process = global_process(y->call.thread);
@@ -45,7 +45,7 @@ int ordered_calls_add(struct collectives *all, struct ordered_calls *calls)
     uint64_t number = 0;
 
     if (calls->count)
-        qsort(calls->list, calls->count, sizeof *calls->list, compare);
+        qsort(calls->list, calls->count, sizeof *calls->list, coll_order_compare);
     for (size_t i = 0; i < calls->count; i++) {
         struct ordered_call *at = &calls->list[i];
         int is_new;
@@ -83,7 +83,7 @@ int ordered_communicator(struct collectives *all, uint64_t name, const char *tex
 /* ---- Guesses --------------------------------------------------------------------------------------------------- */
 
 /* Whether ranks took part in this at times that do not touch, beyond the error of their clocks. */
-static int is_torn(const struct collectives *all, const struct collective_instance *instance)
+static int coll_order_is_torn(const struct collectives *all, const struct collective_instance *instance)
 {
     const struct collective_call *calls = all->calls + instance->first;
     size_t late = 0, early = 0;
@@ -108,7 +108,7 @@ static int is_wrong(const struct collectives *all, uint32_t communicator)
         if (at->communicator != communicator || at->count < 2)
             continue;
         several++;
-        wrong += at->has_several || (collective_synchronises(at->kind) && is_torn(all, at));
+        wrong += at->has_several || (collective_synchronises(at->kind) && coll_order_is_torn(all, at));
     }
     return wrong > several / 10;
 }

@@ -22,7 +22,7 @@ struct torch {
     struct ordered_calls calls;
 };
 
-static int add_thread(struct torch *torch, int64_t thread, int is_worker)
+static int coll_torch_add_thread(struct torch *torch, int64_t thread, int is_worker)
 {
     if (array_reserve(&torch->threads, &torch->thread_room, torch->thread_count + 1, sizeof *torch->threads) != 0)
         return ERR_NO_MEMORY;
@@ -30,7 +30,7 @@ static int add_thread(struct torch *torch, int64_t thread, int is_worker)
     return 0;
 }
 
-static int compare_threads(const void *a, const void *b)
+static int coll_torch_compare_threads(const void *a, const void *b)
 {
     const struct group_thread *x = a, *y = b;
 
@@ -45,7 +45,7 @@ static void number_groups(struct torch *torch)
     size_t kept = 0;
 
     if (torch->thread_count)
-        qsort(torch->threads, torch->thread_count, sizeof *torch->threads, compare_threads);
+        qsort(torch->threads, torch->thread_count, sizeof *torch->threads, coll_torch_compare_threads);
     for (size_t i = 0; i < torch->thread_count; i++)
         if (!kept || torch->threads[kept - 1].thread != torch->threads[i].thread)
             torch->threads[kept++] = torch->threads[i];
@@ -58,11 +58,11 @@ static void number_groups(struct torch *torch)
     }
 }
 
-static uint64_t group_of(const struct torch *torch, int64_t thread)
+static uint64_t coll_torch_group_of(const struct torch *torch, int64_t thread)
 {
     const struct group_thread wanted = { thread, 1, 0 };
     const struct group_thread *found = bsearch(&wanted, torch->threads, torch->thread_count, sizeof wanted,
-                                               compare_threads);
+                                               coll_torch_compare_threads);
     return found ? found->group : 0;
 }
 
@@ -75,7 +75,7 @@ static int read_threads(struct torch *torch, struct error *err)
     if (code != 0)
         return code;
     while (row_cursor_next(&rows))
-        if ((code = add_thread(torch, row_int_or(&rows, 0, 0), 0)) != 0)
+        if ((code = coll_torch_add_thread(torch, row_int_or(&rows, 0, 0), 0)) != 0)
             break;
     row_cursor_close(&rows);
     return code;
@@ -90,7 +90,7 @@ static int is_unfinished(struct report *report, const struct row_cursor *rows)
            (!row_is_null(rows, ARGS) && strstr(report_string(report, row_int(rows, ARGS), NULL), "\"unfinished\""));
 }
 
-static int add_operation(struct torch *torch, const struct row_cursor *rows)
+static int coll_torch_add_operation(struct torch *torch, const struct row_cursor *rows)
 {
     int64_t operation = row_int_or(rows, NAME, 0), thread = row_int_or(rows, THREAD, 0);
     const char *name = report_string(torch->all->report, operation, NULL);
@@ -106,12 +106,12 @@ static int add_operation(struct torch *torch, const struct row_cursor *rows)
                   .root = COLLECTIVE_UNKNOWN,
                   .operation = operation },
     };
-    if (add_thread(torch, thread, 1) != 0)
+    if (coll_torch_add_thread(torch, thread, 1) != 0)
         return ERR_NO_MEMORY;
     return ordered_calls_append(&torch->calls, &call);
 }
 
-static int read_operations(struct torch *torch, struct error *err)
+static int coll_torch_read_operations(struct torch *torch, struct error *err)
 {
     static const char *const names[] = { "start", "end", "globalTid", "nameId", "rank", "argsId", NULL };
     struct row_cursor rows;
@@ -120,7 +120,7 @@ static int read_operations(struct torch *torch, struct error *err)
     if (code != 0)
         return code;
     while (row_cursor_next(&rows))
-        if ((code = add_operation(torch, &rows)) != 0)
+        if ((code = coll_torch_add_operation(torch, &rows)) != 0)
             break;
     row_cursor_close(&rows);
     return code;
@@ -130,7 +130,7 @@ static int name_groups(struct torch *torch)
 {
     for (size_t i = 0; i < torch->calls.count; i++) {
         struct ordered_call *at = &torch->calls.list[i];
-        uint64_t group = group_of(torch, at->call.thread);
+        uint64_t group = coll_torch_group_of(torch, at->call.thread);
         at->communicator = hash_number(group ^ UINT64_C(0x676c6f6f));
         if (ordered_communicator(torch->all, at->communicator, "gloo group", (int64_t)group, 0, 1) != 0)
             return ERR_NO_MEMORY;
@@ -138,12 +138,12 @@ static int name_groups(struct torch *torch)
     return 0;
 }
 
-static int read_torch(struct collectives *all, struct error *err)
+static int coll_torch_read_torch(struct collectives *all, struct error *err)
 {
     struct torch torch = { .all = all };
     int code;
 
-    if ((code = read_operations(&torch, err)) != 0)
+    if ((code = coll_torch_read_operations(&torch, err)) != 0)
         goto free_all;
     if (!torch.calls.count)
         goto free_all;
@@ -159,4 +159,4 @@ free_all:
     return code;
 }
 
-const struct collective_source collective_source_torch = { "TACHO_TORCH_OP", read_torch };
+const struct collective_source collective_source_torch = { "TACHO_TORCH_OP", coll_torch_read_torch };

@@ -24,7 +24,7 @@ static int64_t wait_by_durations(const struct collective_call *calls, size_t cou
     return shortest;
 }
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
+static int64_t coll_waits_clamp(int64_t value, int64_t low, int64_t high)
 {
     return value < low ? low : value > high ? high : value;
 }
@@ -49,7 +49,8 @@ size_t collective_waits(const struct collectives *all, const struct collective_i
     for (size_t i = 0; i < count; i++) {
         int64_t off_ns = i == last ? 0 : collectives_clock_error(all, calls[i].rank, calls[last].rank);
         int64_t by_clock_ns = saturating_subtract(calls[last].enter_ns, calls[i].enter_ns);
-        waits[i] = clamp(waits[i], saturating_subtract(by_clock_ns, off_ns), saturating_add(by_clock_ns, off_ns));
+        waits[i] = coll_waits_clamp(waits[i], saturating_subtract(by_clock_ns, off_ns),
+                                    saturating_add(by_clock_ns, off_ns));
         worst_ns = off_ns > worst_ns ? off_ns : worst_ns;
     }
     for (size_t i = 1; i < count; i++)
@@ -71,7 +72,7 @@ size_t collectives_most_calls(const struct collectives *all)
     return most;
 }
 
-static void add_times(const struct collective_call *calls, size_t count, struct collective_figures *figures)
+static void coll_waits_add_times(const struct collective_call *calls, size_t count, struct collective_figures *figures)
 {
     figures->start_ns = calls[0].enter_ns;
     for (size_t i = 0; i < count; i++) {
@@ -88,7 +89,7 @@ struct collective_figures collective_figures(const struct collectives *all, cons
     const struct collective_call *calls = all->calls + instance->first;
     struct collective_figures figures = { .first = SIZE_MAX, .last = SIZE_MAX };
 
-    add_times(calls, instance->count, &figures);
+    coll_waits_add_times(calls, instance->count, &figures);
     if (!collective_is_timed(instance))
         return figures;
     figures.is_timed = 1;

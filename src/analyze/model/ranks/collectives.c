@@ -73,7 +73,7 @@ static struct known_rank *know_rank(struct collectives *all, int64_t rank)
     return found ? found : known_rank_map_add(&all->state->known, &(struct known_rank){ .rank = (uint64_t)rank + 1 });
 }
 
-static int read_ranks(struct collectives *all, struct error *err)
+static int collectives_read_ranks(struct collectives *all, struct error *err)
 {
     const struct process_rank_map *map = &all->state->ranks.map;
     int code = process_ranks_read(&all->state->ranks, all->report, err);
@@ -91,7 +91,8 @@ static int read_ranks(struct collectives *all, struct error *err)
 }
 
 /* A rank that is in several parts has the first of them, and the largest error. */
-static int read_part(struct collectives *all, size_t index, int64_t rank, int64_t error_ns, const char *host)
+static int collectives_read_part(struct collectives *all, size_t index, int64_t rank, int64_t error_ns,
+                                 const char *host)
 {
     struct known_rank *known = know_rank(all, rank);
 
@@ -105,15 +106,15 @@ static int read_part(struct collectives *all, size_t index, int64_t rank, int64_
     return 0;
 }
 
-static int read_parts(struct collectives *all)
+static int collectives_read_parts(struct collectives *all)
 {
     for (size_t i = 0; i < report_part_count(all->report); i++) {
         const struct report_part *part = report_part_at(all->report, i);
-        if (part->rank >= 0 && read_part(all, i, part->rank, part->clock_error_ns, part->host) != 0)
+        if (part->rank >= 0 && collectives_read_part(all, i, part->rank, part->clock_error_ns, part->host) != 0)
             return ERR_NO_MEMORY;
         for (size_t r = 0; r < part->rank_count; r++)
             if (part->ranks[r].rank >= 0 &&
-                read_part(all, i, part->ranks[r].rank, part->clock_error_ns, part->host) != 0)
+                collectives_read_part(all, i, part->ranks[r].rank, part->clock_error_ns, part->host) != 0)
                 return ERR_NO_MEMORY;
     }
     return 0;
@@ -125,10 +126,10 @@ static int read_merged_part(struct collectives *all, size_t index, const struct 
     const struct process_rank_map *map = &all->state->ranks.map;
 
     if (part->rank >= 0)
-        return read_part(all, index, part->rank, part->error_ns, NULL);
+        return collectives_read_part(all, index, part->rank, part->error_ns, NULL);
     for (const struct process_rank *at = process_rank_map_next(map, NULL); at; at = process_rank_map_next(map, at))
         if (at->rank >= 0 && (int64_t)((at->process - 1) >> 48) == part->system &&
-            read_part(all, index, at->rank, part->error_ns, NULL) != 0)
+            collectives_read_part(all, index, at->rank, part->error_ns, NULL) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
@@ -173,7 +174,7 @@ int collectives_rank_is_whole(const struct collectives *all, int64_t rank)
 
 /* ---- Instances ------------------------------------------------------------------------------------------------- */
 
-static int compare_calls(const void *a, const void *b)
+static int collectives_compare_calls(const void *a, const void *b)
 {
     const struct collective_call *x = a, *y = b;
 
@@ -253,10 +254,10 @@ static struct collective_instance make_instance(const struct collectives *all, s
     return made;
 }
 
-static int divide(struct collectives *all)
+static int collectives_divide(struct collectives *all)
 {
     if (all->call_count)
-        qsort(all->calls, all->call_count, sizeof *all->calls, compare_calls);
+        qsort(all->calls, all->call_count, sizeof *all->calls, collectives_compare_calls);
     for (size_t first = 0, end; first < all->call_count; first = end) {
         const struct collective_call *calls = all->calls;
         for (end = first + 1; end < all->call_count && calls[end].communicator == calls[first].communicator &&
@@ -327,13 +328,13 @@ int collectives_read(struct collectives *all, struct report *report, const struc
     if (!all->state)
         return error_no_memory(err);
     all->state->filter = filter;
-    if ((code = read_ranks(all, err)) != 0)
+    if ((code = collectives_read_ranks(all, err)) != 0)
         goto done;
-    if ((code = read_merged(all, err)) != 0 || (!all->state->is_merged && (code = read_parts(all)) != 0))
+    if ((code = read_merged(all, err)) != 0 || (!all->state->is_merged && (code = collectives_read_parts(all)) != 0))
         goto done;
     if ((code = read_sources(all, err)) != 0)
         goto done;
-    if ((code = divide(all)) != 0)
+    if ((code = collectives_divide(all)) != 0)
         goto done;
     code = find_all_members(all);
     collectives_check_guesses(all);

@@ -19,7 +19,7 @@ const char *message_state_text(enum message_state state)
     return texts[state];
 }
 
-static int64_t source_of(const struct message_side *side)
+static int64_t messages_source_of(const struct message_side *side)
 {
     return side->is_received ? side->peer : side->rank;
 }
@@ -57,7 +57,7 @@ static int number_communicator(struct messages *messages, struct report *report,
     return 0;
 }
 
-static void find_calls(struct message_side *side, const struct mpi_calls *calls)
+static void messages_find_calls(struct message_side *side, const struct mpi_calls *calls)
 {
     side->started = mpi_calls_starting(calls, side->thread, side->start_ns);
     side->completed = MPI_NO_CALL;
@@ -71,16 +71,16 @@ static void find_calls(struct message_side *side, const struct mpi_calls *calls)
         side->completed = mpi_calls_ending(calls, global_process(side->thread), side->end_ns);
 }
 
-static int is_kept(const struct messages *messages, const struct message_side *side)
+static int messages_is_kept(const struct messages *messages, const struct message_side *side)
 {
-    uint64_t hash = hash_number(hash_number((uint64_t)source_of(side)) ^ (uint64_t)destination_of(side) << 24 ^
+    uint64_t hash = hash_number(hash_number((uint64_t)messages_source_of(side)) ^ (uint64_t)destination_of(side) << 24 ^
                                 (uint64_t)side->tag << 48 ^ side->communicator);
 
     return messages->stride < 2 || !can_match(side) || hash % messages->stride == 0;
 }
 
-static int read_rows(struct messages *messages, struct row_cursor *rows, struct report *report, uint32_t part,
-                     const struct mpi_calls *calls)
+static int messages_read_rows(struct messages *messages, struct row_cursor *rows, struct report *report, uint32_t part,
+                              const struct mpi_calls *calls)
 {
     while (row_cursor_next(rows)) {
         struct message_side side = {
@@ -100,12 +100,12 @@ static int read_rows(struct messages *messages, struct row_cursor *rows, struct 
         };
         if (number_communicator(messages, report, rows, &side.communicator) != 0)
             return ERR_NO_MEMORY;
-        if (!is_kept(messages, &side))
+        if (!messages_is_kept(messages, &side))
             continue;
         if (messages->count >= NO_MESSAGE - 1 ||
             array_reserve(&messages->list, &messages->room, messages->count + 1, sizeof *messages->list) != 0)
             return ERR_NO_MEMORY;
-        find_calls(&side, calls);
+        messages_find_calls(&side, calls);
         messages->list[messages->count++] = side;
     }
     return 0;
@@ -122,7 +122,7 @@ static int compare_channels(const struct message_side *a, const struct message_s
 {
     int order = compare_numbers(a->communicator, b->communicator);
 
-    order = order ? order : compare_numbers(source_of(a), source_of(b));
+    order = order ? order : compare_numbers(messages_source_of(a), messages_source_of(b));
     order = order ? order : compare_numbers(destination_of(a), destination_of(b));
     return order ? order : compare_numbers(a->tag, b->tag);
 }
@@ -139,7 +139,7 @@ static int compare_sides(const void *left, const void *right)
     return order ? order : compare_numbers(a->end_ns, b->end_ns);
 }
 
-struct matching {
+struct messages_matching {
     struct messages *messages;
     const struct mpi_calls *calls;
     const struct clock_errors *errors;
@@ -154,7 +154,7 @@ static void set_states(struct message_side *sides, size_t count, enum message_st
         sides[i].state = (uint8_t)state;
 }
 
-static int is_recorded(const struct mpi_calls *calls, int64_t rank)
+static int messages_is_recorded(const struct mpi_calls *calls, int64_t rank)
 {
     for (size_t i = 0; calls && i < calls->thread_count; i++)
         if (calls->threads[i].rank == rank)
@@ -172,7 +172,7 @@ static int is_of_one_process(const struct message_side *sides, size_t count)
 
 /* A receive that nobody saw complete may have taken a message, and one with any source or any tag one of any channel.
  */
-static int has_open_receive(const struct matching *matching)
+static int has_open_receive(const struct messages_matching *matching)
 {
     const struct messages *messages = matching->messages;
     const struct message_side *wanted = matching->receives;
@@ -188,7 +188,7 @@ static int has_open_receive(const struct matching *matching)
 }
 
 /* Whether counting from the first on both sides can be wrong. */
-static int is_doubtful(const struct matching *matching)
+static int messages_is_doubtful(const struct messages_matching *matching)
 {
     size_t count = matching->send_count < matching->receive_count ? matching->send_count : matching->receive_count;
     int whole = matching->sends->is_whole && matching->receives->is_whole;
@@ -225,7 +225,7 @@ static void mark_swaps(struct message_side *sides, size_t count)
             sides[i].state = sides[i + 1].state = MESSAGE_DOUBTFUL;
 }
 
-static void join(const struct matching *matching)
+static void messages_join(const struct messages_matching *matching)
 {
     struct message_side *list = matching->messages->list;
 
@@ -241,25 +241,25 @@ static void join(const struct matching *matching)
     }
 }
 
-static void match_channel(const struct matching *matching)
+static void match_channel(const struct messages_matching *matching)
 {
     struct message_side *sends = matching->sends, *receives = matching->receives;
 
     if (!matching->send_count || !matching->receive_count) {
         const struct message_side *side = matching->send_count ? sends : receives;
-        enum message_state state = is_recorded(matching->calls, side->peer) ? MESSAGE_ALONE : MESSAGE_ABSENT;
+        enum message_state state = messages_is_recorded(matching->calls, side->peer) ? MESSAGE_ALONE : MESSAGE_ABSENT;
         set_states(sends, matching->send_count, state);
         set_states(receives, matching->receive_count, state);
         return;
     }
-    int doubtful = is_doubtful(matching);
+    int doubtful = messages_is_doubtful(matching);
     set_states(sends, matching->send_count, doubtful ? MESSAGE_DOUBTFUL : MESSAGE_ALONE);
     set_states(receives, matching->receive_count, doubtful ? MESSAGE_DOUBTFUL : MESSAGE_ALONE);
     if (doubtful)
         return;
     mark_swaps(sends, matching->send_count);
     mark_swaps(receives, matching->receive_count);
-    join(matching);
+    messages_join(matching);
 }
 
 /* Those that cannot be matched are moved behind all others. */
@@ -293,7 +293,7 @@ void messages_match(struct messages *messages, const struct mpi_calls *calls, co
                              compare_channels(&messages->list[end], &messages->list[first]) == 0;
              end++)
             ;
-        match_channel(&(struct matching){
+        match_channel(&(struct messages_matching){
             .messages = messages,
             .calls = calls,
             .errors = errors,
@@ -332,7 +332,7 @@ int messages_add(struct messages *messages, struct report *report, uint32_t part
 
     if (code != 0)
         return code;
-    code = read_rows(messages, &rows, report, part, calls);
+    code = messages_read_rows(messages, &rows, report, part, calls);
     row_cursor_close(&rows);
     return code;
 }

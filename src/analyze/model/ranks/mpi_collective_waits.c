@@ -20,7 +20,8 @@ struct entering {
     size_t count;
 };
 
-static int add_wait(const struct entering *entering, enum mpi_wait_state state, size_t waiting, size_t cause)
+static int mpi_coll_waits_add_wait(const struct entering *entering, enum mpi_wait_state state, size_t waiting,
+                                   size_t cause)
 {
     const struct mpi_wait wait = {
         .state = state,
@@ -36,12 +37,12 @@ static int add_wait(const struct entering *entering, enum mpi_wait_state state, 
 static int add_waits_for(const struct entering *entering, enum mpi_wait_state state, size_t cause)
 {
     for (size_t i = 0; i < entering->count; i++)
-        if (i != cause && add_wait(entering, state, i, cause) != 0)
+        if (i != cause && mpi_coll_waits_add_wait(entering, state, i, cause) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
 
-static size_t find_last(const struct entering *entering)
+static size_t mpi_coll_waits_find_last(const struct entering *entering)
 {
     size_t last = 0;
 
@@ -77,15 +78,15 @@ static size_t find_root(const struct collectives *all, const struct collective_i
 }
 
 /* With an intercommunicator an operation goes from one group to the other: more ranks than one of them has. */
-static int is_usable(const struct collectives *all, const struct collective_instance *instance)
+static int mpi_coll_waits_is_usable(const struct collectives *all, const struct collective_instance *instance)
 {
     int64_t size = all->communicators[instance->communicator].size;
 
     return instance->count > 1 && !instance->has_several && (size <= 0 || instance->count <= (uint64_t)size);
 }
 
-static int add_instance(struct entering *entering, const struct collectives *all,
-                        const struct collective_instance *instance)
+static int mpi_coll_waits_add_instance(struct entering *entering, const struct collectives *all,
+                                       const struct collective_instance *instance)
 {
     size_t root = find_root(all, instance);
 
@@ -93,11 +94,11 @@ static int add_instance(struct entering *entering, const struct collectives *all
     entering->count = instance->count;
     if (collective_synchronises(instance->kind))
         return add_waits_for(entering, instance->kind == COLLECTIVE_BARRIER ? MPI_WAIT_BARRIER : MPI_WAIT_ALL_TO_ALL,
-                             find_last(entering));
+                             mpi_coll_waits_find_last(entering));
     if (root < instance->count && collective_sends_from_root(instance->kind))
         return add_waits_for(entering, MPI_WAIT_LATE_BROADCAST, root);
     if (root < instance->count && collective_sends_to_root(instance->kind))
-        return add_wait(entering, MPI_WAIT_EARLY_REDUCE, root, find_first_but(entering, root));
+        return mpi_coll_waits_add_wait(entering, MPI_WAIT_EARLY_REDUCE, root, find_first_but(entering, root));
     return 0;
 }
 
@@ -107,7 +108,8 @@ int mpi_waits_add_collectives(struct mpi_waits *waits, const struct mpi_calls *c
     struct entering entering = { .waits = waits, .calls = calls, .errors = errors };
 
     for (size_t i = 0; i < all->instance_count; i++)
-        if (is_usable(all, &all->instances[i]) && add_instance(&entering, all, &all->instances[i]) != 0)
+        if (mpi_coll_waits_is_usable(all, &all->instances[i]) &&
+            mpi_coll_waits_add_instance(&entering, all, &all->instances[i]) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }

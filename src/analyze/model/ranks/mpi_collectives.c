@@ -12,7 +12,7 @@
 #include "base/map.h"
 
 /* A communicator of a process, from when it was made. */
-struct communicator {
+struct mpi_collectives_communicator {
     int64_t process, handle, since_ns;
     uint64_t name;                 /* hash */
     uint64_t called;               /* collectives so far */
@@ -31,9 +31,9 @@ struct rank_process {
 };
 MAP(process_map, struct rank_process, uint64_t, rank, rank, hash_number, map_is_same_number)
 
-struct reading {
+struct mpi_collectives_reading {
     struct report *report;
-    struct communicator *communicators; /* by process, handle and time; owned */
+    struct mpi_collectives_communicator *communicators; /* by process, handle and time; owned */
     size_t count, room;
     struct members_map members;
     struct process_map processes;
@@ -43,7 +43,7 @@ struct reading {
 
 static int compare_communicators(const void *a, const void *b)
 {
-    const struct communicator *x = a, *y = b;
+    const struct mpi_collectives_communicator *x = a, *y = b;
 
     if (x->process != y->process)
         return x->process < y->process ? -1 : 1;
@@ -52,9 +52,9 @@ static int compare_communicators(const void *a, const void *b)
     return x->since_ns < y->since_ns ? -1 : x->since_ns > y->since_ns;
 }
 
-static int compare_times(const void *a, const void *b)
+static int mpi_collectives_compare_times(const void *a, const void *b)
 {
-    const struct communicator *x = a, *y = b;
+    const struct mpi_collectives_communicator *x = a, *y = b;
 
     if (x->since_ns != y->since_ns)
         return x->since_ns < y->since_ns ? -1 : 1;
@@ -63,7 +63,7 @@ static int compare_times(const void *a, const void *b)
 
 /* ---- Communicators --------------------------------------------------------------------------------------------- */
 
-static int read_processes(struct reading *reading, struct error *err)
+static int mpi_collectives_read_processes(struct mpi_collectives_reading *reading, struct error *err)
 {
     static const char *const names[] = { "globalTid", "rank", NULL };
     struct row_cursor rows;
@@ -84,7 +84,8 @@ static int read_processes(struct reading *reading, struct error *err)
 }
 
 /* How many communicators with these members the process had before. */
-static int count_same(struct reading *reading, const struct communicator *made, int64_t *before)
+static int count_same(struct mpi_collectives_reading *reading, const struct mpi_collectives_communicator *made,
+                      int64_t *before)
 {
     size_t length;
     const char *members = report_string(reading->report, made->members, &length);
@@ -98,12 +99,12 @@ static int count_same(struct reading *reading, const struct communicator *made, 
 }
 
 /* Names those that have no name, and numbers those with the same members. */
-static int name_communicators(struct reading *reading)
+static int name_communicators(struct mpi_collectives_reading *reading)
 {
     if (reading->count)
-        qsort(reading->communicators, reading->count, sizeof *reading->communicators, compare_times);
+        qsort(reading->communicators, reading->count, sizeof *reading->communicators, mpi_collectives_compare_times);
     for (size_t i = 0; i < reading->count; i++) {
-        struct communicator *at = &reading->communicators[i];
+        struct mpi_collectives_communicator *at = &reading->communicators[i];
         size_t length;
         const char *members = report_string(reading->report, at->members, &length);
         if (count_same(reading, at, &at->before) != 0)
@@ -116,7 +117,7 @@ static int name_communicators(struct reading *reading)
 
 enum { PROCESS, HANDLE, SINCE, NAME, MEMBERS, SIZE, RANK };
 
-static int add_communicator(struct reading *reading, const struct row_cursor *rows)
+static int mpi_collectives_add_communicator(struct mpi_collectives_reading *reading, const struct row_cursor *rows)
 {
     size_t length;
     const char *name = report_string(reading->report, row_int_or(rows, NAME, 0), &length);
@@ -128,7 +129,7 @@ static int add_communicator(struct reading *reading, const struct row_cursor *ro
         return 0;
     if (array_reserve(&reading->communicators, &reading->room, reading->count + 1, sizeof *reading->communicators) != 0)
         return ERR_NO_MEMORY;
-    reading->communicators[reading->count++] = (struct communicator){
+    reading->communicators[reading->count++] = (struct mpi_collectives_communicator){
         .process = row_is_null(rows, PROCESS) ? process->process : global_process(row_int(rows, PROCESS)),
         .handle = row_int(rows, HANDLE),
         .since_ns = row_int_or(rows, SINCE, INT64_MIN),
@@ -139,7 +140,7 @@ static int add_communicator(struct reading *reading, const struct row_cursor *ro
     return 0;
 }
 
-static int read_communicators(struct reading *reading, struct error *err)
+static int mpi_collectives_read_communicators(struct mpi_collectives_reading *reading, struct error *err)
 {
     static const char *const names[] = {
         "globalPid", "commHandle", "timestamp", "name", "members", "size", "rank", NULL
@@ -150,7 +151,7 @@ static int read_communicators(struct reading *reading, struct error *err)
     if (code != 0)
         return code;
     while (row_cursor_next(&rows))
-        if ((code = add_communicator(reading, &rows)) != 0)
+        if ((code = mpi_collectives_add_communicator(reading, &rows)) != 0)
             break;
     row_cursor_close(&rows);
     if (code != 0)
@@ -163,25 +164,25 @@ static int read_communicators(struct reading *reading, struct error *err)
 }
 
 /* The one that the handle named at that time, or NULL. */
-static struct communicator *find_communicator(const struct reading *reading, int64_t process, int64_t handle,
-                                              int64_t time_ns)
+static struct mpi_collectives_communicator *find_communicator(const struct mpi_collectives_reading *reading,
+                                                              int64_t process, int64_t handle, int64_t time_ns)
 {
-    const struct communicator wanted = { .process = process, .handle = handle, .since_ns = time_ns };
+    const struct mpi_collectives_communicator wanted = { .process = process, .handle = handle, .since_ns = time_ns };
     size_t after = BISECT(0, reading->count, i, compare_communicators(&reading->communicators[i], &wanted) <= 0);
-    struct communicator *found = after ? &reading->communicators[after - 1] : NULL;
+    struct mpi_collectives_communicator *found = after ? &reading->communicators[after - 1] : NULL;
     return found && found->process == process && found->handle == handle ? found : NULL;
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------------------------- */
 
-struct ordered {
+struct mpi_collectives_ordered {
     int64_t start;
     size_t row;
 };
 
 static int compare_starts(const void *a, const void *b)
 {
-    const struct ordered *x = a, *y = b;
+    const struct mpi_collectives_ordered *x = a, *y = b;
 
     if (x->start != y->start)
         return x->start < y->start ? -1 : 1;
@@ -189,16 +190,17 @@ static int compare_starts(const void *a, const void *b)
 }
 
 enum { START, END, THREAD, TEXT, COMMUNICATOR, REQUEST, REQUEST_END, SENT, RECEIVED, ROOT, ROW_RANK };
-static const char *const call_columns[] = { "start",      "end",           "globalTid",  "textId",
-                                            "commHandle", "requestHandle", "requestEnd", "size",
-                                            "recvSize",   "rootRank",      "rank",       NULL };
+static const char *const mpi_collectives_call_columns[] = { "start",      "end",           "globalTid",  "textId",
+                                                            "commHandle", "requestHandle", "requestEnd", "size",
+                                                            "recvSize",   "rootRank",      "rank",       NULL };
 
-static int number_call(struct reading *reading, const struct row_cursor *rows)
+static int mpi_collectives_number_call(struct mpi_collectives_reading *reading, const struct row_cursor *rows)
 {
     int64_t start = row_int_or(rows, START, 0), thread = row_int_or(rows, THREAD, 0);
-    struct communicator *at = row_is_null(rows, COMMUNICATOR) ? NULL
-                                                              : find_communicator(reading, global_process(thread),
-                                                                                  row_int(rows, COMMUNICATOR), start);
+    struct mpi_collectives_communicator *at = row_is_null(rows, COMMUNICATOR)
+                                                  ? NULL
+                                                  : find_communicator(reading, global_process(thread),
+                                                                      row_int(rows, COMMUNICATOR), start);
 
     if (!at)
         return 0;
@@ -222,25 +224,25 @@ static int number_call(struct reading *reading, const struct row_cursor *rows)
 }
 
 /* Rows of a table are in no certain order; calls are counted in the order in which they began. */
-static int number_calls(struct reading *reading, struct error *err)
+static int mpi_collectives_number_calls(struct mpi_collectives_reading *reading, struct error *err)
 {
     struct row_cursor rows;
-    int code = row_cursor_open(&rows, reading->report, "MPI_COLLECTIVES_EVENTS", call_columns, err);
+    int code = row_cursor_open(&rows, reading->report, "MPI_COLLECTIVES_EVENTS", mpi_collectives_call_columns, err);
 
     if (code != 0)
         return code;
     size_t count = rows.columns.rows;
-    struct ordered *order = array_alloc(count + 1, sizeof *order);
+    struct mpi_collectives_ordered *order = array_alloc(count + 1, sizeof *order);
     if (!order) {
         code = ERR_NO_MEMORY;
         goto close_rows;
     }
     for (size_t i = 0; row_cursor_next(&rows); i++)
-        order[i] = (struct ordered){ row_int_or(&rows, START, 0), rows.row };
+        order[i] = (struct mpi_collectives_ordered){ row_int_or(&rows, START, 0), rows.row };
     qsort(order, count, sizeof *order, compare_starts);
     for (size_t i = 0; i < count; i++) {
         rows.row = order[i].row;
-        if ((code = number_call(reading, &rows)) != 0)
+        if ((code = mpi_collectives_number_call(reading, &rows)) != 0)
             break;
     }
     free(order);
@@ -253,14 +255,14 @@ int mpi_collectives_walk(struct report *report,
                          int (*visit)(void *context, struct report *report, const struct mpi_collective *call),
                          void *context, struct error *err)
 {
-    struct reading reading = { .report = report, .visit = visit, .context = context };
+    struct mpi_collectives_reading reading = { .report = report, .visit = visit, .context = context };
     int code;
 
-    if ((code = read_processes(&reading, err)) != 0)
+    if ((code = mpi_collectives_read_processes(&reading, err)) != 0)
         goto done;
-    if ((code = read_communicators(&reading, err)) != 0)
+    if ((code = mpi_collectives_read_communicators(&reading, err)) != 0)
         goto done;
-    code = number_calls(&reading, err);
+    code = mpi_collectives_number_calls(&reading, err);
 done:
     free(reading.communicators);
     members_map_free(&reading.members);

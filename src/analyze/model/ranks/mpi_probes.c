@@ -8,7 +8,7 @@
 #include "mpi_waits.h"
 
 /* A communicator of a process, from when it was made: handles are reused. */
-struct communicator {
+struct mpi_probes_communicator {
     int64_t process, handle, since_ns;
     int64_t name, members; /* number in messages.names; string id */
 };
@@ -17,13 +17,13 @@ struct probing {
     struct report *report;
     const struct mpi_calls *calls;
     const struct messages *messages;
-    struct communicator *communicators; /* owned; by process, handle and time */
+    struct mpi_probes_communicator *communicators; /* owned; by process, handle and time */
     size_t count, room;
 };
 
 static int compare_communicators(const void *left, const void *right)
 {
-    const struct communicator *a = left, *b = right;
+    const struct mpi_probes_communicator *a = left, *b = right;
 
     if (a->process != b->process)
         return a->process < b->process ? -1 : 1;
@@ -32,7 +32,7 @@ static int compare_communicators(const void *left, const void *right)
     return a->since_ns < b->since_ns ? -1 : a->since_ns > b->since_ns;
 }
 
-static int read_communicators(struct probing *probing, struct error *err)
+static int mpi_probes_read_communicators(struct probing *probing, struct error *err)
 {
     enum { PROCESS, HANDLE, SINCE, NAME, MEMBERS };
     static const char *const names[] = { "globalPid", "commHandle", "timestamp", "name", "members", NULL };
@@ -51,7 +51,7 @@ static int read_communicators(struct probing *probing, struct error *err)
             code = ERR_NO_MEMORY;
             break;
         }
-        probing->communicators[probing->count++] = (struct communicator){
+        probing->communicators[probing->count++] = (struct mpi_probes_communicator){
             .process = global_process(row_int(&rows, PROCESS)),
             .handle = row_int(&rows, HANDLE),
             .since_ns = row_int_or(&rows, SINCE, INT64_MIN),
@@ -66,12 +66,12 @@ static int read_communicators(struct probing *probing, struct error *err)
 }
 
 /* The one that the handle named at that time, or NULL. */
-static const struct communicator *find_communicator(const struct probing *probing, int64_t process, int64_t handle,
-                                                    int64_t time_ns)
+static const struct mpi_probes_communicator *find_communicator(const struct probing *probing, int64_t process,
+                                                               int64_t handle, int64_t time_ns)
 {
-    const struct communicator wanted = { .process = process, .handle = handle, .since_ns = time_ns };
+    const struct mpi_probes_communicator wanted = { .process = process, .handle = handle, .since_ns = time_ns };
     size_t after = BISECT(0, probing->count, i, compare_communicators(&probing->communicators[i], &wanted) <= 0);
-    const struct communicator *found = after ? &probing->communicators[after - 1] : NULL;
+    const struct mpi_probes_communicator *found = after ? &probing->communicators[after - 1] : NULL;
     return found && found->process == process && found->handle == handle ? found : NULL;
 }
 
@@ -106,8 +106,8 @@ static int is_probe(struct report *report, int64_t name)
 static const struct message_side *find_send(const struct probing *probing, const struct row_cursor *rows)
 {
     int64_t thread = row_int_or(rows, THREAD, 0), start = row_int(rows, START);
-    const struct communicator *communicator = find_communicator(probing, global_process(thread),
-                                                                row_int_or(rows, COMMUNICATOR, 0), start);
+    const struct mpi_probes_communicator *communicator = find_communicator(probing, global_process(thread),
+                                                                           row_int_or(rows, COMMUNICATOR, 0), start);
 
     if (!communicator || communicator->name < 0)
         return NULL;
@@ -147,7 +147,7 @@ int mpi_waits_add_probes(struct mpi_waits *waits, struct report *report, const s
                                            "commHandle", "remoteRank", "tag",       NULL };
     struct probing probing = { .report = report, .calls = calls, .messages = messages };
     struct row_cursor rows = { 0 };
-    int code = read_communicators(&probing, err);
+    int code = mpi_probes_read_communicators(&probing, err);
 
     if (code != 0)
         goto done;

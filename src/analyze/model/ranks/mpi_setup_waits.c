@@ -5,26 +5,27 @@
 #include "base/array.h"
 #include "mpi_waits.h"
 
-struct entry {
+struct mpi_setup_waits_entry {
     int64_t rank;
     uint32_t call;
 };
 
-struct entries {
-    struct entry *list; /* owned */
+struct mpi_setup_waits_entries {
+    struct mpi_setup_waits_entry *list; /* owned */
     size_t count, room;
 };
 
 static int compare_entries(const void *left, const void *right)
 {
-    const struct entry *a = left, *b = right;
+    const struct mpi_setup_waits_entry *a = left, *b = right;
 
     if (a->rank != b->rank)
         return a->rank < b->rank ? -1 : 1;
     return a->call < b->call ? -1 : a->call > b->call;
 }
 
-static int collect(struct entries *entries, const struct mpi_calls *calls, const char *const *names)
+static int mpi_setup_waits_collect(struct mpi_setup_waits_entries *entries, const struct mpi_calls *calls,
+                                   const char *const *names)
 {
     for (size_t i = 0; i < calls->thread_count; i++) {
         const struct mpi_thread *thread = &calls->threads[i];
@@ -38,7 +39,7 @@ static int collect(struct entries *entries, const struct mpi_calls *calls, const
                 continue;
             if (array_reserve(&entries->list, &entries->room, entries->count + 1, sizeof *entries->list) != 0)
                 return ERR_NO_MEMORY;
-            entries->list[entries->count++] = (struct entry){ thread->rank, (uint32_t)k };
+            entries->list[entries->count++] = (struct mpi_setup_waits_entry){ thread->rank, (uint32_t)k };
         }
     }
     if (entries->count)
@@ -46,7 +47,7 @@ static int collect(struct entries *entries, const struct mpi_calls *calls, const
     return 0;
 }
 
-static size_t find_last(const struct mpi_calls *calls, const struct entries *entries)
+static size_t mpi_setup_waits_find_last(const struct mpi_calls *calls, const struct mpi_setup_waits_entries *entries)
 {
     size_t last = 0;
 
@@ -57,7 +58,7 @@ static size_t find_last(const struct mpi_calls *calls, const struct entries *ent
 }
 
 /* Each rank once: two calls of a rank are of two jobs. */
-static int is_of_one_job(const struct entries *entries)
+static int is_of_one_job(const struct mpi_setup_waits_entries *entries)
 {
     for (size_t i = 1; i < entries->count; i++)
         if (entries->list[i].rank == entries->list[i - 1].rank)
@@ -65,8 +66,8 @@ static int is_of_one_job(const struct entries *entries)
     return entries->count > 1;
 }
 
-static int synchronised(const struct mpi_calls *calls, const struct clock_errors *errors, const struct entries *entries,
-                        const struct mpi_call *last)
+static int synchronised(const struct mpi_calls *calls, const struct clock_errors *errors,
+                        const struct mpi_setup_waits_entries *entries, const struct mpi_call *last)
 {
     for (size_t i = 0; i < entries->count; i++) {
         const struct mpi_call *call = &calls->list[entries->list[i].call];
@@ -77,15 +78,15 @@ static int synchronised(const struct mpi_calls *calls, const struct clock_errors
     return 1;
 }
 
-static int add_waits(struct mpi_waits *waits, const struct mpi_calls *calls, const struct clock_errors *errors,
-                     const char *const *names)
+static int mpi_setup_waits_add_waits(struct mpi_waits *waits, const struct mpi_calls *calls,
+                                     const struct clock_errors *errors, const char *const *names)
 {
-    struct entries entries = { 0 };
-    int code = collect(&entries, calls, names);
+    struct mpi_setup_waits_entries entries = { 0 };
+    int code = mpi_setup_waits_collect(&entries, calls, names);
 
     if (code != 0 || !is_of_one_job(&entries))
         goto free_entries;
-    size_t number = find_last(calls, &entries);
+    size_t number = mpi_setup_waits_find_last(calls, &entries);
     const struct mpi_call *last = &calls->list[entries.list[number].call];
     if (!synchronised(calls, errors, &entries, last))
         goto free_entries;
@@ -103,7 +104,7 @@ int mpi_waits_add_setup(struct mpi_waits *waits, const struct mpi_calls *calls, 
 {
     static const char *const begins[] = { "Init", "Init_thread", NULL }, *const ends[] = { "Finalize", NULL };
 
-    if (add_waits(waits, calls, errors, begins) != 0)
+    if (mpi_setup_waits_add_waits(waits, calls, errors, begins) != 0)
         return ERR_NO_MEMORY;
-    return add_waits(waits, calls, errors, ends);
+    return mpi_setup_waits_add_waits(waits, calls, errors, ends);
 }

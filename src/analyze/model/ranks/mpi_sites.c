@@ -37,7 +37,7 @@ static int64_t add_site(struct mpi_sites *sites, struct report *report, const st
     return site;
 }
 
-static int add_row(struct mpi_sites *sites, struct report *report, const struct row_cursor *rows)
+static int mpi_sites_add_row(struct mpi_sites *sites, struct report *report, const struct row_cursor *rows)
 {
     struct mpi_chain_site entry = { (uint64_t)row_int(rows, ID) + 1, MPI_NO_SITE };
 
@@ -58,7 +58,7 @@ int mpi_sites_read(struct mpi_sites *sites, struct report *report, struct error 
     if (code != 0)
         return code;
     while (row_cursor_next(&rows))
-        if ((code = add_row(sites, report, &rows)) != 0)
+        if ((code = mpi_sites_add_row(sites, report, &rows)) != 0)
             break;
     row_cursor_close(&rows);
     return code;

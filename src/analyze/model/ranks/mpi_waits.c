@@ -76,7 +76,7 @@ int mpi_waits_add_messages(struct mpi_waits *waits, const struct mpi_calls *call
     return 0;
 }
 
-static int compare_waits(const void *left, const void *right)
+static int mpi_waits_compare_waits(const void *left, const void *right)
 {
     const struct mpi_wait *a = left, *b = right;
 
@@ -94,7 +94,7 @@ void mpi_waits_settle(struct mpi_waits *waits)
     size_t kept = 0;
 
     if (waits->count)
-        qsort(waits->list, waits->count, sizeof *waits->list, compare_waits);
+        qsort(waits->list, waits->count, sizeof *waits->list, mpi_waits_compare_waits);
     for (size_t i = 0; i < waits->count; i++)
         if (!kept || waits->list[kept - 1].call != waits->list[i].call)
             waits->list[kept++] = waits->list[i];

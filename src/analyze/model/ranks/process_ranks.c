@@ -5,7 +5,8 @@
 #include "analyze/engine/row_cursor.h"
 
 /* The first rank and the first host that are known of a process are those that count. */
-static int add(struct process_ranks *ranks, int64_t process, int64_t rank, int64_t host, struct error *err)
+static int process_ranks_add(struct process_ranks *ranks, int64_t process, int64_t rank, int64_t host,
+                             struct error *err)
 {
     struct process_rank entry = { (uint64_t)global_process(process) + 1, rank, host };
     struct process_rank *found = process_rank_map_find(&ranks->map, entry.process);
@@ -19,7 +20,8 @@ static int add(struct process_ranks *ranks, int64_t process, int64_t rank, int64
     return 0;
 }
 
-static int read_table(struct process_ranks *ranks, struct report *report, const char *table, struct error *err)
+static int process_ranks_read_table(struct process_ranks *ranks, struct report *report, const char *table,
+                                    struct error *err)
 {
     static const char *const names[] = { "globalPid", "globalTid", "rank", "host", NULL };
     enum { PROCESS, THREAD, RANK, HOST };
@@ -32,7 +34,7 @@ static int read_table(struct process_ranks *ranks, struct report *report, const 
         int64_t rank = row_int_or(&rows, RANK, -1), process = row_int_or(&rows, PROCESS, row_int_or(&rows, THREAD, -1));
         if (process == -1)
             continue;
-        if ((code = add(ranks, process, rank < 0 ? -1 : rank, row_int_or(&rows, HOST, 0), err)) != 0)
+        if ((code = process_ranks_add(ranks, process, rank < 0 ? -1 : rank, row_int_or(&rows, HOST, 0), err)) != 0)
             break;
     }
     row_cursor_close(&rows);
@@ -46,7 +48,7 @@ int process_ranks_read(struct process_ranks *ranks, struct report *report, struc
 
     *ranks = (struct process_ranks){ 0 };
     for (size_t i = 0; i < COUNT_OF(tables); i++)
-        if ((code = read_table(ranks, report, tables[i], err)) != 0)
+        if ((code = process_ranks_read_table(ranks, report, tables[i], err)) != 0)
             return code;
     return 0;
 }

@@ -34,7 +34,7 @@ int mpi_base_is(const char *base, size_t length, const char *name)
 
 /* ---- Reading ---------------------------------------------------------------------------------------------------- */
 
-static int read_table(struct mpi_calls *calls, const char *table, int64_t last_ns, struct error *err)
+static int rank_calls_read_table(struct mpi_calls *calls, const char *table, int64_t last_ns, struct error *err)
 {
     enum { START, END, THREAD, NAME, CHAIN };
     static const char *const names[] = { "start", "end", "globalTid", "textId", "callchainId", NULL };
@@ -62,7 +62,7 @@ static int read_table(struct mpi_calls *calls, const char *table, int64_t last_n
     return 0;
 }
 
-static int compare_calls(const void *left, const void *right)
+static int rank_calls_compare_calls(const void *left, const void *right)
 {
     const struct mpi_call *a = left, *b = right;
 
@@ -114,7 +114,7 @@ static void spread_wholeness(struct mpi_calls *calls)
     }
 }
 
-static int divide(struct mpi_calls *calls, struct error *err)
+static int rank_calls_divide(struct mpi_calls *calls, struct error *err)
 {
     int unbroken, code = is_unbroken(calls->report, &unbroken, err);
 
@@ -139,7 +139,7 @@ struct ended {
     uint32_t call;
 };
 
-static int compare_ends(const void *left, const void *right)
+static int rank_calls_compare_ends(const void *left, const void *right)
 {
     const struct ended *a = left, *b = right;
 
@@ -150,7 +150,7 @@ static int compare_ends(const void *left, const void *right)
     return a->call < b->call ? -1 : a->call > b->call;
 }
 
-static struct ended end_of(const struct mpi_calls *calls, size_t call)
+static struct ended rank_calls_end_of(const struct mpi_calls *calls, size_t call)
 {
     return (struct ended){ global_process(calls->list[call].thread), calls->list[call].end_ns, (uint32_t)call };
 }
@@ -165,15 +165,16 @@ static int order_ends(struct mpi_calls *calls)
         return ERR_NO_MEMORY;
     }
     for (size_t i = 0; i < calls->count; i++)
-        ended[i] = end_of(calls, i);
-    qsort(ended, calls->count, sizeof *ended, compare_ends);
+        ended[i] = rank_calls_end_of(calls, i);
+    qsort(ended, calls->count, sizeof *ended, rank_calls_compare_ends);
     for (size_t i = 0; i < calls->count; i++)
         calls->by_end[i] = ended[i].call;
     free(ended);
     return 0;
 }
 
-static int read_calls(struct mpi_calls *calls, struct report *report, const char *const *tables, struct error *err)
+static int rank_calls_read_calls(struct mpi_calls *calls, struct report *report, const char *const *tables,
+                                 struct error *err)
 {
     struct report_span span = report_times(report);
     int code;
@@ -182,16 +183,16 @@ static int read_calls(struct mpi_calls *calls, struct report *report, const char
     if ((code = mpi_ranks_read(&calls->ranks, report, err)) != 0)
         return code;
     for (; *tables; tables++)
-        if ((code = read_table(calls, *tables, span.to_ns, err)) != 0)
+        if ((code = rank_calls_read_table(calls, *tables, span.to_ns, err)) != 0)
             return code;
     if (calls->count)
-        qsort(calls->list, calls->count, sizeof *calls->list, compare_calls);
-    return divide(calls, err);
+        qsort(calls->list, calls->count, sizeof *calls->list, rank_calls_compare_calls);
+    return rank_calls_divide(calls, err);
 }
 
 int mpi_calls_read(struct mpi_calls *calls, struct report *report, struct error *err)
 {
-    int code = read_calls(calls, report, mpi_call_tables, err);
+    int code = rank_calls_read_calls(calls, report, mpi_call_tables, err);
 
     return code != 0 ? code : order_ends(calls);
 }
@@ -199,7 +200,7 @@ int mpi_calls_read(struct mpi_calls *calls, struct report *report, struct error 
 int mpi_calls_read_setup(struct mpi_calls *calls, struct report *report, struct error *err)
 {
     static const char *const tables[] = { "MPI_OTHER_EVENTS", NULL };
-    int code = read_calls(calls, report, tables, err);
+    int code = rank_calls_read_calls(calls, report, tables, err);
 
     return code != 0 ? code : order_ends(calls);
 }
@@ -216,21 +217,21 @@ void mpi_calls_free(struct mpi_calls *calls)
 /* ---- Searching -------------------------------------------------------------------------------------------------- */
 
 /* The first thread whose id is not below this one. */
-static size_t find_thread(const struct mpi_calls *calls, int64_t thread)
+static size_t rank_calls_find_thread(const struct mpi_calls *calls, int64_t thread)
 {
     return BISECT(0, calls->thread_count, i, calls->threads[i].id < thread);
 }
 
 const struct mpi_thread *mpi_calls_thread(const struct mpi_calls *calls, int64_t thread)
 {
-    size_t at = find_thread(calls, thread);
+    size_t at = rank_calls_find_thread(calls, thread);
 
     return at < calls->thread_count && calls->threads[at].id == thread ? &calls->threads[at] : NULL;
 }
 
 int mpi_calls_is_whole(const struct mpi_calls *calls, int64_t process)
 {
-    size_t at = find_thread(calls, process); /* the bits of the thread are the lowest ones */
+    size_t at = rank_calls_find_thread(calls, process); /* the bits of the thread are the lowest ones */
 
     return at < calls->thread_count && global_process(calls->threads[at].id) == process && calls->threads[at].is_whole;
 }
@@ -254,9 +255,10 @@ uint32_t mpi_calls_ending(const struct mpi_calls *calls, int64_t process, int64_
 {
     const struct ended wanted = { process, end_ns, MPI_NO_CALL };
     size_t after = BISECT(0, calls->count, i,
-                          compare_ends((struct ended[]){ end_of(calls, calls->by_end[i]) }, &wanted) <= 0);
+                          rank_calls_compare_ends((struct ended[]){ rank_calls_end_of(calls, calls->by_end[i]) },
+                                                  &wanted) <= 0);
 
-    if (!after || end_of(calls, calls->by_end[after - 1]).process != process)
+    if (!after || rank_calls_end_of(calls, calls->by_end[after - 1]).process != process)
         return MPI_NO_CALL;
     return calls->by_end[after - 1];
 }

@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "report/reader/unite.h"
 
-static int add_rank(struct rank_index *index, int64_t rank)
+static int rank_index_add_rank(struct rank_index *index, int64_t rank)
 {
     if (rank < 0)
         return 0;
@@ -17,31 +17,31 @@ static int add_rank(struct rank_index *index, int64_t rank)
     return 0;
 }
 
-static int is_kept(const struct report_part *part, int64_t rank)
+static int rank_index_is_kept(const struct report_part *part, int64_t rank)
 {
     return !part->kept_ranks || (part->kept_rank_count && bsearch(&rank, part->kept_ranks, part->kept_rank_count,
                                                                   sizeof rank, array_by_int64) != NULL);
 }
 
-static int add_parts(struct rank_index *index, const struct report *report)
+static int rank_index_add_parts(struct rank_index *index, const struct report *report)
 {
     for (size_t i = 0; i < report_part_count(report); i++) {
         const struct report_part *part = report_part_at(report, i);
-        if (add_rank(index, part->rank) != 0)
+        if (rank_index_add_rank(index, part->rank) != 0)
             return ERR_NO_MEMORY;
         for (size_t r = 0; r < part->rank_count; r++)
-            if (is_kept(part, part->ranks[r].rank) && add_rank(index, part->ranks[r].rank) != 0)
+            if (rank_index_is_kept(part, part->ranks[r].rank) && rank_index_add_rank(index, part->ranks[r].rank) != 0)
                 return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int add_processes(struct rank_index *index)
+static int rank_index_add_processes(struct rank_index *index)
 {
     const struct process_rank_map *map = &index->processes.map;
 
     for (const struct process_rank *at = process_rank_map_next(map, NULL); at; at = process_rank_map_next(map, at))
-        if (add_rank(index, at->rank) != 0)
+        if (rank_index_add_rank(index, at->rank) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
@@ -65,7 +65,7 @@ static void set_host(struct rank_index *index, int64_t rank, const char *host)
         index->hosts[at] = host;
 }
 
-static int find_hosts(struct rank_index *index, struct report *report)
+static int rank_index_find_hosts(struct rank_index *index, struct report *report)
 {
     const struct process_rank_map *map = &index->processes.map;
 
@@ -89,13 +89,13 @@ int rank_index_read(struct rank_index *index, struct report *report, struct erro
 
     if (code != 0)
         return code;
-    if (add_parts(index, report) != 0 || add_processes(index) != 0 ||
+    if (rank_index_add_parts(index, report) != 0 || rank_index_add_processes(index) != 0 ||
         array_reserve(&index->ranks, &index->room, 1, sizeof *index->ranks) != 0)
         return error_no_memory(err);
     if (!index->count)
         index->ranks[index->count++] = -1;
     sort_ranks(index);
-    return find_hosts(index, report) != 0 ? error_no_memory(err) : 0;
+    return rank_index_find_hosts(index, report) != 0 ? error_no_memory(err) : 0;
 }
 
 void rank_index_free(struct rank_index *index)

@@ -22,7 +22,7 @@ struct ids {
 };
 
 /* The ids of all stacks in a table, which are runs of rows. */
-static int read_ids(struct ids *ids, struct report *report, const char *table, struct error *err)
+static int missing_stacks_read_ids(struct ids *ids, struct report *report, const char *table, struct error *err)
 {
     static const char *const columns[] = { "id", NULL };
     struct row_cursor rows;
@@ -45,14 +45,14 @@ close_rows:
     return code;
 }
 
-static int is_known(const struct ids *ids, int64_t id)
+static int missing_stacks_is_known(const struct ids *ids, int64_t id)
 {
     return ids->count && bsearch(&id, ids->list, ids->count, sizeof *ids->list, array_by_int64) != NULL;
 }
 
 /* Fills all but the names. */
-static int count_events(struct missing_stacks *missing, struct report *report, const struct chain_user *user,
-                        const struct ids *ids, struct error *err)
+static int missing_stacks_count_events(struct missing_stacks *missing, struct report *report,
+                                       const struct chain_user *user, const struct ids *ids, struct error *err)
 {
     enum { STACK, START };
     const char *const columns[] = { [STACK] = user->column, [START] = "start", NULL };
@@ -67,7 +67,7 @@ static int count_events(struct missing_stacks *missing, struct report *report, c
             int64_t start = row_int_or(&rows, START, INT64_MIN);
             if (row_int_or(&rows, STACK, 0) == 0) /* its stack was not asked for, or could not be had */
                 continue;
-            int has_stack = is_known(ids, row_int(&rows, STACK));
+            int has_stack = missing_stacks_is_known(ids, row_int(&rows, STACK));
             if (pass == 1) {
                 missing->at_end += !has_stack && start > last_with_ns;
                 continue;
@@ -90,9 +90,9 @@ static int read_user(struct missing_stacks *missing, struct report *report, cons
     int code;
 
     *missing = (struct missing_stacks){ .table = user->table, .noun = nouns[user->chains] };
-    if ((code = read_ids(&ids, report, chain_tables[user->chains], err)) != 0)
+    if ((code = missing_stacks_read_ids(&ids, report, chain_tables[user->chains], err)) != 0)
         goto free_ids;
-    code = count_events(missing, report, user, &ids, err);
+    code = missing_stacks_count_events(missing, report, user, &ids, err);
 free_ids:
     free(ids.list);
     return code;
@@ -130,7 +130,7 @@ int missing_stacks_read(struct missing_stacks list[MISSING_STACKS_MAX], size_t *
     return 0;
 }
 
-static void describe(struct text *out, const struct missing_stacks *missing)
+static void missing_stacks_add_text(struct text *out, const struct missing_stacks *missing)
 {
     int is_all = missing->at_end == missing->without;
 
@@ -152,6 +152,6 @@ void missing_stacks_describe(struct text *out, const struct missing_stacks *list
 {
     for (size_t i = 0; i < count; i++) {
         text_add(out, i ? "; " : "");
-        describe(out, &list[i]);
+        missing_stacks_add_text(out, &list[i]);
     }
 }

@@ -9,19 +9,19 @@
 #include "base/saturating.h"
 
 /* What TACHO_SAMPLING says of the samples of a capture. */
-struct setting {
+struct sample_weight_setting {
     int is_clock;
     int64_t frequency; /* samples a second; 0: not known */
     int is_mixed;      /* reports of a set count different events, whose figures cannot be added */
 };
 
-static int read_setting(struct setting *out, struct report *report, struct error *err)
+static int read_setting(struct sample_weight_setting *out, struct report *report, struct error *err)
 {
     static const char *const names[] = { "event", "frequency", NULL };
     struct row_cursor rows = { 0 };
     int code;
 
-    *out = (struct setting){ .frequency = -1 };
+    *out = (struct sample_weight_setting){ .frequency = -1 };
     if ((code = row_cursor_open(&rows, report, "TACHO_SAMPLING", names, err)) != 0)
         goto close_rows;
     while (row_cursor_next(&rows)) {
@@ -60,7 +60,7 @@ static int median_distance(int64_t *out, const struct stacks *stacks, struct err
 int sample_weight_read(double *weight_ns, const struct stacks *stacks, enum stack_source source,
                        const struct stack_figure *whole, struct error *err)
 {
-    struct setting setting = { 0 };
+    struct sample_weight_setting setting = { 0 };
     int64_t distance_ns = 0;
     int code;
 

@@ -10,9 +10,9 @@
 #define WEIGHT_MOST (INT64_C(1) << 40) /* more than any counter counts between two samples */
 
 /* Tables and columns of each source. The chain of a CPU sample has the sample's own id. */
-static const struct source {
+static const struct stacks_source {
     const char *samples, *chains, *columns[6];
-} sources[STACK_SOURCES] = {
+} stacks_sources[STACK_SOURCES] = {
     [STACKS_CPU] = { "COMPOSITE_EVENTS",
                      "SAMPLING_CALLCHAINS",
                      { "start", "globalTid", "threadState", "id", "cpuCycles", "pythonCallchainId" } },
@@ -42,7 +42,7 @@ void stacks_free(struct stacks *stacks)
 
 /* ---- samples --------------------------------------------------------------------------------------------------- */
 
-static struct stack_sample sample_at(const struct report_columns *rows, size_t row)
+static struct stack_sample stacks_sample_at(const struct report_columns *rows, size_t row)
 {
     int64_t weight = columns_is_null(rows, WEIGHT, row) ? 1 : rows->values[WEIGHT][row];
 
@@ -73,7 +73,7 @@ static int set_samples(struct stacks *stacks, const struct report_columns *rows,
 
     for (size_t i = 0; i < count; i++) {
         struct stack_sample *sample = &stacks->samples[i];
-        *sample = sample_at(rows, order[i]);
+        *sample = stacks_sample_at(rows, order[i]);
         sample->stack = stack_chains_find(chains, rows->values[CHAIN][order[i]], &hint);
         if (sample->stack == STACK_EMPTY && (sample->stack = no_stack(stacks)) == NO_KEY)
             return ERR_NO_MEMORY;
@@ -82,8 +82,8 @@ static int set_samples(struct stacks *stacks, const struct report_columns *rows,
     return 0;
 }
 
-static int add_samples(struct stacks *stacks, const struct report_columns *rows, const struct stack_chains *chains,
-                       const struct filter *filter)
+static int stacks_add_samples(struct stacks *stacks, const struct report_columns *rows,
+                              const struct stack_chains *chains, const struct filter *filter)
 {
     uint32_t *order = malloc((rows->rows + 1) * sizeof *order);
     size_t count = 0;
@@ -111,15 +111,15 @@ int stacks_read_samples(struct stacks *stacks, enum stack_source source, int lin
     struct report_columns rows = { 0 };
     int code;
 
-    if ((code = stack_chains_read(&chains, stacks, sources[source].chains, lines, err)) != 0 ||
-        (code = columns_read(stacks->report, sources[source].samples, sources[source].columns, COLUMNS, &rows, err)) !=
-            0)
+    if ((code = stack_chains_read(&chains, stacks, stacks_sources[source].chains, lines, err)) != 0 ||
+        (code = columns_read(stacks->report, stacks_sources[source].samples, stacks_sources[source].columns, COLUMNS,
+                             &rows, err)) != 0)
         goto done;
     if (rows.rows >= UINT32_MAX) {
         code = error_set(err, ERR_UNSUPPORTED, "the report has too many samples to sort");
         goto done;
     }
-    if (rows.rows && add_samples(stacks, &rows, &chains, filter) != 0)
+    if (rows.rows && stacks_add_samples(stacks, &rows, &chains, filter) != 0)
         code = error_short_memory(err, "for the samples");
 done:
     report_columns_free(&rows);
@@ -141,7 +141,7 @@ uint32_t stack_thread_frame(struct stacks *stacks, const struct thread_names *na
 /* Whether a frame belongs to a library that is never shown as the caller: those of the system, of CUDA, and of
  * profilers. If CUDA's runtime is linked statically, its functions are in the program: libcudart_static_… and, without
  * a source, cudaMemcpy and the like. nvcc adds a function that launches each kernel, __device_stub__…. */
-static int is_library(const char *file, const char *symbol, int has_source)
+static int stacks_is_library(const char *file, const char *symbol, int has_source)
 {
     static const char *const prefixes[] = { "libc.so",   "libc-",     "libpthread",        "ld-", "libcuda.so",
                                             "libcudart", "libtacho-", "libToolsInjection", NULL };
@@ -168,8 +168,8 @@ uint32_t stack_caller(const struct stacks *stacks, uint32_t stack)
         const int64_t *frame = stack_frame(stacks, stack_innermost(stacks, at));
         const char *file = path_base_name(report_string(stacks->report, frame[FRAME_MODULE], NULL));
         if (frame[FRAME_KIND] == FRAME_KERNEL ||
-            is_library(file, report_string(stacks->report, frame[FRAME_SYMBOL], NULL),
-                       frame[FRAME_SOURCE] != FRAME_NO_NAME))
+            stacks_is_library(file, report_string(stacks->report, frame[FRAME_SYMBOL], NULL),
+                              frame[FRAME_SOURCE] != FRAME_NO_NAME))
             continue;
         if (!is_of_cxx(file, frame[FRAME_SOURCE] == FRAME_NO_NAME
                                  ? ""

@@ -27,7 +27,7 @@ struct loose_row {
 };
 
 enum { KNOWN_MODULES = 64 };
-struct worker {
+struct stacks_chains_worker {
     struct keys frames, nodes;
     struct stack_chain *chains; /* owned, as all below */
     size_t chain_count, chain_room;
@@ -44,9 +44,9 @@ struct worker {
     } modules[KNOWN_MODULES]; /* those met last */
 };
 
-struct walk {
+struct stacks_chains_walk {
     struct report *report;
-    struct worker *workers;
+    struct stacks_chains_worker *workers;
     size_t worker_count;
     enum stack_frame_kind kind;
     int lines, all_loose;
@@ -55,7 +55,7 @@ struct walk {
 
 /* ---- one chain ------------------------------------------------------------------------------------------------- */
 
-static struct raw_frame frame_of(const struct walk *walk, const struct report_block *block, size_t row)
+static struct raw_frame frame_of(const struct stacks_chains_walk *walk, const struct report_block *block, size_t row)
 {
     int is_unresolved = !block_is_null(block, CHAIN_UNRESOLVED, row) && block->values[CHAIN_UNRESOLVED][row];
     int is_kernel = !block_is_null(block, CHAIN_KERNEL, row) && block->values[CHAIN_KERNEL][row];
@@ -75,7 +75,7 @@ static struct raw_frame frame_of(const struct walk *walk, const struct report_bl
     } };
 }
 
-static int add_chain(struct worker *worker, int64_t id, uint32_t node)
+static int stacks_chains_add_chain(struct stacks_chains_worker *worker, int64_t id, uint32_t node)
 {
     if (array_reserve(&worker->chains, &worker->chain_room, worker->chain_count + 1, sizeof *worker->chains) != 0)
         return ERR_NO_MEMORY;
@@ -83,7 +83,7 @@ static int add_chain(struct worker *worker, int64_t id, uint32_t node)
     return 0;
 }
 
-static uint32_t child_of(struct worker *worker, uint32_t parent, const struct raw_frame *frame)
+static uint32_t child_of(struct stacks_chains_worker *worker, uint32_t parent, const struct raw_frame *frame)
 {
     if (array_reserve_zeroed(&worker->callee, &worker->callee_room, parent + (size_t)1, sizeof *worker->callee) != 0)
         return NO_KEY;
@@ -97,7 +97,8 @@ static uint32_t child_of(struct worker *worker, uint32_t parent, const struct ra
     return node;
 }
 
-static int is_of_agent(const struct walk *walk, struct worker *worker, const struct raw_frame *frame)
+static int is_of_agent(const struct stacks_chains_walk *walk, struct stacks_chains_worker *worker,
+                       const struct raw_frame *frame)
 {
     uint64_t id = (uint64_t)frame->part[FRAME_MODULE] + 1; /* of a damaged file, any number */
     size_t place = id % KNOWN_MODULES;
@@ -116,7 +117,7 @@ struct climb {
     int is_same;
     uint32_t node;
 };
-static int climb(struct worker *worker, struct climb *at, const struct raw_frame *frame)
+static int climb(struct stacks_chains_worker *worker, struct climb *at, const struct raw_frame *frame)
 {
     size_t depth = at->depth++;
 
@@ -131,7 +132,7 @@ static int climb(struct worker *worker, struct climb *at, const struct raw_frame
     return at->node == NO_KEY ? ERR_NO_MEMORY : 0;
 }
 
-static int make_path(struct worker *worker, size_t count)
+static int stacks_chains_make_path(struct stacks_chains_worker *worker, size_t count)
 {
     if (array_reserve(&worker->before, &worker->before_room, count, sizeof *worker->before) != 0 ||
         array_reserve(&worker->path, &worker->path_room, count, sizeof *worker->path) != 0)
@@ -139,12 +140,12 @@ static int make_path(struct worker *worker, size_t count)
     return 0;
 }
 
-static int add_run(const struct walk *walk, struct worker *worker, const struct report_block *block, size_t first,
-                   size_t behind)
+static int stacks_chains_add_run(const struct stacks_chains_walk *walk, struct stacks_chains_worker *worker,
+                                 const struct report_block *block, size_t first, size_t behind)
 {
     struct climb at = { .is_same = 1, .node = STACK_EMPTY };
 
-    if (make_path(worker, behind - first) != 0)
+    if (stacks_chains_make_path(worker, behind - first) != 0)
         return ERR_NO_MEMORY;
     for (size_t row = behind; row-- > first;) {
         struct raw_frame frame = frame_of(walk, block, row);
@@ -152,11 +153,11 @@ static int add_run(const struct walk *walk, struct worker *worker, const struct 
             return ERR_NO_MEMORY;
     }
     worker->before_count = at.depth;
-    return add_chain(worker, block->values[CHAIN_ID][first], at.node);
+    return stacks_chains_add_chain(worker, block->values[CHAIN_ID][first], at.node);
 }
 
-static int set_aside(const struct walk *walk, struct worker *worker, const struct report_block *block, size_t first,
-                     size_t behind)
+static int set_aside(const struct stacks_chains_walk *walk, struct stacks_chains_worker *worker,
+                     const struct report_block *block, size_t first, size_t behind)
 {
     if (array_reserve(&worker->loose, &worker->loose_room, worker->loose_count + behind - first,
                       sizeof *worker->loose) != 0)
@@ -171,7 +172,7 @@ static int set_aside(const struct walk *walk, struct worker *worker, const struc
 /* ---- a chunk --------------------------------------------------------------------------------------------------- */
 
 /* The end of the run that begins at `first`. */
-static size_t run_end(struct walk *walk, const struct report_block *block, size_t first)
+static size_t run_end(struct stacks_chains_walk *walk, const struct report_block *block, size_t first)
 {
     const int64_t *id = block->values[CHAIN_ID], *depth = block->values[CHAIN_DEPTH];
     size_t row = first + 1;
@@ -184,10 +185,10 @@ static size_t run_end(struct walk *walk, const struct report_block *block, size_
     return row;
 }
 
-static int visit(void *context, int number, const struct report_block *block)
+static int stacks_chains_visit(void *context, int number, const struct report_block *block)
 {
-    struct walk *walk = context;
-    struct worker *worker = &walk->workers[number];
+    struct stacks_chains_walk *walk = context;
+    struct stacks_chains_worker *worker = &walk->workers[number];
     int code;
 
     if (walk->all_loose)
@@ -197,7 +198,7 @@ static int visit(void *context, int number, const struct report_block *block)
         if (first == 0 || behind == block->rows)
             code = set_aside(walk, worker, block, first, behind);
         else
-            code = add_run(walk, worker, block, first, behind);
+            code = stacks_chains_add_run(walk, worker, block, first, behind);
         if (code != 0)
             return code;
     }
@@ -213,7 +214,7 @@ static int by_id_and_depth(const void *a, const void *b)
     return x->id != y->id ? (x->id > y->id) - (x->id < y->id) : (x->depth > y->depth) - (x->depth < y->depth);
 }
 
-static int by_id(const void *a, const void *b)
+static int stacks_chains_by_id(const void *a, const void *b)
 {
     const struct stack_chain *x = a, *y = b;
 
@@ -221,9 +222,9 @@ static int by_id(const void *a, const void *b)
 }
 
 /* Moves the rows that were set aside to the first worker. */
-static int gather_loose(struct walk *walk)
+static int gather_loose(struct stacks_chains_walk *walk)
 {
-    struct worker *first = &walk->workers[0];
+    struct stacks_chains_worker *first = &walk->workers[0];
     size_t count = 0;
 
     for (size_t i = 0; i < walk->worker_count; i++)
@@ -231,7 +232,7 @@ static int gather_loose(struct walk *walk)
     if (array_reserve(&first->loose, &first->loose_room, count, sizeof *first->loose) != 0)
         return ERR_NO_MEMORY;
     for (size_t i = 1; i < walk->worker_count; i++) {
-        struct worker *worker = &walk->workers[i];
+        struct stacks_chains_worker *worker = &walk->workers[i];
         if (worker->loose_count)
             memcpy(first->loose + first->loose_count, worker->loose, worker->loose_count * sizeof *first->loose);
         first->loose_count += worker->loose_count;
@@ -240,23 +241,24 @@ static int gather_loose(struct walk *walk)
     return 0;
 }
 
-static int add_loose_run(const struct walk *walk, struct worker *worker, const struct loose_row *rows, size_t count)
+static int add_loose_run(const struct stacks_chains_walk *walk, struct stacks_chains_worker *worker,
+                         const struct loose_row *rows, size_t count)
 {
     struct climb at = { .is_same = 1, .node = STACK_EMPTY };
 
-    if (make_path(worker, count) != 0)
+    if (stacks_chains_make_path(worker, count) != 0)
         return ERR_NO_MEMORY;
     for (size_t row = count; row-- > 0;)
         if ((row == 0 || !is_of_agent(walk, worker, &rows[row].frame)) && climb(worker, &at, &rows[row].frame) != 0)
             return ERR_NO_MEMORY;
     worker->before_count = at.depth;
-    return add_chain(worker, rows[0].id, at.node);
+    return stacks_chains_add_chain(worker, rows[0].id, at.node);
 }
 
 /* Makes chains of the first worker out of the rows that were set aside. */
-static int add_loose(struct walk *walk)
+static int add_loose(struct stacks_chains_walk *walk)
 {
-    struct worker *worker = &walk->workers[0];
+    struct stacks_chains_worker *worker = &walk->workers[0];
 
     if (gather_loose(walk) != 0)
         return ERR_NO_MEMORY;
@@ -288,7 +290,7 @@ static int64_t one_id(struct report *report, int64_t id)
 }
 
 /* frames[i] becomes the number of the worker's frame i in the stacks. */
-static int join_frames(struct stacks *stacks, const struct worker *worker, uint32_t *frames)
+static int join_frames(struct stacks *stacks, const struct stacks_chains_worker *worker, uint32_t *frames)
 {
     for (uint32_t i = 0; i < worker->frames.count; i++) {
         int64_t key[FRAME_PARTS];
@@ -303,7 +305,8 @@ static int join_frames(struct stacks *stacks, const struct worker *worker, uint3
     return 0;
 }
 
-static int join_nodes(struct stacks *stacks, const struct worker *worker, const uint32_t *frames, uint32_t *nodes)
+static int join_nodes(struct stacks *stacks, const struct stacks_chains_worker *worker, const uint32_t *frames,
+                      uint32_t *nodes)
 {
     nodes[STACK_EMPTY] = STACK_EMPTY;
     for (uint32_t i = 1; i < worker->nodes.count; i++) {
@@ -316,7 +319,7 @@ static int join_nodes(struct stacks *stacks, const struct worker *worker, const 
 }
 
 /* Adds a worker's tree to the stacks; its chains then refer to nodes of these. */
-static int join(struct stacks *stacks, struct worker *worker)
+static int stacks_chains_join(struct stacks *stacks, struct stacks_chains_worker *worker)
 {
     uint32_t *frames = malloc((worker->frames.count + 1) * sizeof *frames),
              *nodes = malloc((worker->nodes.count + 1) * sizeof *nodes);
@@ -334,7 +337,7 @@ done:
     return code;
 }
 
-static int join_all(struct stack_chains *chains, struct stacks *stacks, struct walk *walk)
+static int stacks_chains_join_all(struct stack_chains *chains, struct stacks *stacks, struct stacks_chains_walk *walk)
 {
     size_t count = 0;
 
@@ -342,7 +345,7 @@ static int join_all(struct stack_chains *chains, struct stacks *stacks, struct w
         return ERR_NO_MEMORY;
     report_find_string(stacks->report, "", 0); /* finds out whether strings repeat, which one_id() needs */
     for (size_t i = 0; i < walk->worker_count; i++) {
-        if (join(stacks, &walk->workers[i]) != 0)
+        if (stacks_chains_join(stacks, &walk->workers[i]) != 0)
             return ERR_NO_MEMORY;
         count += walk->workers[i].chain_count;
     }
@@ -355,14 +358,14 @@ static int join_all(struct stack_chains *chains, struct stacks *stacks, struct w
                    walk->workers[i].chain_count * sizeof *chains->list);
         chains->count += walk->workers[i].chain_count;
     }
-    qsort(chains->list, chains->count, sizeof *chains->list, by_id);
+    qsort(chains->list, chains->count, sizeof *chains->list, stacks_chains_by_id);
     return 0;
 }
 
-static void workers_free(struct walk *walk)
+static void workers_free(struct stacks_chains_walk *walk)
 {
     for (size_t i = 0; walk->workers && i < walk->worker_count; i++) {
-        struct worker *worker = &walk->workers[i];
+        struct stacks_chains_worker *worker = &walk->workers[i];
         keys_free(&worker->frames);
         keys_free(&worker->nodes);
         free(worker->chains);
@@ -374,7 +377,7 @@ static void workers_free(struct walk *walk)
     free(walk->workers);
 }
 
-static int workers_new(struct walk *walk, size_t count)
+static int workers_new(struct stacks_chains_walk *walk, size_t count)
 {
     walk->worker_count = count;
     walk->workers = calloc(count, sizeof *walk->workers);
@@ -391,7 +394,7 @@ static int workers_new(struct walk *walk, size_t count)
 
 /* Each chunk was checked to be in order. If the chunks are not in order among each other, a chain may lie in several of
  * them that are not neighbours; then the sorted list has two chains with the same id. */
-static int is_torn(const struct stack_chains *chains)
+static int stacks_chains_is_torn(const struct stack_chains *chains)
 {
     for (size_t i = 1; i < chains->count; i++)
         if (chains->list[i].id == chains->list[i - 1].id)
@@ -399,18 +402,18 @@ static int is_torn(const struct stack_chains *chains)
     return 0;
 }
 
-static int read_once(struct stack_chains *chains, struct stacks *stacks, const struct report_table *table,
-                     struct walk *walk, struct error *err)
+static int stacks_chains_read_once(struct stack_chains *chains, struct stacks *stacks, const struct report_table *table,
+                                   struct stacks_chains_walk *walk, struct error *err)
 {
     int wanted[CHAIN_COLUMNS], code;
 
     for (size_t i = 0; i < CHAIN_COLUMNS; i++)
         wanted[i] = report_column(table, walk->kind == FRAME_PYTHON ? python_names[i] : native_names[i]);
     if ((code = workers_new(walk, (size_t)report_workers(stacks->report))) != 0 ||
-        (code = report_scan(stacks->report, table, wanted, CHAIN_COLUMNS, NULL, visit, walk, err)) != 0)
+        (code = report_scan(stacks->report, table, wanted, CHAIN_COLUMNS, NULL, stacks_chains_visit, walk, err)) != 0)
         goto free_workers;
     if (!walk->is_disordered)
-        code = join_all(chains, stacks, walk);
+        code = stacks_chains_join_all(chains, stacks, walk);
 free_workers:
     workers_free(walk);
     return code == ERR_NO_MEMORY ? error_short_memory(err, "for the stacks") : code;
@@ -420,21 +423,21 @@ int stack_chains_read(struct stack_chains *chains, struct stacks *stacks, const 
                       struct error *err)
 {
     const struct report_table *table = report_table(stacks->report, name);
-    struct walk walk = { .report = stacks->report,
-                         .kind = chain_table_find(name) == CHAINS_PYTHON ? FRAME_PYTHON : FRAME_NATIVE,
-                         .lines = lines };
+    struct stacks_chains_walk walk = { .report = stacks->report,
+                                       .kind = chain_table_find(name) == CHAINS_PYTHON ? FRAME_PYTHON : FRAME_NATIVE,
+                                       .lines = lines };
 
     *chains = (struct stack_chains){ 0 };
     if (!table || !table->rows)
         return 0;
-    int code = read_once(chains, stacks, table, &walk, err);
+    int code = stacks_chains_read_once(chains, stacks, table, &walk, err);
     if (code != 0)
         return code;
-    if (!walk.is_disordered && !is_torn(chains))
+    if (!walk.is_disordered && !stacks_chains_is_torn(chains))
         return 0;
     stack_chains_free(chains);
-    walk = (struct walk){ .report = stacks->report, .kind = walk.kind, .lines = lines, .all_loose = 1 };
-    return read_once(chains, stacks, table, &walk, err);
+    walk = (struct stacks_chains_walk){ .report = stacks->report, .kind = walk.kind, .lines = lines, .all_loose = 1 };
+    return stacks_chains_read_once(chains, stacks, table, &walk, err);
 }
 
 void stack_chains_free(struct stack_chains *chains)

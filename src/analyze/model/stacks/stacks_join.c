@@ -9,7 +9,7 @@
 #include "thread_spans.h"
 
 /* The role of a native frame in the Python interpreter. */
-enum role { ROLE_NONE, ROLE_LOOP, ROLE_HELPER };
+enum stacks_join_role { ROLE_NONE, ROLE_LOOP, ROLE_HELPER };
 
 int stack_join_open(struct stack_join *join, struct report *report, int lines, struct error *err)
 {
@@ -66,7 +66,7 @@ static const char *const helpers[] = {
     NULL,
 };
 
-static enum role role_of_name(const char *name)
+static enum stacks_join_role role_of_name(const char *name)
 {
     static const char loop[] = "_PyEval_EvalFrameDefault";
 
@@ -112,7 +112,7 @@ static int is_entry(const struct stack_join *join, size_t place, size_t count)
            stack_frame(&join->python, join->python_frames[place])[FRAME_KIND] == FRAME_PYTHON_ENTRY;
 }
 
-static uint32_t push(struct stacks *stacks, uint32_t stack, uint32_t frame)
+static uint32_t stacks_join_push(struct stacks *stacks, uint32_t stack, uint32_t frame)
 {
     return stack == NO_KEY || frame == NO_KEY ? NO_KEY
                                               : keys_add(&stacks->nodes, (int64_t[NODE_PARTS]){ stack, frame });
@@ -182,7 +182,7 @@ static int callee_of(const struct builder *builder, size_t innermost, size_t pla
 
 /* Records a certain call as evidence for other samples: a Python function that was seen to call this C function may
  * have called it there too. */
-static void learn(struct builder *builder, size_t innermost, size_t place)
+static void stacks_join_learn(struct builder *builder, size_t innermost, size_t place)
 {
     int64_t key[4];
 
@@ -211,21 +211,21 @@ static void push_run(struct builder *builder, size_t place)
     /* the run cannot have called functions that are not known */
     int is_whole = builder->fits || (has_next && builder->uncertain < behind);
     if (end == behind && is_whole)
-        learn(builder, behind, place);
+        stacks_join_learn(builder, behind, place);
     else if (builder->fits &&
              ((!has_next && ends_in_interpreter(builder, place)) || is_known_call(builder, behind, place)))
         end = behind;
     for (; builder->left > end; builder->left--)
-        builder->stack = push(builder->native, builder->stack,
-                              stack_join_frame(builder->join, builder->native,
-                                               builder->join->python_frames[builder->left - 1]));
+        builder->stack = stacks_join_push(builder->native, builder->stack,
+                                          stack_join_frame(builder->join, builder->native,
+                                                           builder->join->python_frames[builder->left - 1]));
     if (end > behind || !is_whole) {
-        builder->stack = push(builder->native, builder->stack, builder->join->native_frames[place]);
+        builder->stack = stacks_join_push(builder->native, builder->stack, builder->join->native_frames[place]);
         builder->has_ended = 1;
     }
 }
 
-static uint32_t build(struct builder *builder)
+static uint32_t stacks_join_build(struct builder *builder)
 {
     for (size_t i = builder->native_count; i-- > 0 && builder->stack != NO_KEY;) {
         uint32_t frame = builder->join->native_frames[i];
@@ -234,7 +234,7 @@ static uint32_t build(struct builder *builder)
         if (role == ROLE_LOOP && !builder->has_ended)
             push_run(builder, i);
         else if (!is_helper || builder->has_ended)
-            builder->stack = push(builder->native, builder->stack, frame);
+            builder->stack = stacks_join_push(builder->native, builder->stack, frame);
     }
     return builder->stack;
 }
@@ -268,7 +268,7 @@ static uint32_t join_new(struct stack_join *join, struct stacks *native, uint32_
     builder.uncertain = certain < python_count ? (size_t)python_count - certain : 0;
     if (runs == 0 || (certain == STACK_JOIN_ALL && !builder.fits))
         return stack;
-    return build(&builder);
+    return stacks_join_build(&builder);
 }
 
 uint32_t stack_join(struct stack_join *join, struct stacks *native, uint32_t stack, uint32_t python, uint32_t certain)
@@ -345,7 +345,7 @@ static struct nearest nearest_to(const struct stacks *python, const struct stack
 }
 
 /* Joins the stacks of all samples. While learning, the samples keep their stacks. */
-static int join_all(struct stack_join *join, struct stacks *stacks)
+static int stacks_join_all(struct stack_join *join, struct stacks *stacks)
 {
     int64_t thread = 0, reach = 0;
     size_t at = 0, hint = 0;
@@ -373,11 +373,11 @@ static int join_all(struct stack_join *join, struct stacks *stacks)
 static int learn_and_join(struct stack_join *join, struct stacks *stacks)
 {
     join->is_learning = 1;
-    if (join_all(join, stacks) != 0)
+    if (stacks_join_all(join, stacks) != 0)
         return ERR_NO_MEMORY;
     join->is_learning = 0;
     keys_free(&join->known);
-    return join_all(join, stacks);
+    return stacks_join_all(join, stacks);
 }
 
 int stacks_join_samples(struct stacks *stacks, int lines, const struct filter *filter, struct error *err)

@@ -7,24 +7,25 @@
 #include "base/array.h"
 
 enum { NO_PLACE = NO_KEY - 1 }; /* no thread's frame; NO_KEY is the one of trees without threads */
-struct place {
+struct stacks_tree_place {
     uint32_t thread, node;
 };
 
-struct build {
+struct stacks_tree_build {
     struct stacks *stacks;
     const struct stack_tree_request *request;
     struct stack_tree *tree;
     struct thread_names names;
-    struct keys ends;             /* the thread's frame, or NO_KEY, and the stack */
-    struct stack_figure *figures; /* owned, as below; of ends */
+    struct keys ends;                 /* the thread's frame, or NO_KEY, and the stack */
+    struct stack_figure *figures;     /* owned, as below; of ends */
     size_t figure_room;
-    uint32_t *path;               /* stacks, innermost first */
+    uint32_t *path;                   /* stacks, innermost first */
     size_t path_room;
-    struct place *places;         /* of a stack: its node in the tree, below the thread that was added last */
+    struct stacks_tree_place *places; /* of a stack: its node in the tree, below the thread that was added last */
 };
 
-static int add_figure(struct build *build, const int64_t key[2], const struct stack_sample *sample)
+static int stacks_tree_add_figure(struct stacks_tree_build *build, const int64_t key[2],
+                                  const struct stack_sample *sample)
 {
     uint32_t end = keys_add(&build->ends, key);
 
@@ -36,7 +37,7 @@ static int add_figure(struct build *build, const int64_t key[2], const struct st
     return 0;
 }
 
-static int sum_ends(struct build *build)
+static int sum_ends(struct stacks_tree_build *build)
 {
     const struct stacks *stacks = build->stacks;
     int has_threads = build->request->with_threads || build->request->unit == STACK_BY_THREAD;
@@ -51,14 +52,14 @@ static int sum_ends(struct build *build)
         if (has_threads && key[0] == NO_KEY)
             return ERR_NO_MEMORY;
         key[1] = build->request->unit == STACK_BY_THREAD ? STACK_EMPTY : sample->stack;
-        if (add_figure(build, key, sample) != 0)
+        if (stacks_tree_add_figure(build, key, sample) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
 /* The frame that stands for this one. */
-static uint32_t unit_of(struct build *build, uint32_t frame)
+static uint32_t stacks_tree_unit_of(struct stacks_tree_build *build, uint32_t frame)
 {
     if (build->request->unit != STACK_BY_MODULE)
         return frame;
@@ -67,7 +68,7 @@ static uint32_t unit_of(struct build *build, uint32_t frame)
     return keys_add(&build->stacks->frames, key);
 }
 
-static int path_add(struct build *build, size_t *count, uint32_t stack)
+static int path_add(struct stacks_tree_build *build, size_t *count, uint32_t stack)
 {
     if (array_reserve(&build->path, &build->path_room, *count + 1, sizeof *build->path) != 0)
         return ERR_NO_MEMORY;
@@ -85,13 +86,13 @@ static int tree_make_room(struct stack_tree *tree, size_t nodes)
     return 0;
 }
 
-static void figure_add(struct stack_figure *to, const struct stack_figure *figure)
+static void stacks_tree_figure_add(struct stack_figure *to, const struct stack_figure *figure)
 {
     to->samples += figure->samples;
     to->weight = saturating_add(to->weight, figure->weight);
 }
 
-static uint32_t add_child(struct stack_tree *tree, uint32_t parent, uint32_t frame)
+static uint32_t stacks_tree_add_child(struct stack_tree *tree, uint32_t parent, uint32_t frame)
 {
     uint32_t node = keys_add(&tree->nodes, (int64_t[NODE_PARTS]){ parent, frame });
 
@@ -99,33 +100,35 @@ static uint32_t add_child(struct stack_tree *tree, uint32_t parent, uint32_t fra
 }
 
 /* Adds the innermost frame of a stack below a node; NO_KEY when memory is short. */
-static uint32_t add_frame(struct build *build, uint32_t parent, uint32_t stack)
+static uint32_t stacks_tree_add_frame(struct stacks_tree_build *build, uint32_t parent, uint32_t stack)
 {
-    uint32_t frame = unit_of(build, stack_innermost(build->stacks, stack));
+    uint32_t frame = stacks_tree_unit_of(build, stack_innermost(build->stacks, stack));
 
     if (frame != NO_KEY && build->request->fold_imports && parent != TREE_ROOT &&
         stack_frame_is_import(build->stacks, frame) &&
         stack_frame_is_import(build->stacks, tree_frame(build->tree, parent)))
         return parent;
-    return frame == NO_KEY ? NO_KEY : add_child(build->tree, parent, frame);
+    return frame == NO_KEY ? NO_KEY : stacks_tree_add_child(build->tree, parent, frame);
 }
 
 /* Adds the callers below the innermost frame; each path is walked to its end. */
-static int add_inverted(struct build *build, uint32_t thread, uint32_t stack, const struct stack_figure *figure)
+static int add_inverted(struct stacks_tree_build *build, uint32_t thread, uint32_t stack,
+                        const struct stack_figure *figure)
 {
     uint32_t node = TREE_ROOT;
 
     for (; stack != STACK_EMPTY; stack = stack_parent(build->stacks, stack))
-        if ((node = add_frame(build, node, stack)) == NO_KEY)
+        if ((node = stacks_tree_add_frame(build, node, stack)) == NO_KEY)
             return ERR_NO_MEMORY;
-    if (thread != NO_KEY && (node = add_child(build->tree, node, thread)) == NO_KEY)
+    if (thread != NO_KEY && (node = stacks_tree_add_child(build->tree, node, thread)) == NO_KEY)
         return ERR_NO_MEMORY;
-    figure_add(&build->tree->self[node], figure);
+    stacks_tree_figure_add(&build->tree->self[node], figure);
     return 0;
 }
 
 /* Adds the stack below the innermost caller whose place in the tree is known. */
-static int add_called(struct build *build, uint32_t thread, uint32_t stack, const struct stack_figure *figure)
+static int add_called(struct stacks_tree_build *build, uint32_t thread, uint32_t stack,
+                      const struct stack_figure *figure)
 {
     size_t count = 0;
     uint32_t node = TREE_ROOT, end = stack;
@@ -135,20 +138,20 @@ static int add_called(struct build *build, uint32_t thread, uint32_t stack, cons
             return ERR_NO_MEMORY;
     if (end != STACK_EMPTY)
         node = build->places[end].node;
-    else if (thread != NO_KEY && (node = add_child(build->tree, TREE_ROOT, thread)) == NO_KEY)
+    else if (thread != NO_KEY && (node = stacks_tree_add_child(build->tree, TREE_ROOT, thread)) == NO_KEY)
         return ERR_NO_MEMORY;
     while (count-- > 0) {
-        if ((node = add_frame(build, node, build->path[count])) == NO_KEY)
+        if ((node = stacks_tree_add_frame(build, node, build->path[count])) == NO_KEY)
             return ERR_NO_MEMORY;
-        build->places[build->path[count]] = (struct place){ thread, node };
+        build->places[build->path[count]] = (struct stacks_tree_place){ thread, node };
     }
-    figure_add(&build->tree->self[node], figure);
+    stacks_tree_figure_add(&build->tree->self[node], figure);
     return 0;
 }
 
-static int add_ends(struct build *build)
+static int add_ends(struct stacks_tree_build *build)
 {
-    int (*add)(struct build *, uint32_t, uint32_t,
+    int (*add)(struct stacks_tree_build *, uint32_t, uint32_t,
                const struct stack_figure *) = build->request->is_inverted ? add_inverted : add_called;
     size_t count = build->stacks->nodes.count;
 
@@ -156,7 +159,7 @@ static int add_ends(struct build *build)
     if (!build->places)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
-        build->places[i] = (struct place){ NO_PLACE, NO_KEY };
+        build->places[i] = (struct stacks_tree_place){ NO_PLACE, NO_KEY };
     for (uint32_t end = 0; end < build->ends.count; end++) {
         const int64_t *key = keys_get(&build->ends, end);
         if (add(build, (uint32_t)key[0], (uint32_t)key[1], &build->figures[end]) != 0)
@@ -169,9 +172,9 @@ static int add_ends(struct build *build)
 static void sum_totals(struct stack_tree *tree)
 {
     for (size_t i = tree->nodes.count; i-- > 0;) {
-        figure_add(&tree->total[i], &tree->self[i]);
+        stacks_tree_figure_add(&tree->total[i], &tree->self[i]);
         if (i != TREE_ROOT)
-            figure_add(&tree->total[tree_parent(tree, (uint32_t)i)], &tree->total[i]);
+            stacks_tree_figure_add(&tree->total[tree_parent(tree, (uint32_t)i)], &tree->total[i]);
     }
 }
 
@@ -218,7 +221,7 @@ static int by_parent_and_weight(const void *a, const void *b, void *context)
     return compare_frames(ordering->stacks, tree_frame(tree, x), tree_frame(tree, y));
 }
 
-static int put_in_order(struct stack_tree *tree, const struct stacks *stacks)
+static int stacks_tree_put_in_order(struct stack_tree *tree, const struct stacks *stacks)
 {
     size_t count = tree->nodes.count;
     uint32_t *order = malloc(count * sizeof *order);
@@ -243,7 +246,7 @@ static int put_in_order(struct stack_tree *tree, const struct stacks *stacks)
 
 /* ---- interface ------------------------------------------------------------------------------------------------- */
 
-static int build_tree(struct build *build)
+static int build_tree(struct stacks_tree_build *build)
 {
     struct stack_tree *tree = build->tree;
 
@@ -251,13 +254,13 @@ static int build_tree(struct build *build)
         sum_ends(build) != 0 || add_ends(build) != 0)
         return ERR_NO_MEMORY;
     sum_totals(tree);
-    return put_in_order(tree, build->stacks);
+    return stacks_tree_put_in_order(tree, build->stacks);
 }
 
 int stack_tree_read(struct stack_tree *tree, struct stacks *stacks, const struct stack_tree_request *request,
                     struct error *err)
 {
-    struct build build = { .stacks = stacks, .request = request, .tree = tree, .ends.width = 2 };
+    struct stacks_tree_build build = { .stacks = stacks, .request = request, .tree = tree, .ends.width = 2 };
     int code;
 
     *tree = (struct stack_tree){ .nodes.width = NODE_PARTS };
@@ -314,8 +317,8 @@ int stack_tree_flatten(const struct stack_tree *tree, const struct stacks *stack
         uint32_t frame = tree_frame(tree, node);
         path[level] = frame;
         if (depths[frame]++ == 0)
-            figure_add(&figures[frame].total, &tree->total[node]);
-        figure_add(&figures[frame].self, &tree->self[node]);
+            stacks_tree_figure_add(&figures[frame].total, &tree->total[node]);
+        stacks_tree_figure_add(&figures[frame].self, &tree->self[node]);
     }
     *out = figures;
     figures = NULL;

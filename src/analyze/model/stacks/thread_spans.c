@@ -44,8 +44,8 @@ static inline int64_t value_or_0(const struct report_columns *rows, int column, 
 }
 
 /* Tables are in the order of time: rows are put in that of threads before they become spans, which are larger. */
-static int add_rows(struct thread_spans *spans, const struct report_columns *rows,
-                    const struct thread_span_source *source, const struct filter *filter)
+static int thread_spans_add_rows(struct thread_spans *spans, const struct report_columns *rows,
+                                 const struct thread_span_source *source, const struct filter *filter)
 {
     const int64_t *thread = rows->values[THREAD], *start = rows->values[START], *end = rows->values[END];
     uint32_t *order = malloc((rows->rows + 1) * sizeof *order);
@@ -94,7 +94,7 @@ int thread_spans_read(struct thread_spans *spans, struct report *report, const s
 
     if ((code = columns_read(report, source->table, names, COLUMNS, &rows, err)) != 0)
         return code;
-    if (rows.rows && add_rows(spans, &rows, source, filter) != 0)
+    if (rows.rows && thread_spans_add_rows(spans, &rows, source, filter) != 0)
         code = error_short_memory(err, "for the calls of threads");
     report_columns_free(&rows);
     return code;
@@ -122,7 +122,7 @@ free_ranges:
 
 /* ---- order ----------------------------------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
+static int thread_spans_compare(const void *a, const void *b)
 {
     const struct thread_span *x = a, *y = b;
 
@@ -139,15 +139,15 @@ void thread_spans_sort(struct thread_spans *spans)
     size_t moves_left = spans->count;
 
     for (size_t i = 1; i < spans->count; i++) {
-        if (compare(&spans->list[i - 1], &spans->list[i]) <= 0)
+        if (thread_spans_compare(&spans->list[i - 1], &spans->list[i]) <= 0)
             continue;
         struct thread_span span = spans->list[i];
         size_t at = i;
-        for (; at > 0 && moves_left > 0 && compare(&spans->list[at - 1], &span) > 0; at--, moves_left--)
+        for (; at > 0 && moves_left > 0 && thread_spans_compare(&spans->list[at - 1], &span) > 0; at--, moves_left--)
             spans->list[at] = spans->list[at - 1];
         spans->list[at] = span;
         if (moves_left == 0) {
-            qsort(spans->list, spans->count, sizeof *spans->list, compare);
+            qsort(spans->list, spans->count, sizeof *spans->list, thread_spans_compare);
             return;
         }
     }
@@ -175,7 +175,7 @@ struct open_spans {
     size_t count, capacity;
 };
 
-static int open_one(struct open_spans *open, const struct thread_span *span)
+static int thread_spans_open_one(struct open_spans *open, const struct thread_span *span)
 {
     if (array_reserve(&open->list, &open->capacity, open->count + 1, sizeof *open->list) != 0)
         return ERR_NO_MEMORY;
@@ -218,7 +218,7 @@ int thread_spans_keep_innermost(struct thread_spans *spans)
             goto done;
         if (is_next_thread)
             at = span->start_ns;
-        if ((code = open_one(&open, span)) != 0)
+        if ((code = thread_spans_open_one(&open, span)) != 0)
             goto done;
     }
     if ((code = emit_until(&out, &open, &at, INT64_MAX)) != 0)
@@ -306,7 +306,7 @@ free_order:
 }
 
 /* By thread, then by time. */
-static int read_switches(struct thread_spans *switches, struct report *report, struct error *err)
+static int thread_spans_read_switches(struct thread_spans *switches, struct report *report, struct error *err)
 {
     static const char *const names[SWITCH_COLUMNS] = { [SWITCH_TIME] = "start",
                                                        [SWITCH_THREAD] = "globalTid",
@@ -330,7 +330,7 @@ int thread_spans_off_cpu(struct thread_spans *spans, struct report *report, cons
     struct thread_spans switches = { 0 };
     int code;
 
-    if ((code = read_switches(&switches, report, err)) != 0)
+    if ((code = thread_spans_read_switches(&switches, report, err)) != 0)
         goto free_switches;
     for (size_t i = 0; i + 1 < switches.count; i++) {
         const struct thread_span *out = &switches.list[i], *in = &switches.list[i + 1];
@@ -384,7 +384,8 @@ int stack_samples_distance(const struct stacks *stacks, int64_t thread, int64_t 
     return 0;
 }
 
-static int add_thread(struct thread_spans *spans, const struct stack_sample *samples, size_t count, int64_t *scratch)
+static int thread_spans_add_thread(struct thread_spans *spans, const struct stack_sample *samples, size_t count,
+                                   int64_t *scratch)
 {
     int64_t reach = usual_distance(samples, count, scratch);
 
@@ -413,7 +414,7 @@ int thread_spans_samples(struct thread_spans *spans, const struct stacks *stacks
         for (behind = first;
              behind < stacks->sample_count && stacks->samples[behind].thread == stacks->samples[first].thread;)
             behind++;
-        if ((code = add_thread(spans, stacks->samples + first, behind - first, scratch)) != 0)
+        if ((code = thread_spans_add_thread(spans, stacks->samples + first, behind - first, scratch)) != 0)
             goto free_scratch;
     }
 free_scratch:

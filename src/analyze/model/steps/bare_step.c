@@ -14,20 +14,20 @@ enum {
 };
 
 /* Consecutive steps of a phase. */
-struct stretch {
+struct bare_step_stretch {
     double mean_ns;
     size_t steps;
 };
 
 static int by_mean(const void *a, const void *b)
 {
-    const struct stretch *x = a, *y = b;
+    const struct bare_step_stretch *x = a, *y = b;
 
     return (x->mean_ns > y->mean_ns) - (x->mean_ns < y->mean_ns);
 }
 
 /* All steps of a thread, with their first launches. */
-struct run {
+struct bare_step_run {
     const struct timed_step *steps;
     const struct step_launch *launches;
     size_t count;
@@ -36,11 +36,11 @@ struct run {
 
 /* Steps from `first` on that are alike. The time of a block counts from the end of the step before it, because the time
  * between two ranges belongs to the period, too. */
-struct block {
+struct bare_step_block {
     size_t first, end;
 };
 
-static size_t block_end(const struct run *run, size_t first)
+static size_t block_end(const struct bare_step_run *run, size_t first)
 {
     size_t end = first;
     while (end < run->count && run->steps[end].phase == run->steps[first].phase)
@@ -48,14 +48,14 @@ static size_t block_end(const struct run *run, size_t first)
     return end;
 }
 
-static double by_marks(const struct run *run, struct block block)
+static double by_marks(const struct bare_step_run *run, struct bare_step_block block)
 {
     return (double)saturating_duration(run->steps[block.first - 1].end_ns, run->steps[block.end - 1].end_ns) /
            (double)(block.end - block.first);
 }
 
 /* How long the first kernel of a step waits for the GPU; -1: not known. */
-static double lead_of(const struct run *run, size_t step)
+static double lead_of(const struct bare_step_run *run, size_t step)
 {
     const struct step_launch *launch = step < run->count ? &run->launches[step] : NULL;
 
@@ -65,7 +65,7 @@ static double lead_of(const struct run *run, size_t step)
 
 /* Marks are made by the host, which may be many steps ahead of the GPU. So a step lasts from its first kernel to that
  * of the next. Returns 0 if these are not known, or if the host sets the pace: then marks are right. */
-static double recorded_pace(const struct run *run, struct block block)
+static double recorded_pace(const struct bare_step_run *run, struct bare_step_block block)
 {
     if (lead_of(run, block.first) < 0 || lead_of(run, block.end) < 0)
         return 0;
@@ -81,7 +81,7 @@ static double recorded_pace(const struct run *run, struct block block)
  * two settling steps were no slower than it is, its time from the one kernel to the other is that of all steps between.
  * Without one of these kernels (the program ended, or the capture was cut), the step of the GPU in traced steps counts,
  * if it is longer. */
-static double timed_pace(const struct run *run, struct block block)
+static double timed_pace(const struct bare_step_run *run, struct bare_step_block block)
 {
     size_t before = block.first < SETTLING_STEPS ? run->count : block.first - SETTLING_STEPS;
     double lead_before = lead_of(run, before), lead_behind = lead_of(run, block.end), marks = by_marks(run, block);
@@ -103,13 +103,15 @@ static double timed_pace(const struct run *run, struct block block)
 }
 
 /* The step of the GPU in the last traced steps that ended with the GPU a whole step behind the host. */
-static double gpu_pace(const struct run *run)
+static double gpu_pace(const struct bare_step_run *run)
 {
     double pace = 0;
 
     for (size_t first = 1, end; first < run->count; first = end) {
         end = block_end(run, first);
-        double traced = run->steps[first].phase == STEP_TRACED ? recorded_pace(run, (struct block){ first, end }) : 0;
+        double traced = run->steps[first].phase == STEP_TRACED
+                            ? recorded_pace(run, (struct bare_step_block){ first, end })
+                            : 0;
         if (traced > 0 && lead_of(run, end) >= traced)
             pace = traced;
     }
@@ -118,7 +120,7 @@ static double gpu_pace(const struct run *run)
 
 /* Splits the steps of a phase into stretches and returns their number. Where the GPU sets the pace, a block is one
  * stretch. */
-static size_t find_stretches(const struct run *run, enum step_phase phase, struct stretch *out)
+static size_t find_stretches(const struct bare_step_run *run, enum step_phase phase, struct bare_step_stretch *out)
 {
     size_t found = 0;
 
@@ -126,19 +128,19 @@ static size_t find_stretches(const struct run *run, enum step_phase phase, struc
         end = block_end(run, first);
         if (run->steps[first].phase != phase)
             continue;
-        struct block block = { first, end };
+        struct bare_step_block block = { first, end };
         double pace = phase == STEP_TIMED ? timed_pace(run, block) : recorded_pace(run, block);
         if (pace > 0)
-            out[found++] = (struct stretch){ pace, end - first };
+            out[found++] = (struct bare_step_stretch){ pace, end - first };
         for (size_t i = first, next; pace <= 0 && i < end; i = next) {
             next = end - i < STRETCH_MAX ? end : i + STRETCH_MAX;
-            out[found++] = (struct stretch){ by_marks(run, (struct block){ i, next }), next - i };
+            out[found++] = (struct bare_step_stretch){ by_marks(run, (struct bare_step_block){ i, next }), next - i };
         }
     }
     return found;
 }
 
-static int64_t mean_of(struct stretch *stretches, size_t count, size_t *steps)
+static int64_t bare_step_mean_of(struct bare_step_stretch *stretches, size_t count, size_t *steps)
 {
     double sum = 0, kept = 0;
 
@@ -156,7 +158,7 @@ static int64_t mean_of(struct stretch *stretches, size_t count, size_t *steps)
 }
 
 /* The step that nine of ten do not exceed, of those that were only timed and are not far off. */
-static int64_t slow_of(const struct run *run, int64_t *lengths)
+static int64_t slow_of(const struct bare_step_run *run, int64_t *lengths)
 {
     size_t found = 0;
 
@@ -189,8 +191,8 @@ static const struct timed_step *longest_run(const struct timed_steps *steps, siz
     return best;
 }
 
-static int read_means(struct bare_step *out, struct run *run, struct stretch *stretches, struct report *report,
-                      struct error *err)
+static int read_means(struct bare_step *out, struct bare_step_run *run, struct bare_step_stretch *stretches,
+                      struct report *report, struct error *err)
 {
     struct step_launch *launches = malloc(run->count * sizeof *launches);
     int64_t *lengths = malloc(run->count * sizeof *lengths);
@@ -201,9 +203,9 @@ static int read_means(struct bare_step *out, struct run *run, struct stretch *st
         goto free_both;
     run->launches = launches;
     run->gpu_ns = gpu_pace(run);
-    out->bare_ns = mean_of(stretches, find_stretches(run, STEP_TIMED, stretches), &out->timed);
-    out->traced_ns = mean_of(stretches, find_stretches(run, STEP_TRACED, stretches), &out->traced);
-    mean_of(stretches, find_stretches(run, STEP_DETAILED, stretches), &out->detailed);
+    out->bare_ns = bare_step_mean_of(stretches, find_stretches(run, STEP_TIMED, stretches), &out->timed);
+    out->traced_ns = bare_step_mean_of(stretches, find_stretches(run, STEP_TRACED, stretches), &out->traced);
+    bare_step_mean_of(stretches, find_stretches(run, STEP_DETAILED, stretches), &out->detailed);
     out->slow_ns = slow_of(run, lengths);
 free_both:
     free(lengths);
@@ -214,7 +216,7 @@ free_both:
 int bare_step_read(struct bare_step *out, struct report *report, struct error *err)
 {
     struct timed_steps steps = { 0 };
-    struct run run = { 0 };
+    struct bare_step_run run = { 0 };
     int code = timed_steps_read(&steps, report, err);
 
     *out = (struct bare_step){ 0 };
@@ -223,7 +225,7 @@ int bare_step_read(struct bare_step *out, struct report *report, struct error *e
     if ((code = timed_steps_settle(&steps, err)) != 0 || !steps.count)
         goto free_steps;
     run.steps = longest_run(&steps, &run.count);
-    struct stretch *stretches = malloc(run.count * sizeof *stretches);
+    struct bare_step_stretch *stretches = malloc(run.count * sizeof *stretches);
     code = stretches ? read_means(out, &run, stretches, report, err) : error_short_memory(err, "for the steps");
     free(stretches);
 free_steps:

@@ -41,7 +41,7 @@ struct gpu_launches {
 };
 
 /* While calls are joined with their work. */
-struct reading {
+struct gpu_sequences_reading {
     struct gpu_launches *launches;
     struct calls calls;
     struct call_work {
@@ -75,7 +75,7 @@ static uint32_t add_plain_symbol(struct gpu_launches *launches, enum sequence_ki
     return add_symbol(launches, (const int64_t[SYMBOL_WIDTH]){ kind, name }, name);
 }
 
-static int add_item(struct items *items, const struct item *item)
+static int gpu_sequences_add_item(struct items *items, const struct item *item)
 {
     if (items->count + 1 >= UINT32_MAX ||
         array_reserve(&items->list, &items->room, items->count + 1, sizeof *items->list) != 0)
@@ -86,7 +86,7 @@ static int add_item(struct items *items, const struct item *item)
 
 /* ---- work ------------------------------------------------------------------------------------------------------ */
 
-static const struct work_table {
+static const struct gpu_sequences_work_table {
     const char *name;
     enum sequence_kind kind;
     const char *extra[6];  /* what tells work apart, and NULL */
@@ -102,8 +102,8 @@ static const struct work_table {
     { "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", SEQUENCE_GRAPH, { "graphId", NULL }, 0, 0 },
 };
 
-static uint32_t symbol_of_work(struct gpu_launches *launches, const struct work_table *table, const struct gpu_ops *ops,
-                               size_t row)
+static uint32_t symbol_of_work(struct gpu_launches *launches, const struct gpu_sequences_work_table *table,
+                               const struct gpu_ops *ops, size_t row)
 {
     int64_t key[SYMBOL_WIDTH] = { table->kind, gpu_extra(ops, 0, row) };
 
@@ -124,7 +124,8 @@ static void add_to_call(const struct gpu_launches *launches, struct call_work *w
 }
 
 /* Work without a known call stands for its call, except for copies of unified memory, which nobody called for. */
-static int add_work(struct reading *reading, const struct work_table *table, const struct gpu_ops *ops)
+static int gpu_sequences_add_work(struct gpu_sequences_reading *reading, const struct gpu_sequences_work_table *table,
+                                  const struct gpu_ops *ops)
 {
     struct gpu_launches *launches = reading->launches;
 
@@ -134,7 +135,7 @@ static int add_work(struct reading *reading, const struct work_table *table, con
         int is_own = call == NO_CALL && (table->kind == SEQUENCE_KERNEL || !reading->calls.count);
         int64_t work_ns = saturating_duration(ops->start[row], ops->end[row]);
         struct item own = { ops->start[row], ops->start[row], ops->process[row], work_ns, symbol };
-        if (symbol == NO_KEY || (is_own && add_item(&launches->items, &own) != 0))
+        if (symbol == NO_KEY || (is_own && gpu_sequences_add_item(&launches->items, &own) != 0))
             return ERR_NO_MEMORY;
         if (call == NO_CALL)
             continue;
@@ -146,7 +147,7 @@ static int add_work(struct reading *reading, const struct work_table *table, con
     return 0;
 }
 
-static int read_work(struct reading *reading, struct error *err)
+static int gpu_sequences_read_work(struct gpu_sequences_reading *reading, struct error *err)
 {
     for (size_t i = 0; i < COUNT_OF(work_tables); i++) {
         struct gpu_ops ops;
@@ -155,7 +156,7 @@ static int read_work(struct reading *reading, struct error *err)
             return code;
         for (size_t c = OP_COLUMNS; c < ops.columns.column_count; c++)
             columns_fill_nulls(&ops.columns, c, 0);
-        code = add_work(reading, &work_tables[i], &ops);
+        code = gpu_sequences_add_work(reading, &work_tables[i], &ops);
         gpu_free(&ops);
         if (code != 0)
             return error_short_memory(err, "for the GPU work");
@@ -187,7 +188,7 @@ static int symbol_of_call(struct gpu_launches *launches, const struct call_work 
     return (*out = add_symbol(launches, key, (int64_t)plain_sum)) == NO_KEY ? ERR_NO_MEMORY : 0;
 }
 
-static int add_calls(struct reading *reading)
+static int gpu_sequences_add_calls(struct gpu_sequences_reading *reading)
 {
     const struct calls *calls = &reading->calls;
     struct gpu_launches *launches = reading->launches;
@@ -211,13 +212,13 @@ static int add_calls(struct reading *reading)
                 return ERR_NO_MEMORY;
         }
         struct item item = { calls->start[row], calls->end[row], thread, reading->works[row].work_ns, symbol };
-        if (add_item(&launches->items, &item) != 0)
+        if (gpu_sequences_add_item(&launches->items, &item) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int read_calls(struct reading *reading, struct error *err)
+static int gpu_sequences_read_calls(struct gpu_sequences_reading *reading, struct error *err)
 {
     int code = calls_read(&reading->calls, reading->launches->report, err);
 
@@ -228,15 +229,15 @@ static int read_calls(struct reading *reading, struct error *err)
         return error_short_memory(err, "for the calls");
     for (size_t i = 0; i < reading->calls.count; i++)
         reading->works[i].symbol = NO_KEY;
-    if ((code = read_work(reading, err)) != 0)
+    if ((code = gpu_sequences_read_work(reading, err)) != 0)
         return code;
-    return add_calls(reading) != 0 ? error_short_memory(err, "for the calls") : 0;
+    return gpu_sequences_add_calls(reading) != 0 ? error_short_memory(err, "for the calls") : 0;
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------------------------- */
 
 /* Ranges of threads that make calls, except operators: "batch 3" and "batch 4" are the same. */
-static int add_range(struct gpu_launches *launches, const struct range *range)
+static int gpu_sequences_add_range(struct gpu_launches *launches, const struct range *range)
 {
     size_t length;
     const char *name = report_string(launches->report, range->name, &length);
@@ -247,11 +248,11 @@ static int add_range(struct gpu_launches *launches, const struct range *range)
         length--;
     uint32_t symbol = add_plain_symbol(launches, SEQUENCE_RANGE, (int64_t)hash_bytes(name, length));
     return symbol == NO_KEY ? ERR_NO_MEMORY
-                            : add_item(&launches->items,
-                                       &(struct item){ range->start_ns, range->start_ns, range->thread, 0, symbol });
+                            : gpu_sequences_add_item(&launches->items, &(struct item){ range->start_ns, range->start_ns,
+                                                                                       range->thread, 0, symbol });
 }
 
-static int read_ranges(struct gpu_launches *launches, struct error *err)
+static int gpu_sequences_read_ranges(struct gpu_launches *launches, struct error *err)
 {
     const struct filter everything = { 0 };
     struct ranges ranges;
@@ -260,7 +261,7 @@ static int read_ranges(struct gpu_launches *launches, struct error *err)
     if (code != 0)
         return code;
     for (size_t i = 0; i < ranges.count; i++)
-        if (ranges.list[i].name != NVTX_NO_NAME && add_range(launches, &ranges.list[i]) != 0 &&
+        if (ranges.list[i].name != NVTX_NO_NAME && gpu_sequences_add_range(launches, &ranges.list[i]) != 0 &&
             (code = error_short_memory(err, "for the ranges")) != 0)
             break;
     ranges_free(&ranges);
@@ -270,7 +271,7 @@ static int read_ranges(struct gpu_launches *launches, struct error *err)
 /* ---- launches -------------------------------------------------------------------------------------------------- */
 
 /* Puts items in the order of their processes and starts. */
-static int arrange(const struct items *items, uint32_t *order)
+static int gpu_sequences_arrange(const struct items *items, uint32_t *order)
 {
     int64_t *process = array_alloc(items->count + 1, sizeof *process);
     int64_t *start_ns = array_alloc(items->count + 1, sizeof *start_ns);
@@ -317,16 +318,16 @@ static int arrange_all(struct gpu_launches *launches)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
         launches->order[i] = (uint32_t)i;
-    if (arrange(&launches->items, launches->order) != 0)
+    if (gpu_sequences_arrange(&launches->items, launches->order) != 0)
         return ERR_NO_MEMORY;
     launches->differing = find_differing(launches);
     return 0;
 }
 
-static int read_launches(struct gpu_launches *launches, struct error *err)
+static int gpu_sequences_read_launches(struct gpu_launches *launches, struct error *err)
 {
-    struct reading reading = { .launches = launches };
-    int code = read_calls(&reading, err);
+    struct gpu_sequences_reading reading = { .launches = launches };
+    int code = gpu_sequences_read_calls(&reading, err);
 
     calls_free(&reading.calls);
     free(reading.works);
@@ -346,7 +347,7 @@ int gpu_launches_open(struct gpu_launches **out, struct report *report, struct e
     launches->symbols.width = SYMBOL_WIDTH;
     launches->plain.width = PLAIN_WIDTH;
     launches->threads.width = 1;
-    if ((code = read_launches(launches, err)) != 0) {
+    if ((code = gpu_sequences_read_launches(launches, err)) != 0) {
         gpu_launches_close(launches);
         *out = NULL;
     }
@@ -374,13 +375,14 @@ void gpu_launches_close(struct gpu_launches *launches)
 /* ---- sequences ------------------------------------------------------------------------------------------------- */
 
 /* Sequences that are being made. */
-struct making {
+struct gpu_sequences_making {
     struct gpu_sequences *out;
     const struct gpu_launches *launches;
     int contents;
 };
 
-static void add_place(const struct making *making, struct gpu_sequence *to, const struct item *item)
+static void gpu_sequences_add_place(const struct gpu_sequences_making *making, struct gpu_sequence *to,
+                                    const struct item *item)
 {
     size_t place = to->sequence.count++;
 
@@ -444,7 +446,8 @@ static int open_sequence(struct gpu_sequences *out, size_t places, int64_t proce
 }
 
 /* Makes the sequence of these items, all of one process and in order. */
-static int add_sequence(const struct making *making, const uint32_t *order, size_t count, int64_t process)
+static int gpu_sequences_add_sequence(const struct gpu_sequences_making *making, const uint32_t *order, size_t count,
+                                      int64_t process)
 {
     const struct items *items = &making->launches->items;
     int has_pauses = making->contents & SEQUENCE_PAUSES, is_one = making->contents & SEQUENCE_ONE_THREAD;
@@ -460,15 +463,16 @@ static int add_sequence(const struct making *making, const uint32_t *order, size
         if (is_one && item->thread != thread)
             continue;
         if (has_pauses && saturating_subtract(item->start_ns, before_ns) >= pause)
-            add_place(making, to,
-                      &(struct item){ item->start_ns, item->start_ns, item->thread, 0, making->launches->pause });
-        add_place(making, to, item);
+            gpu_sequences_add_place(making, to,
+                                    &(struct item){ item->start_ns, item->start_ns, item->thread, 0,
+                                                    making->launches->pause });
+        gpu_sequences_add_place(making, to, item);
         before_ns = item->end_ns;
     }
     return 0;
 }
 
-static int add_sequences(const struct making *making, const uint32_t *order)
+static int add_sequences(const struct gpu_sequences_making *making, const uint32_t *order)
 {
     const struct items *items = &making->launches->items;
     int64_t process = 0, next;
@@ -479,7 +483,7 @@ static int add_sequences(const struct making *making, const uint32_t *order)
             process = next;
             continue;
         }
-        if (add_sequence(making, order + first, i - first, process) != 0)
+        if (gpu_sequences_add_sequence(making, order + first, i - first, process) != 0)
             return ERR_NO_MEMORY;
         first = i;
         process = next;
@@ -488,7 +492,7 @@ static int add_sequences(const struct making *making, const uint32_t *order)
 }
 
 /* Names and kinds of symbols, once all symbols are known. */
-static int add_names(const struct making *making)
+static int gpu_sequences_add_names(const struct gpu_sequences_making *making)
 {
     static const enum symbol_role roles[SEQUENCE_KINDS] = {
         [SEQUENCE_KERNEL] = SYMBOL_COUNTS, [SEQUENCE_WAIT] = SYMBOL_ENDS, [SEQUENCE_GRAPH] = SYMBOL_STANDS_ALONE
@@ -517,12 +521,12 @@ static int add_names(const struct making *making)
 }
 
 /* Makes sequences of the items and of ranges, which are items for that long. */
-static int make_with_ranges(const struct making *making, struct gpu_launches *launches, struct error *err)
+static int make_with_ranges(const struct gpu_sequences_making *making, struct gpu_launches *launches, struct error *err)
 {
     struct items *items = &launches->items;
     size_t count = items->count;
     uint32_t *order = NULL;
-    int code = read_ranges(launches, err);
+    int code = gpu_sequences_read_ranges(launches, err);
 
     if (code != 0)
         goto drop_ranges;
@@ -533,7 +537,7 @@ static int make_with_ranges(const struct making *making, struct gpu_launches *la
     memcpy(order, launches->order, count * sizeof *order);
     for (size_t i = count; i < items->count; i++)
         order[i] = (uint32_t)i;
-    code = arrange(items, order) != 0 ? ERR_NO_MEMORY : add_sequences(making, order);
+    code = gpu_sequences_arrange(items, order) != 0 ? ERR_NO_MEMORY : add_sequences(making, order);
 drop_ranges:
     free(order);
     items->count = count;
@@ -542,13 +546,13 @@ drop_ranges:
 
 int gpu_sequences_make(struct gpu_sequences *out, struct gpu_launches *launches, int contents, struct error *err)
 {
-    const struct making making = { out, launches, contents };
+    const struct gpu_sequences_making making = { out, launches, contents };
     int code;
 
     *out = (struct gpu_sequences){ 0 };
     code = contents & SEQUENCE_RANGES ? make_with_ranges(&making, launches, err)
                                       : add_sequences(&making, launches->order);
-    if (code != 0 || (code = add_names(&making)) != 0) {
+    if (code != 0 || (code = gpu_sequences_add_names(&making)) != 0) {
         gpu_sequences_free(out);
         return code == ERR_NO_MEMORY ? error_short_memory(err, "for the GPU work") : code;
     }

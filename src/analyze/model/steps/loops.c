@@ -20,7 +20,7 @@ enum {
 
 /* ---- the index ------------------------------------------------------------------------------------------------- */
 
-static void find_places(struct loop_index *index)
+static void loops_find_places(struct loop_index *index)
 {
     const struct sequence *sequence = index->sequence;
 
@@ -35,7 +35,7 @@ static void find_places(struct loop_index *index)
     index->first[0] = 0;
 }
 
-static int add_up(struct loop_index *index)
+static int loops_add_up(struct loop_index *index)
 {
     const struct sequence *sequence = index->sequence;
     uint64_t *weights = malloc((sequence->symbol_count + 1) * sizeof *weights); /* by symbol */
@@ -56,7 +56,7 @@ static int add_up(struct loop_index *index)
 }
 
 /* What counts in the usual bodies, and around them as far as it may be parts of one more. */
-static uint64_t cover(const struct loop_index *index, const struct loop *loop)
+static uint64_t loops_cover(const struct loop_index *index, const struct loop *loop)
 {
     const uint32_t *counted = index->counted;
     uint32_t body = counted[loop->first + loop->length] - counted[loop->first];
@@ -67,7 +67,7 @@ static uint64_t cover(const struct loop_index *index, const struct loop *loop)
 
 /* The body that more than half of the bodies equal, if there is one: two passes, after Boyer and Moore. A symbol that
  * often comes sooner is no anchor: it comes several times in a round. */
-static struct loop measure(const struct loop_index *index, uint32_t symbol)
+static struct loop loops_measure(const struct loop_index *index, uint32_t symbol)
 {
     const uint32_t *places = loop_places(index, symbol);
     uint32_t count = loop_count(index, symbol), votes = 0;
@@ -97,7 +97,7 @@ static struct loop measure(const struct loop_index *index, uint32_t symbol)
     if (!is_usual || SHORT_PART * shorter > loop.usual)
         loop.length = 0;
     else
-        loop.covered = cover(index, &loop);
+        loop.covered = loops_cover(index, &loop);
     return loop;
 }
 
@@ -113,11 +113,11 @@ int loop_index_open(struct loop_index *index, const struct sequence *sequence)
     index->loops = malloc((symbols + 1) * sizeof *index->loops);
     if (!index->first || !index->counted || !index->places || !index->sums || !index->loops)
         return ERR_NO_MEMORY;
-    find_places(index);
-    if (add_up(index) != 0)
+    loops_find_places(index);
+    if (loops_add_up(index) != 0)
         return ERR_NO_MEMORY;
     for (uint32_t s = 0; s < symbols; s++)
-        index->loops[s] = measure(index, s);
+        index->loops[s] = loops_measure(index, s);
     return 0;
 }
 
@@ -166,7 +166,7 @@ static int comes_twice(const struct loop_index *index, const struct loop *loop, 
 /* Whether the loop is part of a greater one: what lies between its runs has names that no body has. A step with a
  * print or an evaluation in it has more of the same names. A single wait is no sign of a greater loop: programs wait
  * for the GPU once, before they measure the time. */
-static int is_part(const struct loop_index *index, const struct loop *loop, uint8_t *seen)
+static int loops_is_part(const struct loop_index *index, const struct loop *loop, uint8_t *seen)
 {
     const struct sequence *sequence = index->sequence;
     const uint32_t *places = loop_places(index, loop->anchor);
@@ -200,7 +200,7 @@ static int may_be_step(const struct loop_index *index, const struct loop *loop, 
     if (loop->usual == 1)
         return comes_twice(index, loop, seen);
     return (loop->length == 1 || ((uint64_t)loop->usual + 1) * loop->length >= LEAST_PLACES) &&
-           !is_part(index, loop, seen);
+           !loops_is_part(index, loop, seen);
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------------------ */
@@ -218,7 +218,7 @@ static int by_cover(const void *a, const void *b)
 }
 
 /* The best anchor of each loop, the loop that covers most first; at most MOST_CANDIDATES. */
-static size_t find_candidates(const struct loop_index *index, struct loop *out)
+static size_t loops_find_candidates(const struct loop_index *index, struct loop *out)
 {
     size_t count = 0;
 
@@ -264,7 +264,7 @@ int loops_choose(const struct loop_index *index, struct loop *out)
     *out = (struct loop){ 0 };
     if (!seen)
         return ERR_NO_MEMORY;
-    count = find_candidates(index, candidates);
+    count = loops_find_candidates(index, candidates);
     for (size_t i = 0; i < count; i++)
         if (may_be_step(index, &candidates[i], seen) &&
             (!out->length || (candidates[i].length < out->length && is_within(index, &candidates[i], out))))

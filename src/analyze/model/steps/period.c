@@ -37,7 +37,7 @@ static uint32_t behind_waits(const struct sequence *sequence, const struct loop 
 
 /* Where the sequence enters the loop: with the first symbol of a body, and what is usual before it. The first round may
  * be unusual further on. */
-static struct offset find_entry(const struct loop_index *index, const struct loop *loop)
+static struct offset period_find_entry(const struct loop_index *index, const struct loop *loop)
 {
     const uint32_t *symbols = index->sequence->symbols, *body = symbols + loop->first;
     uint32_t first = loop->first, offset = 0, before = 0;
@@ -85,7 +85,7 @@ static double pause_before(const struct loop_index *index, const struct loop *lo
 
 static uint32_t find_offset(const struct loop_index *index, const struct loop *loop)
 {
-    struct offset entry = find_entry(index, loop), exit = find_exit(index->sequence, loop);
+    struct offset entry = period_find_entry(index, loop), exit = find_exit(index->sequence, loop);
     double at_entry = pause_before(index, loop, entry.places), at_exit = pause_before(index, loop, exit.places);
     double longest = 0;
     uint32_t behind_longest = 0;
@@ -135,7 +135,7 @@ static void move_anchor(struct cutter *cutter, uint32_t offset)
 }
 
 /* Where the round of this anchor begins: before as many places as are usual there. */
-static uint32_t begin_of(const struct cutter *cutter, uint32_t anchor)
+static uint32_t period_begin_of(const struct cutter *cutter, uint32_t anchor)
 {
     const uint32_t *symbols = cutter->index->sequence->symbols;
     uint32_t same = 0, distance = cutter->distance, to = cutter->sample + distance;
@@ -145,7 +145,7 @@ static uint32_t begin_of(const struct cutter *cutter, uint32_t anchor)
     return anchor - same;
 }
 
-static int add_step(struct period *period, uint32_t first, uint32_t end)
+static int period_add_step(struct period *period, uint32_t first, uint32_t end)
 {
     if (array_reserve(&period->steps, &period->room, period->count + 1, sizeof *period->steps) != 0)
         return ERR_NO_MEMORY;
@@ -153,7 +153,7 @@ static int add_step(struct period *period, uint32_t first, uint32_t end)
     return 0;
 }
 
-static int is_whole(const struct cutter *cutter, size_t first)
+static int period_is_whole(const struct cutter *cutter, size_t first)
 {
     const struct loop_index *index = cutter->index;
 
@@ -163,11 +163,11 @@ static int is_whole(const struct cutter *cutter, size_t first)
 
 /* The end of the round that begins at `first`, while the next begins at `next`. Much more than a step between two
  * steps, such as an evaluation, belongs to neither. */
-static uint32_t end_of(const struct cutter *cutter, uint32_t first, uint32_t next)
+static uint32_t period_end_of(const struct cutter *cutter, uint32_t first, uint32_t next)
 {
     uint32_t length = cutter->loop.length;
 
-    return next - first >= 2 * (uint64_t)length && is_whole(cutter, first) ? first + length : next;
+    return next - first >= 2 * (uint64_t)length && period_is_whole(cutter, first) ? first + length : next;
 }
 
 /* Which anchors begin steps: from the first usual one to the last, and further while the rounds are of about the usual
@@ -197,17 +197,17 @@ static int cut(struct period *period, const struct cutter *cutter)
 {
     const uint32_t *places = loop_places(cutter->index, cutter->loop.anchor);
     struct anchors anchors = find_anchors(cutter);
-    uint32_t first = begin_of(cutter, places[anchors.first]);
+    uint32_t first = period_begin_of(cutter, places[anchors.first]);
 
     for (uint32_t i = anchors.first + 1; i < anchors.end; i++) {
-        uint32_t next = begin_of(cutter, places[i]);
+        uint32_t next = period_begin_of(cutter, places[i]);
         if (next <= first || next - first < cutter->loop.length / LEAST_PART)
             continue;
-        if (add_step(period, first, end_of(cutter, first, next)) != 0)
+        if (period_add_step(period, first, period_end_of(cutter, first, next)) != 0)
             return ERR_NO_MEMORY;
         first = next;
     }
-    return is_whole(cutter, first) ? add_step(period, first, first + cutter->loop.length) : 0;
+    return period_is_whole(cutter, first) ? period_add_step(period, first, first + cutter->loop.length) : 0;
 }
 
 int period_find(struct period *period, const struct sequence *sequence)

@@ -9,7 +9,7 @@
 #include "analyze/engine/keys.h"
 #include "analyze/engine/row_cursor.h"
 
-struct reading {
+struct step_launches_reading {
     const struct timed_step *steps;
     size_t count;
     struct step_launch *out;
@@ -19,7 +19,7 @@ struct reading {
 };
 
 /* The recorded step that holds a time, or `count`. */
-static size_t step_at(const struct reading *reading, int64_t time_ns)
+static size_t step_at(const struct step_launches_reading *reading, int64_t time_ns)
 {
     size_t after = BISECT(0, reading->count, i, reading->steps[i].start_ns <= time_ns);
     int is_inside = after && time_ns < reading->steps[after - 1].end_ns &&
@@ -32,7 +32,7 @@ static int is_launch(const char *name)
     return strstr(name, "LaunchKernel") || strstr(name, "GraphLaunch");
 }
 
-static int read_calls(struct reading *reading, struct report *report, struct error *err)
+static int step_launches_read_calls(struct step_launches_reading *reading, struct report *report, struct error *err)
 {
     enum { START, THREAD, CORRELATION, NAME };
     static const char *const names[] = { "start", "globalTid", "correlationId", "nameId", NULL };
@@ -56,7 +56,7 @@ static int read_calls(struct reading *reading, struct report *report, struct err
     return 0;
 }
 
-static int index_launches(struct reading *reading)
+static int index_launches(struct step_launches_reading *reading)
 {
     for (size_t i = 0; i < reading->count; i++) {
         uint32_t key = reading->out[i].call_ns == NO_LAUNCH ? 0
@@ -69,7 +69,8 @@ static int index_launches(struct reading *reading)
     return 0;
 }
 
-static int read_work(struct reading *reading, struct report *report, const char *table, struct error *err)
+static int step_launches_read_work(struct step_launches_reading *reading, struct report *report, const char *table,
+                                   struct error *err)
 {
     enum { START, PROCESS, CORRELATION };
     static const char *const names[] = { "start", "globalPid", "correlationId", NULL };
@@ -94,7 +95,7 @@ static int read_work(struct reading *reading, struct report *report, const char 
 int step_launches_read(struct step_launch *out, const struct timed_step *steps, size_t count, struct report *report,
                        struct error *err)
 {
-    struct reading reading = { .steps = steps, .count = count, .out = out, .launches.width = 1 };
+    struct step_launches_reading reading = { .steps = steps, .count = count, .out = out, .launches.width = 1 };
     int code = ERR_NO_MEMORY;
 
     for (size_t i = 0; i < count; i++)
@@ -105,10 +106,10 @@ int step_launches_read(struct step_launch *out, const struct timed_step *steps, 
     reading.step_of = calloc(count, sizeof *reading.step_of);
     if (!reading.correlations || !reading.step_of)
         goto done;
-    if ((code = read_calls(&reading, report, err)) != 0 || (code = index_launches(&reading)) != 0)
+    if ((code = step_launches_read_calls(&reading, report, err)) != 0 || (code = index_launches(&reading)) != 0)
         goto done;
-    if ((code = read_work(&reading, report, "CUPTI_ACTIVITY_KIND_KERNEL", err)) == 0)
-        code = read_work(&reading, report, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", err);
+    if ((code = step_launches_read_work(&reading, report, "CUPTI_ACTIVITY_KIND_KERNEL", err)) == 0)
+        code = step_launches_read_work(&reading, report, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", err);
 done:
     keys_free(&reading.launches);
     free(reading.correlations);

@@ -30,7 +30,7 @@ static struct tensor_cores code_of_row(struct report *report, const struct row_c
 }
 
 /* A name that two processes have with different code is as unknown as one that is mixed in one of them. */
-static int add_code(struct tensor_kernels *kernels, const struct row_cursor *rows)
+static int tensor_kernels_add_code(struct tensor_kernels *kernels, const struct row_cursor *rows)
 {
     struct tensor_cores code = code_of_row(kernels->report, rows);
     size_t before = kernels->codes.count;
@@ -57,7 +57,8 @@ int tensor_kernels_read(struct tensor_kernels *kernels, struct report *report, s
     if ((code = row_cursor_open(&rows, report, "TACHO_KERNEL_CODE", names, err)) != 0)
         return code;
     while (row_cursor_next(&rows))
-        if (add_code(kernels, &rows) != 0 && (code = error_short_memory(err, "for the code of kernels")) != 0)
+        if (tensor_kernels_add_code(kernels, &rows) != 0 &&
+            (code = error_short_memory(err, "for the code of kernels")) != 0)
             break;
     row_cursor_close(&rows);
     return code;
@@ -87,7 +88,8 @@ static struct tensor_cores by_names(struct report *report, int64_t mangled, int6
     return first;
 }
 
-static struct tensor_cores look_up(const struct tensor_kernels *kernels, int64_t mangled, int64_t demangled)
+static struct tensor_cores tensor_kernels_look_up(const struct tensor_kernels *kernels, int64_t mangled,
+                                                  int64_t demangled)
 {
     struct tensor_cores name = by_names(kernels->report, mangled, demangled);
     uint32_t key = keys_find(&kernels->codes, &mangled);
@@ -106,12 +108,12 @@ struct tensor_cores tensor_cores_of_kernel(struct tensor_kernels *kernels, int64
     size_t before = kernels->names.count;
 
     if (array_reserve(&kernels->list, &kernels->room, before + 1, sizeof *kernels->list) != 0)
-        return look_up(kernels, mangled, demangled);
+        return tensor_kernels_look_up(kernels, mangled, demangled);
     uint32_t key = keys_add(&kernels->names, (int64_t[]){ mangled, demangled });
     if (key == NO_KEY)
-        return look_up(kernels, mangled, demangled);
+        return tensor_kernels_look_up(kernels, mangled, demangled);
     if (key == before)
-        kernels->list[key] = look_up(kernels, mangled, demangled);
+        kernels->list[key] = tensor_kernels_look_up(kernels, mangled, demangled);
     return kernels->list[key];
 }
 

@@ -16,12 +16,12 @@ static const struct name_row kernels[] = {
 struct type_row {
     const char *pattern, *type;
 };
-static const struct type_row types[] = {
+static const struct type_row tensor_names_types[] = {
 #define TYPE(pattern, type) { pattern, type },
 #include "tensor_names.def"
 };
 
-static int is_digit(char c)
+static int tensor_names_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -42,9 +42,9 @@ static int matches_here(const char *pattern, const char *text)
             return matches_here(pattern + 1, text);
         }
         if (*pattern == '#') {
-            if (!is_digit(*text))
+            if (!tensor_names_is_digit(*text))
                 return 0;
-            while (is_digit(*text))
+            while (tensor_names_is_digit(*text))
                 text++;
         } else if (*text && (*pattern == *text || *pattern == '?')) {
             text++;
@@ -55,7 +55,7 @@ static int matches_here(const char *pattern, const char *text)
     return 1;
 }
 
-static int matches(const char *pattern, const char *name)
+static int tensor_names_matches(const char *pattern, const char *name)
 {
     int at_word = *pattern == '^';
 
@@ -71,11 +71,11 @@ static int matches(const char *pattern, const char *name)
     return 0;
 }
 
-static const char *type_of(const char *name)
+static const char *tensor_names_type_of(const char *name)
 {
-    for (size_t i = 0; i < COUNT_OF(types); i++)
-        if (matches(types[i].pattern, name))
-            return types[i].type;
+    for (size_t i = 0; i < COUNT_OF(tensor_names_types); i++)
+        if (tensor_names_matches(tensor_names_types[i].pattern, name))
+            return tensor_names_types[i].type;
     return NULL;
 }
 
@@ -84,12 +84,12 @@ struct tensor_cores tensor_cores_by_name(const char *name)
     struct tensor_cores found = { .use = TENSOR_UNKNOWN };
 
     for (size_t i = 0; name && i < COUNT_OF(kernels); i++) {
-        if (!matches(kernels[i].pattern, name))
+        if (!tensor_names_matches(kernels[i].pattern, name))
             continue;
         found.use = kernels[i].use;
         found.is_matrix = kernels[i].is_matrix;
         if (found.is_matrix && found.use != TENSOR_UNKNOWN)
-            found.type = type_of(name);
+            found.type = tensor_names_type_of(name);
         break;
     }
     return found;

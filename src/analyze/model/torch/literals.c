@@ -47,7 +47,7 @@ static int scan_value(struct literal_scan *scan, struct literal *out)
     return out->length > 0;
 }
 
-static int take(struct literal_scan *scan, char mark)
+static int literals_take(struct literal_scan *scan, char mark)
 {
     skip_space(scan);
     return scan->at < scan->end && *scan->at == mark ? (scan->at++, 1) : 0;
@@ -64,14 +64,14 @@ int literal_element(struct literal_scan *scan, struct literal *value)
 {
     int found = scan_value(scan, value);
 
-    if (!take(scan, ','))
+    if (!literals_take(scan, ','))
         scan->at = scan->end;
     return found;
 }
 
 int literal_member(struct literal_scan *scan, struct literal *name, struct literal *value)
 {
-    return scan_value(scan, name) && take(scan, ':') && literal_element(scan, value);
+    return scan_value(scan, name) && literals_take(scan, ':') && literal_element(scan, value);
 }
 
 struct literal literal_find(struct literal dict, const char *name)

@@ -104,8 +104,8 @@ static int read_filtered(struct operators *operators, struct report *report, con
     return operators->count ? 0 : fail_empty(is_of_torch, err);
 }
 
-static int read_with(struct operators *operators, struct report *report, const struct analysis_request *request,
-                     int with_python, struct error *err)
+static int operators_read_with(struct operators *operators, struct report *report,
+                               const struct analysis_request *request, int with_python, struct error *err)
 {
     struct filter filter;
     int code;
@@ -123,13 +123,13 @@ close_filter:
 int operators_read(struct operators *operators, struct report *report, const struct analysis_request *request,
                    struct error *err)
 {
-    return read_with(operators, report, request, 0, err);
+    return operators_read_with(operators, report, request, 0, err);
 }
 
 int operators_read_listed(struct operators *operators, struct report *report, const struct analysis_request *request,
                           struct error *err)
 {
-    return read_with(operators, report, request, 1, err);
+    return operators_read_with(operators, report, request, 1, err);
 }
 
 void operators_free(struct operators *operators)
@@ -141,7 +141,7 @@ void operators_free(struct operators *operators)
 
 /* ---- the tree -------------------------------------------------------------------------------------------------- */
 
-static int compare_ends(const void *a, const void *b, void *context)
+static int operators_compare_ends(const void *a, const void *b, void *context)
 {
     const struct operators_event *list = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -153,7 +153,7 @@ static int compare_ends(const void *a, const void *b, void *context)
 
 /* Moves the events into this order, along its circles: of millions, a second list would take a gigabyte. places is
  * scratch space for count numbers. */
-static void arrange(struct operators_event *list, size_t count, const uint32_t *order, uint32_t *places)
+static void operators_arrange(struct operators_event *list, size_t count, const uint32_t *order, uint32_t *places)
 {
     for (size_t i = 0; i < count; i++)
         places[order[i]] = (uint32_t)i;
@@ -172,7 +172,7 @@ static void arrange(struct operators_event *list, size_t count, const uint32_t *
 }
 
 /* By start, the longer first, then in the order in which they were added. */
-static int sort(struct operators *operators)
+static int operators_sort(struct operators *operators)
 {
     size_t count = operators->count;
     uint32_t *order = malloc((count + 1) * sizeof *order);
@@ -191,10 +191,10 @@ static int sort(struct operators *operators)
         if (i < count && starts[order[i]] == starts[order[first]])
             continue;
         if (i - first > 1)
-            qsort_r(order + first, i - first, sizeof *order, compare_ends, operators->list);
+            qsort_r(order + first, i - first, sizeof *order, operators_compare_ends, operators->list);
         first = i;
     }
-    arrange(operators->list, count, order, (uint32_t *)(void *)starts);
+    operators_arrange(operators->list, count, order, (uint32_t *)(void *)starts);
 done:
     free(order);
     free(starts);
@@ -256,7 +256,7 @@ free_tops:
 }
 
 /* Advances the tops to the events from *next on that have begun at this time. */
-static int advance(struct tops *tops, const struct operators *operators, size_t *next, int64_t time_ns)
+static int operators_advance(struct tops *tops, const struct operators *operators, size_t *next, int64_t time_ns)
 {
     const struct operators_event *list = operators->list;
 
@@ -282,7 +282,7 @@ static int sweep_moments(const struct operators *operators, const struct operato
 
     for (size_t i = 0; i < count; i++) {
         const struct operators_moment *moment = &moments[order[i]];
-        if ((code = advance(&tops, operators, &next, moment->time_ns)) != 0)
+        if ((code = operators_advance(&tops, operators, &next, moment->time_ns)) != 0)
             goto free_tops;
         uint32_t *place = top_of(&tops, moment->thread);
         if (!place) {
@@ -358,7 +358,7 @@ int operators_nest(struct operators *operators)
 {
     int code;
 
-    if ((code = sort(operators)) != 0 || (code = find_parents(operators)) != 0)
+    if ((code = operators_sort(operators)) != 0 || (code = find_parents(operators)) != 0)
         return code;
     hand_up_launches(operators);
     collapse(operators);

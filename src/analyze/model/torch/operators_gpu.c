@@ -67,7 +67,7 @@ int operators_add_calls(struct operators_pool *names, const struct calls *calls,
 }
 
 /* Work of one kind on GPUs. */
-struct work {
+struct operators_gpu_work {
     struct operators_pool *names;
     struct torch_kernels kernels;
     operators_owner *owner;
@@ -78,7 +78,7 @@ struct work {
 };
 
 /* The names of copies and fills are made of their kinds. */
-static uint32_t work_name(struct work *work, size_t row)
+static uint32_t work_name(struct operators_gpu_work *work, size_t row)
 {
     enum { UNKNOWN = -1 };
     const struct gpu_ops *ops = &work->ops;
@@ -99,7 +99,7 @@ static uint32_t work_name(struct work *work, size_t row)
     return text_failed(text) ? NO_TEXT : operators_intern(work->names->operators, text->bytes, text->length);
 }
 
-static int add_row(struct work *work, size_t row)
+static int operators_gpu_add_row(struct operators_gpu_work *work, size_t row)
 {
     const struct gpu_ops *ops = &work->ops;
     struct operators *operators = work->names->operators;
@@ -119,7 +119,7 @@ static int add_row(struct work *work, size_t row)
     return 0;
 }
 
-static int add_kind(struct work *work, enum gpu_kind kind, struct error *err)
+static int operators_gpu_add_kind(struct operators_gpu_work *work, enum gpu_kind kind, struct error *err)
 {
     static const char *const extra[GPU_KINDS][4] = {
         [GPU_KERNEL] = { "demangledName", "mangledName" },
@@ -132,7 +132,7 @@ static int add_kind(struct work *work, enum gpu_kind kind, struct error *err)
     if ((code = gpu_read(&work->ops, work->names->report, kind, extra[kind], err)) != 0)
         return code;
     for (size_t row = 0; row < work->ops.count; row++)
-        if (gpu_counts(&work->ops, row, work->names->filter) && add_row(work, row) != 0 &&
+        if (gpu_counts(&work->ops, row, work->names->filter) && operators_gpu_add_row(work, row) != 0 &&
             (code = error_short_memory(err, "for the GPU work")) != 0)
             goto free_ops;
 free_ops:
@@ -142,13 +142,13 @@ free_ops:
 
 int operators_add_work(struct operators_pool *names, operators_owner *owner, void *context, struct error *err)
 {
-    struct work work = { .names = names, .owner = owner, .context = context };
+    struct operators_gpu_work work = { .names = names, .owner = owner, .context = context };
     int code;
 
     if ((code = torch_kernels_read(&work.kernels, names->report, err)) != 0)
         goto done;
     for (int kind = 0; kind < GPU_KINDS; kind++)
-        if ((code = add_kind(&work, (enum gpu_kind)kind, err)) != 0)
+        if ((code = operators_gpu_add_kind(&work, (enum gpu_kind)kind, err)) != 0)
             goto done;
 done:
     torch_kernels_free(&work.kernels);
@@ -164,7 +164,7 @@ struct launching {
 };
 
 /* The call itself: operators_nest() passes its work on to the operator around it. */
-static uint32_t call_of(void *context, int64_t process, int64_t correlation)
+static uint32_t operators_gpu_call_of(void *context, int64_t process, int64_t correlation)
 {
     const struct launching *launching = context;
     uint32_t call = calls_find(launching->calls, process, correlation);
@@ -186,7 +186,7 @@ int operators_add_cuda(struct operators *operators, struct report *report, const
     if ((!launching.places || operators_add_calls(&names, &calls, launching.places) != 0) &&
         (code = error_short_memory(err, "for the CUDA calls")) != 0)
         goto done;
-    code = operators_add_work(&names, call_of, &launching, err);
+    code = operators_add_work(&names, operators_gpu_call_of, &launching, err);
 done:
     operators_pool_free(&names);
     calls_free(&calls);

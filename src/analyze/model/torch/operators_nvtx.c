@@ -21,7 +21,7 @@ static int parse_range(struct operators *operators, struct operators_event *op, 
 }
 
 /* Adds all ranges of the default domain. Returns 1 if some of them are operators, -1 when memory is short. */
-static int add_ranges(struct operators *operators, const struct ranges *ranges, struct report *report)
+static int operators_nvtx_add_ranges(struct operators *operators, const struct ranges *ranges, struct report *report)
 {
     int is_torch = 0;
 
@@ -55,7 +55,7 @@ int operators_read_nvtx(struct operators *operators, struct report *report, cons
 
     if ((code = ranges_read(&ranges, report, RANGE_PUSHPOP, filter, err)) != 0)
         return code;
-    int found = add_ranges(operators, &ranges, report);
+    int found = operators_nvtx_add_ranges(operators, &ranges, report);
     ranges_free(&ranges);
     if (found < 0)
         return error_short_memory(err, "for the operators");

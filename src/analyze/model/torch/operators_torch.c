@@ -9,7 +9,7 @@
 #include "analyze/engine/row_cursor.h"
 #include "operators_gpu.h"
 
-struct reading {
+struct operators_torch_reading {
     struct operators *operators;
     struct report *report;
     const struct filter *filter;
@@ -23,7 +23,7 @@ struct reading {
 /* ---- operators and annotations --------------------------------------------------------------------------------- */
 
 enum { START, END, THREAD, NAME, CATEGORY, EXTERNAL, SEQUENCE, FORWARD, SHAPES, TYPES, STRIDES, VALUES, STACK };
-static const char *const op_columns[] = {
+static const char *const operators_torch_op_columns[] = {
     [START] = "start",
     [END] = "end",
     [THREAD] = "globalTid",
@@ -40,7 +40,7 @@ static const char *const op_columns[] = {
     NULL,
 };
 
-static int kind_of(struct report *report, int64_t category)
+static int operators_torch_kind_of(struct report *report, int64_t category)
 {
     static const struct {
         const char *name;
@@ -58,7 +58,8 @@ static int kind_of(struct report *report, int64_t category)
     return -1;
 }
 
-static int add_text(struct reading *reading, const struct row_cursor *rows, size_t column, uint32_t *out)
+static int operators_torch_add_text(struct operators_torch_reading *reading, const struct row_cursor *rows,
+                                    size_t column, uint32_t *out)
 {
     if (row_is_null(rows, column))
         return 0;
@@ -67,7 +68,7 @@ static int add_text(struct reading *reading, const struct row_cursor *rows, size
 }
 
 /* The first operator with an external id gets the work of its calls. */
-static int add_external(struct reading *reading, const struct operators_event *op, int64_t external)
+static int add_external(struct operators_torch_reading *reading, const struct operators_event *op, int64_t external)
 {
     size_t before = reading->externals.count;
     uint32_t key = keys_add(&reading->externals, (int64_t[]){ global_process(op->thread), external });
@@ -79,7 +80,8 @@ static int add_external(struct reading *reading, const struct operators_event *o
     return 0;
 }
 
-static int add_op(struct reading *reading, const struct row_cursor *rows, enum operator_kind kind)
+static int operators_torch_add_op(struct operators_torch_reading *reading, const struct row_cursor *rows,
+                                  enum operator_kind kind)
 {
     uint32_t name = operators_pool_text(&reading->names, row_int(rows, NAME), TEXT_NAME);
 
@@ -95,9 +97,11 @@ static int add_op(struct reading *reading, const struct row_cursor *rows, enum o
     op->thread = row_int_or(rows, THREAD, 0);
     op->sequence = row_int_or(rows, SEQUENCE, -1);
     op->is_backward = row_int_or(rows, FORWARD, 0) > 0;
-    if (add_text(reading, rows, SHAPES, &op->shapes) != 0 || add_text(reading, rows, TYPES, &op->types) != 0 ||
-        add_text(reading, rows, STRIDES, &op->strides) != 0 || add_text(reading, rows, VALUES, &op->values) != 0 ||
-        add_text(reading, rows, STACK, &op->stack) != 0)
+    if (operators_torch_add_text(reading, rows, SHAPES, &op->shapes) != 0 ||
+        operators_torch_add_text(reading, rows, TYPES, &op->types) != 0 ||
+        operators_torch_add_text(reading, rows, STRIDES, &op->strides) != 0 ||
+        operators_torch_add_text(reading, rows, VALUES, &op->values) != 0 ||
+        operators_torch_add_text(reading, rows, STACK, &op->stack) != 0)
         return ERR_NO_MEMORY;
     if (row_is_null(rows, EXTERNAL) || !operator_is_cpu(kind))
         return 0;
@@ -105,7 +109,8 @@ static int add_op(struct reading *reading, const struct row_cursor *rows, enum o
 }
 
 /* An annotation on a GPU has no thread; it lies where its work does. */
-static int counts(const struct reading *reading, const struct row_cursor *rows, enum operator_kind kind)
+static int operators_torch_counts(const struct operators_torch_reading *reading, const struct row_cursor *rows,
+                                  enum operator_kind kind)
 {
     int64_t start = row_int(rows, START), end = row_int_or(rows, END, start), thread = row_int_or(rows, THREAD, 0);
 
@@ -113,7 +118,7 @@ static int counts(const struct reading *reading, const struct row_cursor *rows, 
                                  : filter_process(reading->filter, thread, start, end);
 }
 
-static int add_ops(struct reading *reading, struct row_cursor *rows)
+static int operators_torch_add_ops(struct operators_torch_reading *reading, struct row_cursor *rows)
 {
     int64_t category = -1;
     int kind = -1;
@@ -124,25 +129,25 @@ static int add_ops(struct reading *reading, struct row_cursor *rows)
     while (row_cursor_next(rows)) {
         if (row_int(rows, CATEGORY) != category) {
             category = row_int(rows, CATEGORY);
-            kind = kind_of(reading->report, category);
+            kind = operators_torch_kind_of(reading->report, category);
             if (strcmp(report_string(reading->report, category, NULL), "Trace") == 0)
                 reading->operators->start_ns = row_int(rows, START);
         }
-        if (kind >= 0 && counts(reading, rows, (enum operator_kind)kind) &&
-            add_op(reading, rows, (enum operator_kind)kind) != 0)
+        if (kind >= 0 && operators_torch_counts(reading, rows, (enum operator_kind)kind) &&
+            operators_torch_add_op(reading, rows, (enum operator_kind)kind) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int read_ops(struct reading *reading, struct error *err)
+static int operators_torch_read_ops(struct operators_torch_reading *reading, struct error *err)
 {
     struct row_cursor rows;
     int code;
 
-    if ((code = row_cursor_open(&rows, reading->report, "TACHO_TORCH_OP", op_columns, err)) != 0)
+    if ((code = row_cursor_open(&rows, reading->report, "TACHO_TORCH_OP", operators_torch_op_columns, err)) != 0)
         return code;
-    if (add_ops(reading, &rows) != 0)
+    if (operators_torch_add_ops(reading, &rows) != 0)
         code = error_short_memory(err, "for the operators");
     row_cursor_close(&rows);
     return code;
@@ -155,7 +160,7 @@ static const char *const link_columns[] = {
     [LINK_PROCESS] = "globalPid", [LINK_CORRELATION] = "correlationId", [LINK_EXTERNAL] = "externalId", NULL
 };
 
-static int add_links(struct reading *reading, struct row_cursor *rows)
+static int operators_torch_add_links(struct operators_torch_reading *reading, struct row_cursor *rows)
 {
     reading->by_link = malloc((rows->columns.rows + 1) * sizeof *reading->by_link);
     if (!reading->by_link)
@@ -175,29 +180,29 @@ static int add_links(struct reading *reading, struct row_cursor *rows)
     return 0;
 }
 
-static int read_links(struct reading *reading, struct error *err)
+static int read_links(struct operators_torch_reading *reading, struct error *err)
 {
     struct row_cursor rows;
     int code;
 
     if ((code = row_cursor_open(&rows, reading->report, "TACHO_TORCH_LINK", link_columns, err)) != 0)
         return code;
-    if (add_links(reading, &rows) != 0)
+    if (operators_torch_add_links(reading, &rows) != 0)
         code = error_short_memory(err, "for the operators' calls");
     row_cursor_close(&rows);
     return code;
 }
 
-static uint32_t owner_of(void *context, int64_t process, int64_t correlation)
+static uint32_t operators_torch_owner_of(void *context, int64_t process, int64_t correlation)
 {
-    const struct reading *reading = context;
+    const struct operators_torch_reading *reading = context;
     uint32_t link = keys_find(&reading->links, (int64_t[]){ process, correlation });
 
     return link == NO_KEY ? NO_OPERATOR : reading->by_link[link];
 }
 
 /* Moves a call to the thread of its operator, since torch looks for its parent there. */
-static int read_calls(struct reading *reading, struct error *err)
+static int operators_torch_read_calls(struct operators_torch_reading *reading, struct error *err)
 {
     struct calls calls;
     uint32_t *places;
@@ -213,7 +218,8 @@ static int read_calls(struct reading *reading, struct error *err)
         if (places[i] == NO_OPERATOR || columns_is_null(&calls.columns, CALL_CORRELATION, i))
             continue;
         struct operators_event *list = reading->operators->list;
-        uint32_t owner = owner_of(reading, global_process(calls.thread[i]), calls.columns.values[CALL_CORRELATION][i]);
+        uint32_t owner = operators_torch_owner_of(reading, global_process(calls.thread[i]),
+                                                  calls.columns.values[CALL_CORRELATION][i]);
         if (owner != NO_OPERATOR)
             list[places[i]].thread = list[owner].thread;
     }
@@ -254,7 +260,8 @@ static void memory_free(struct memory *memory)
     free(memory->sums[1]);
 }
 
-static int order_memory(struct memory *memory, const struct report_columns *columns, const struct reading *reading)
+static int order_memory(struct memory *memory, const struct report_columns *columns,
+                        const struct operators_torch_reading *reading)
 {
     uint32_t *order = malloc((columns->rows + 1) * sizeof *order);
     size_t count = 0;
@@ -287,7 +294,7 @@ static size_t count_before(const struct memory *memory, int64_t time, int also_a
     return BISECT(0, memory->count, i, memory->times[i] < time || (also_at && memory->times[i] == time));
 }
 
-static void attribute(struct operators *operators, struct memory *memory)
+static void operators_torch_attribute(struct operators *operators, struct memory *memory)
 {
     for (size_t i = 0; i < operators->count; i++) {
         struct operators_event *op = &operators->list[i];
@@ -327,7 +334,8 @@ static int add_uncovered(struct operators *operators, const struct memory *memor
     return 0;
 }
 
-static int read_process_memory(const struct reading *reading, const struct report_columns *columns, int64_t process)
+static int read_process_memory(const struct operators_torch_reading *reading, const struct report_columns *columns,
+                               int64_t process)
 {
     struct memory memory;
     int code;
@@ -336,14 +344,15 @@ static int read_process_memory(const struct reading *reading, const struct repor
         (code = order_memory(&memory, columns, reading)) != 0)
         goto free_memory;
     reading->operators->has_memory |= memory.count > 0; /* events that pass the filter */
-    attribute(reading->operators, &memory);
+    operators_torch_attribute(reading->operators, &memory);
     code = add_uncovered(reading->operators, &memory);
 free_memory:
     memory_free(&memory);
     return code;
 }
 
-static int add_memory(const struct reading *reading, const struct report_columns *columns)
+static int operators_torch_add_memory(const struct operators_torch_reading *reading,
+                                      const struct report_columns *columns)
 {
     struct keys processes = { .width = 1 };
     int code = ERR_NO_MEMORY;
@@ -362,7 +371,7 @@ free_processes:
     return code;
 }
 
-static int read_memory(struct reading *reading, struct error *err)
+static int operators_torch_read_memory(struct operators_torch_reading *reading, struct error *err)
 {
     static const char *const names[MEMORY_COLUMNS] = {
         [TIME] = "timestamp",          [EVENT] = "event", [DEVICE_TYPE] = "deviceType", [BYTES] = "bytes",
@@ -376,7 +385,7 @@ static int read_memory(struct reading *reading, struct error *err)
     if (!columns.rows)
         goto free_columns;
     columns_fill_nulls(&columns, MEMORY_THREAD, 0);
-    if (add_memory(reading, &columns) != 0)
+    if (operators_torch_add_memory(reading, &columns) != 0)
         code = error_short_memory(err, "to attribute the allocations");
 free_columns:
     report_columns_free(&columns);
@@ -386,7 +395,7 @@ free_columns:
 /* ---- settings -------------------------------------------------------------------------------------------------- */
 
 /* Whether the trace was made with "with_flops": 1. */
-static int read_settings(struct reading *reading, struct error *err)
+static int operators_torch_read_settings(struct operators_torch_reading *reading, struct error *err)
 {
     enum { SETTING, VALUE };
     static const char *const names[] = { [SETTING] = "name", [VALUE] = "value", NULL };
@@ -411,19 +420,19 @@ static int has_links(const struct report *report)
     return links && links->rows;
 }
 
-static int read_linked_cuda(struct reading *reading, struct error *err)
+static int read_linked_cuda(struct operators_torch_reading *reading, struct error *err)
 {
     int code;
 
-    if ((code = read_links(reading, err)) != 0 || (code = read_calls(reading, err)) != 0)
+    if ((code = read_links(reading, err)) != 0 || (code = operators_torch_read_calls(reading, err)) != 0)
         return code;
-    return operators_add_work(&reading->texts, owner_of, reading, err);
+    return operators_add_work(&reading->texts, operators_torch_owner_of, reading, err);
 }
 
 /* ---- Python functions ------------------------------------------------------------------------------------------ */
 
 enum { PYTHON_START, PYTHON_END, PYTHON_THREAD, PYTHON_NAME, PYTHON_ARGS };
-static const char *const python_columns[] = {
+static const char *const operators_torch_python_columns[] = {
     [PYTHON_START] = "start", [PYTHON_END] = "end",     [PYTHON_THREAD] = "globalTid",
     [PYTHON_NAME] = "nameId", [PYTHON_ARGS] = "argsId", NULL
 };
@@ -436,7 +445,7 @@ static int lists_python(struct report *report, const struct report_columns *colu
            strstr(report_string(report, columns->values[PYTHON_ARGS][0], NULL), "\"CallFrom\"") != NULL;
 }
 
-static int add_function(struct operators_pool *texts, const struct row_cursor *rows)
+static int operators_torch_add_function(struct operators_pool *texts, const struct row_cursor *rows)
 {
     uint32_t name = operators_pool_text(texts, row_int(rows, PYTHON_NAME), TEXT_PLAIN);
     struct operators_event *function = name == NO_TEXT ? NULL : operators_add(texts->operators);
@@ -451,8 +460,8 @@ static int add_function(struct operators_pool *texts, const struct row_cursor *r
     return 0;
 }
 
-static int add_functions(struct operators *operators, struct report *report, struct row_cursor *rows,
-                         const struct filter *filter)
+static int operators_torch_add_functions(struct operators *operators, struct report *report, struct row_cursor *rows,
+                                         const struct filter *filter)
 {
     struct operators_pool texts = { .operators = operators, .report = report };
     int code = 0;
@@ -461,7 +470,7 @@ static int add_functions(struct operators *operators, struct report *report, str
         if (filter && !filter_thread(filter, row_int_or(rows, PYTHON_THREAD, 0), row_int(rows, PYTHON_START),
                                      row_int(rows, PYTHON_END)))
             continue;
-        if ((code = add_function(&texts, rows)) != 0)
+        if ((code = operators_torch_add_function(&texts, rows)) != 0)
             goto free_texts;
     }
 free_texts:
@@ -470,17 +479,17 @@ free_texts:
 }
 
 /* With a filter, adds the functions that pass it, and only if torch lists them. */
-static int add_python(struct operators *operators, struct report *report, const struct filter *filter,
-                      struct error *err)
+static int operators_torch_add_python(struct operators *operators, struct report *report, const struct filter *filter,
+                                      struct error *err)
 {
     struct row_cursor rows;
     int code;
 
-    if ((code = row_cursor_open(&rows, report, "TACHO_TORCH_PYTHON", python_columns, err)) != 0)
+    if ((code = row_cursor_open(&rows, report, "TACHO_TORCH_PYTHON", operators_torch_python_columns, err)) != 0)
         return code;
     if (filter && !lists_python(report, &rows.columns))
         goto close_rows;
-    if (add_functions(operators, report, &rows, filter) != 0)
+    if (operators_torch_add_functions(operators, report, &rows, filter) != 0)
         code = error_short_memory(err, "for the Python functions");
 close_rows:
     row_cursor_close(&rows);
@@ -489,33 +498,34 @@ close_rows:
 
 int operators_add_python(struct operators *operators, struct report *report, struct error *err)
 {
-    return add_python(operators, report, NULL, err);
+    return operators_torch_add_python(operators, report, NULL, err);
 }
 
 /* ---- all tables ------------------------------------------------------------------------------------------------ */
 
 /* Memory comes after all others, since it belongs to each of them that ran when it was allocated. */
-static int read_all(struct reading *reading, int with_python, struct error *err)
+static int operators_torch_read_all(struct operators_torch_reading *reading, int with_python, struct error *err)
 {
     int code;
 
-    if ((code = read_ops(reading, err)) != 0)
+    if ((code = operators_torch_read_ops(reading, err)) != 0)
         return code;
     code = has_links(reading->report) ? read_linked_cuda(reading, err)
                                       : operators_add_cuda(reading->operators, reading->report, reading->filter, err);
     if (code != 0)
         return code;
-    if (with_python && (code = add_python(reading->operators, reading->report, reading->filter, err)) != 0)
+    if (with_python &&
+        (code = operators_torch_add_python(reading->operators, reading->report, reading->filter, err)) != 0)
         return code;
-    if ((code = read_memory(reading, err)) != 0)
+    if ((code = operators_torch_read_memory(reading, err)) != 0)
         return code;
-    return read_settings(reading, err);
+    return operators_torch_read_settings(reading, err);
 }
 
 int operators_read_torch(struct operators *operators, struct report *report, const struct filter *filter,
                          int with_python, struct error *err)
 {
-    struct reading reading = {
+    struct operators_torch_reading reading = {
         .operators = operators,
         .report = report,
         .filter = filter,
@@ -524,7 +534,7 @@ int operators_read_torch(struct operators *operators, struct report *report, con
         .externals.width = 2,
         .links.width = 2,
     };
-    int code = read_all(&reading, with_python, err);
+    int code = operators_torch_read_all(&reading, with_python, err);
 
     operators_pool_free(&reading.names);
     operators_pool_free(&reading.texts);

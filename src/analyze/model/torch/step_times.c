@@ -15,7 +15,7 @@
 #include "base/array.h"
 #include "operators.h"
 
-enum kind {
+enum step_times_kind {
     KIND_KERNEL,
     KIND_COPY,
     KIND_COMMUNICATION,
@@ -43,19 +43,19 @@ static const struct {
     [KIND_CPU_COMMUNICATION] = { 0, BIT(LAYER_CPU_COMMUNICATION) },
 };
 
-struct stretch {
+struct step_times_stretch {
     int64_t start_ns, end_ns;
     uint32_t process; /* in the list of the steps' processes */
     uint32_t step;    /* the step that launched it, or NO_STEP */
     unsigned char kind;
 };
 
-struct sweep {
+struct step_times_sweep {
     struct step_breakdown *out;
     const struct steps *steps;
     struct report *report;
     const struct filter *filter;
-    struct stretch *list; /* owned */
+    struct step_times_stretch *list; /* owned */
     size_t count, capacity;
     int has_torch;        /* operators were recorded as such; NVTX ranges of the same operators do not count */
     struct keys names;    /* string ids met so far */
@@ -64,8 +64,8 @@ struct sweep {
 };
 
 /* Work on the CPU counts only in the process that has the steps: work of child processes is no part of them. */
-static int add(struct sweep *sweep, enum kind kind, int64_t process, int64_t start_ns, int64_t end_ns,
-               int64_t launched_ns)
+static int step_times_add(struct step_times_sweep *sweep, enum step_times_kind kind, int64_t process, int64_t start_ns,
+                          int64_t end_ns, int64_t launched_ns)
 {
     const struct step_process *own = steps_of(sweep->steps, process);
 
@@ -74,7 +74,7 @@ static int add(struct sweep *sweep, enum kind kind, int64_t process, int64_t sta
     if (sweep->count == UINT32_MAX ||
         array_reserve(&sweep->list, &sweep->capacity, sweep->count + 1, sizeof *sweep->list) != 0)
         return ERR_NO_MEMORY;
-    sweep->list[sweep->count++] = (struct stretch){
+    sweep->list[sweep->count++] = (struct step_times_stretch){
         start_ns, end_ns, (uint32_t)(own - sweep->steps->processes),
         layers_of[kind].launched ? steps_at(sweep->steps, process, launched_ns) : NO_STEP, (unsigned char)kind
     };
@@ -85,11 +85,11 @@ static int add(struct sweep *sweep, enum kind kind, int64_t process, int64_t sta
 
 enum name_of { NAME_OF_KERNEL, NAME_OF_ANNOTATION, NAME_OF_RANGE, NAME_OF_PYTHON };
 
-static enum kind kind_of_annotation(const char *name)
+static enum step_times_kind kind_of_annotation(const char *name)
 {
     static const struct {
         const char *begin;
-        enum kind kind;
+        enum step_times_kind kind;
     } words[] = { { "enumerate(DataLoader)", KIND_LOADING }, { "Optimizer.", KIND_OPTIMIZER } };
 
     for (size_t i = 0; i < COUNT_OF(words); i++)
@@ -98,10 +98,10 @@ static enum kind kind_of_annotation(const char *name)
     return communication_is_mark(name) ? KIND_CPU_COMMUNICATION : NO_KIND;
 }
 
-static enum kind kind_of_name(const char *name, size_t length, enum name_of of)
+static enum step_times_kind kind_of_name(const char *name, size_t length, enum name_of of)
 {
     static const char loader[] = "torch/utils/data/dataloader.py(", next[] = ": __next__";
-    enum kind kind = kind_of_annotation(name);
+    enum step_times_kind kind = kind_of_annotation(name);
 
     switch (of) {
     case NAME_OF_KERNEL: return communication_of_kernel(name) ? KIND_COMMUNICATION : KIND_KERNEL;
@@ -116,7 +116,7 @@ static enum kind kind_of_name(const char *name, size_t length, enum name_of of)
 }
 
 /* Determined once for each name; -1 when memory is short. */
-static int kind_of(struct sweep *sweep, int64_t name, enum name_of of)
+static int step_times_kind_of(struct step_times_sweep *sweep, int64_t name, enum name_of of)
 {
     size_t before = sweep->names.count, length;
     uint32_t key = keys_add(&sweep->names, (int64_t[]){ name, of });
@@ -133,19 +133,19 @@ static int kind_of(struct sweep *sweep, int64_t name, enum name_of of)
 
 /* ---- work on GPUs ---------------------------------------------------------------------------------------------- */
 
-static int add_work(struct sweep *sweep, const struct gpu_ops *ops, const struct calls *calls, int is_copy,
-                    int has_names)
+static int step_times_add_work(struct step_times_sweep *sweep, const struct gpu_ops *ops, const struct calls *calls,
+                               int is_copy, int has_names)
 {
     for (size_t row = 0; row < ops->count; row++) {
         if (!gpu_counts(ops, row, sweep->filter))
             continue;
         int kind = is_copy     ? KIND_COPY
-                   : has_names ? kind_of(sweep, gpu_extra(ops, 0, row), NAME_OF_KERNEL)
+                   : has_names ? step_times_kind_of(sweep, gpu_extra(ops, 0, row), NAME_OF_KERNEL)
                                : KIND_KERNEL;
         uint32_t call = calls_find(calls, ops->process[row], ops->correlation[row]);
         int64_t launched = call == NO_CALL ? ops->start[row] : calls->start[call];
-        if (kind < 0 || add(sweep, (enum kind)kind, global_process(ops->process[row]), ops->start[row], ops->end[row],
-                            launched) != 0)
+        if (kind < 0 || step_times_add(sweep, (enum step_times_kind)kind, global_process(ops->process[row]),
+                                       ops->start[row], ops->end[row], launched) != 0)
             return ERR_NO_MEMORY;
         sweep->out->has_work = 1;
         sweep->out->has_communication |= kind == KIND_COMMUNICATION;
@@ -153,30 +153,30 @@ static int add_work(struct sweep *sweep, const struct gpu_ops *ops, const struct
     return 0;
 }
 
-struct work_table {
+struct step_times_work_table {
     const char *name;
     int is_copy;
     const char *const *extra;
 };
 
-static int read_work_table(struct sweep *sweep, const struct work_table *table, const struct calls *calls,
-                           struct error *err)
+static int read_work_table(struct step_times_sweep *sweep, const struct step_times_work_table *table,
+                           const struct calls *calls, struct error *err)
 {
     struct gpu_ops ops;
     int code;
 
     if ((code = gpu_read_table(&ops, sweep->report, table->name, table->extra, err)) != 0)
         return code;
-    if (add_work(sweep, &ops, calls, table->is_copy, table->extra != NULL) != 0)
+    if (step_times_add_work(sweep, &ops, calls, table->is_copy, table->extra != NULL) != 0)
         code = error_short_memory(err, "for the GPU work");
     gpu_free(&ops);
     return code;
 }
 
-static int read_work(struct sweep *sweep, struct error *err)
+static int step_times_read_work(struct step_times_sweep *sweep, struct error *err)
 {
     static const char *const names[] = { "demangledName", NULL };
-    static const struct work_table tables[] = {
+    static const struct step_times_work_table tables[] = {
         { "CUPTI_ACTIVITY_KIND_KERNEL", 0, names },
         { "CUPTI_ACTIVITY_KIND_MEMCPY", 1, NULL },
         { "CUPTI_ACTIVITY_KIND_MEMSET", 1, NULL },
@@ -198,7 +198,7 @@ free_calls:
 /* ---- work on the CPU ------------------------------------------------------------------------------------------- */
 
 /* The step itself looks like an operator in the ranges of emit_nvtx. */
-static int is_step(const struct sweep *sweep, int64_t thread, int64_t start_ns, int64_t end_ns)
+static int step_times_is_step(const struct step_times_sweep *sweep, int64_t thread, int64_t start_ns, int64_t end_ns)
 {
     uint32_t step = steps_at(sweep->steps, global_process(thread), start_ns);
 
@@ -206,59 +206,63 @@ static int is_step(const struct sweep *sweep, int64_t thread, int64_t start_ns, 
            sweep->steps->list[step].end_ns == end_ns;
 }
 
-static int add_named(struct sweep *sweep, int64_t thread, int64_t start_ns, int64_t end_ns, int64_t name,
-                     enum name_of of)
+static int step_times_add_named(struct step_times_sweep *sweep, int64_t thread, int64_t start_ns, int64_t end_ns,
+                                int64_t name, enum name_of of)
 {
-    int kind = kind_of(sweep, name, of);
+    int kind = step_times_kind_of(sweep, name, of);
 
     if (kind < 0)
         return ERR_NO_MEMORY;
-    if (kind == KIND_OPERATOR && (sweep->has_torch || is_step(sweep, thread, start_ns, end_ns)))
+    if (kind == KIND_OPERATOR && (sweep->has_torch || step_times_is_step(sweep, thread, start_ns, end_ns)))
         return 0;
     sweep->out->has_operators |= kind == KIND_OPERATOR;
-    return kind == NO_KIND ? 0 : add(sweep, (enum kind)kind, global_process(thread), start_ns, end_ns, start_ns);
+    return kind == NO_KIND
+               ? 0
+               : step_times_add(sweep, (enum step_times_kind)kind, global_process(thread), start_ns, end_ns, start_ns);
 }
 
 enum { START, END, THREAD, NAME, CATEGORY };
-static const char *const op_columns[] = {
+static const char *const step_times_op_columns[] = {
     [START] = "start", [END] = "end", [THREAD] = "globalTid", [NAME] = "nameId", [CATEGORY] = "category", NULL
 };
-static const char *const python_columns[] = {
+static const char *const step_times_python_columns[] = {
     [START] = "start", [END] = "end", [THREAD] = "globalTid", [NAME] = "nameId", NULL
 };
 
-static int counts(const struct sweep *sweep, const struct row_cursor *rows)
+static int step_times_counts(const struct step_times_sweep *sweep, const struct row_cursor *rows)
 {
     return !row_is_null(rows, THREAD) && !row_is_null(rows, END) &&
            filter_thread(sweep->filter, row_int(rows, THREAD), row_int(rows, START), row_int(rows, END));
 }
 
-static int add_row(struct sweep *sweep, const struct row_cursor *rows, enum name_of of)
+static int step_times_add_row(struct step_times_sweep *sweep, const struct row_cursor *rows, enum name_of of)
 {
-    return add_named(sweep, row_int(rows, THREAD), row_int(rows, START), row_int(rows, END), row_int(rows, NAME), of);
+    return step_times_add_named(sweep, row_int(rows, THREAD), row_int(rows, START), row_int(rows, END),
+                                row_int(rows, NAME), of);
 }
 
 /* An operator or an annotation. */
-static int add_op(struct sweep *sweep, const struct row_cursor *rows)
+static int step_times_add_op(struct step_times_sweep *sweep, const struct row_cursor *rows)
 {
     const char *category = report_string(sweep->report, row_int(rows, CATEGORY), NULL);
 
     if (strcmp(category, "user_annotation") == 0)
-        return add_row(sweep, rows, NAME_OF_ANNOTATION);
+        return step_times_add_row(sweep, rows, NAME_OF_ANNOTATION);
     if (strcmp(category, "cpu_op") != 0)
         return 0;
     sweep->out->has_operators = 1;
-    return add(sweep, KIND_OPERATOR, global_process(row_int(rows, THREAD)), row_int(rows, START), row_int(rows, END),
-               row_int(rows, START));
+    return step_times_add(sweep, KIND_OPERATOR, global_process(row_int(rows, THREAD)), row_int(rows, START),
+                          row_int(rows, END), row_int(rows, START));
 }
 
-static int add_function(struct sweep *sweep, const struct row_cursor *rows)
+static int step_times_add_function(struct step_times_sweep *sweep, const struct row_cursor *rows)
 {
-    return add_row(sweep, rows, NAME_OF_PYTHON);
+    return step_times_add_row(sweep, rows, NAME_OF_PYTHON);
 }
 
-static int read_events(struct sweep *sweep, const char *table, const char *const *columns,
-                       int (*add_event)(struct sweep *sweep, const struct row_cursor *rows), struct error *err)
+static int step_times_read_events(struct step_times_sweep *sweep, const char *table, const char *const *columns,
+                                  int (*add_event)(struct step_times_sweep *sweep, const struct row_cursor *rows),
+                                  struct error *err)
 {
     struct row_cursor rows;
     int code;
@@ -266,7 +270,7 @@ static int read_events(struct sweep *sweep, const char *table, const char *const
     if ((code = row_cursor_open(&rows, sweep->report, table, columns, err)) != 0)
         return code;
     while (row_cursor_next(&rows))
-        if (counts(sweep, &rows) && add_event(sweep, &rows) != 0 &&
+        if (step_times_counts(sweep, &rows) && add_event(sweep, &rows) != 0 &&
             (code = error_short_memory(err, "for the operators")) != 0)
             goto close_rows;
 close_rows:
@@ -274,7 +278,7 @@ close_rows:
     return code;
 }
 
-static int read_ranges(struct sweep *sweep, struct error *err)
+static int step_times_read_ranges(struct step_times_sweep *sweep, struct error *err)
 {
     struct ranges ranges;
     int code;
@@ -284,7 +288,8 @@ static int read_ranges(struct sweep *sweep, struct error *err)
     for (size_t i = 0; i < ranges.count; i++) {
         const struct range *range = &ranges.list[i];
         if (range->name != NVTX_NO_NAME &&
-            add_named(sweep, range->thread, range->start_ns, range->end_ns, range->name, NAME_OF_RANGE) != 0 &&
+            step_times_add_named(sweep, range->thread, range->start_ns, range->end_ns, range->name, NAME_OF_RANGE) !=
+                0 &&
             (code = error_short_memory(err, "for the ranges")) != 0)
             goto free_ranges;
     }
@@ -295,8 +300,8 @@ free_ranges:
 
 /* ---- the sweep ------------------------------------------------------------------------------------------------- */
 
-static void cover(struct step_times *times, struct step_times *reached, unsigned layers, int64_t start_ns,
-                  int64_t end_ns)
+static void step_times_cover(struct step_times *times, struct step_times *reached, unsigned layers, int64_t start_ns,
+                             int64_t end_ns)
 {
     for (int layer = 0; layer < STEP_LAYERS; layer++) {
         int64_t *end = &reached->ns[layer], from = start_ns > *end ? start_ns : *end;
@@ -307,27 +312,28 @@ static void cover(struct step_times *times, struct step_times *reached, unsigned
     }
 }
 
-static void sweep_one(const struct sweep *sweep, struct step_times *reached, const struct stretch *stretch)
+static void sweep_one(const struct step_times_sweep *sweep, struct step_times *reached,
+                      const struct step_times_stretch *stretch)
 {
     const struct step_process *own = &sweep->steps->processes[stretch->process];
     struct step_times *list = sweep->out->list;
 
     if (stretch->step != NO_STEP) {
-        cover(&list[stretch->step], &reached[stretch->step], layers_of[stretch->kind].launched, stretch->start_ns,
-              stretch->end_ns);
+        step_times_cover(&list[stretch->step], &reached[stretch->step], layers_of[stretch->kind].launched,
+                         stretch->start_ns, stretch->end_ns);
         list[stretch->step].kernels += stretch->kind != KIND_COPY;
     }
     for (size_t at = steps_from(sweep->steps, own, stretch->start_ns); at < own->first + own->count; at++) {
         const struct step *step = &sweep->steps->list[at];
         if (step->start_ns >= stretch->end_ns)
             break;
-        cover(&list[at], &reached[at], layers_of[stretch->kind].timed,
-              stretch->start_ns > step->start_ns ? stretch->start_ns : step->start_ns,
-              stretch->end_ns < step->end_ns ? stretch->end_ns : step->end_ns);
+        step_times_cover(&list[at], &reached[at], layers_of[stretch->kind].timed,
+                         stretch->start_ns > step->start_ns ? stretch->start_ns : step->start_ns,
+                         stretch->end_ns < step->end_ns ? stretch->end_ns : step->end_ns);
     }
 }
 
-static int sweep_all(struct sweep *sweep)
+static int step_times_sweep_all(struct step_times_sweep *sweep)
 {
     uint32_t *order = malloc((sweep->count + 1) * sizeof *order);
     int64_t *starts = malloc((sweep->count + 1) * sizeof *starts);
@@ -354,7 +360,7 @@ done:
     return code;
 }
 
-static int read_all(struct sweep *sweep, struct error *err)
+static int step_times_read_all(struct step_times_sweep *sweep, struct error *err)
 {
     struct step_breakdown *out = sweep->out;
     int code;
@@ -362,23 +368,26 @@ static int read_all(struct sweep *sweep, struct error *err)
     out->list = calloc(sweep->steps->count + 1, sizeof *out->list);
     if (!out->list)
         return error_short_memory(err, "for the steps");
-    if ((code = read_work(sweep, err)) != 0 ||
-        (code = read_events(sweep, "TACHO_TORCH_OP", op_columns, add_op, err)) != 0 ||
-        (code = read_events(sweep, "TACHO_TORCH_PYTHON", python_columns, add_function, err)) != 0)
+    if ((code = step_times_read_work(sweep, err)) != 0 ||
+        (code = step_times_read_events(sweep, "TACHO_TORCH_OP", step_times_op_columns, step_times_add_op, err)) != 0 ||
+        (code = step_times_read_events(sweep, "TACHO_TORCH_PYTHON", step_times_python_columns, step_times_add_function,
+                                       err)) != 0)
         return code;
     sweep->has_torch = out->has_operators;
-    if ((code = read_ranges(sweep, err)) != 0)
+    if ((code = step_times_read_ranges(sweep, err)) != 0)
         return code;
-    return sweep_all(sweep) != 0 ? error_short_memory(err, "for the steps") : 0;
+    return step_times_sweep_all(sweep) != 0 ? error_short_memory(err, "for the steps") : 0;
 }
 
 int step_breakdown_read(struct step_breakdown *out, const struct steps *steps, struct report *report,
                         const struct filter *filter, struct error *err)
 {
-    struct sweep sweep = { .out = out, .steps = steps, .report = report, .filter = filter, .names.width = 2 };
+    struct step_times_sweep sweep = {
+        .out = out, .steps = steps, .report = report, .filter = filter, .names.width = 2
+    };
 
     *out = (struct step_breakdown){ 0 };
-    int code = read_all(&sweep, err);
+    int code = step_times_read_all(&sweep, err);
     free(sweep.list);
     free(sweep.kinds);
     keys_free(&sweep.names);

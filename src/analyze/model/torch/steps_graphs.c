@@ -24,7 +24,8 @@ static int choose_graph(const struct gpu_sequences *sequences, const struct gpu_
     return 0;
 }
 
-static int add_steps(struct steps_search *search, const struct gpu_sequence *of, uint32_t graph, struct error *err)
+static int steps_graphs_add_steps(struct steps_search *search, const struct gpu_sequence *of, uint32_t graph,
+                                  struct error *err)
 {
     struct step step = { .process = of->process, .name = STEP_WITHOUT_NAME };
     int is_open = 0, code;
@@ -54,7 +55,7 @@ int steps_find_graphs(struct steps_search *search, struct error *err)
         if (graph == UINT32_MAX)
             continue;
         snprintf(search->steps->source, sizeof search->steps->source, "steps by launches of a graph");
-        if ((code = add_steps(search, &sequences->list[i], graph, err)) != 0)
+        if ((code = steps_graphs_add_steps(search, &sequences->list[i], graph, err)) != 0)
             return code;
     }
     return 0;

@@ -48,8 +48,8 @@ static void name_source(struct steps *steps, const struct round *round)
                  kernels ? "kernel" : "graph", plural(kernels + graphs));
 }
 
-static int add_steps(struct steps_search *search, const struct gpu_sequence *of, const struct period *period,
-                     struct error *err)
+static int steps_looped_add_steps(struct steps_search *search, const struct gpu_sequence *of,
+                                  const struct period *period, struct error *err)
 {
     int code;
 
@@ -85,7 +85,7 @@ static int find_loop(struct steps_search *search, const struct gpu_sequences *se
         *greatest = places;
         name_source(search->steps, &round);
     }
-    code = add_steps(search, of, &period, err);
+    code = steps_looped_add_steps(search, of, &period, err);
 free_period:
     period_free(&period);
     return code;

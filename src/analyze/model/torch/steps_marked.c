@@ -18,7 +18,7 @@ enum {
 static const struct mark_kind {
     const char *words, *table, *begin;
     int ends_step; /* else it begins one */
-} kinds[] = {
+} steps_marked_kinds[] = {
     { "calls of Optimizer.step", "TACHO_TORCH_OP", "Optimizer.step#", 1 },
     { "batches of a DataLoader", "TACHO_TORCH_OP", "enumerate(DataLoader)#", 0 },
     { "calls of the outermost module", "TACHO_TORCH_PYTHON", "nn.Module: ", 0 },
@@ -28,14 +28,14 @@ struct mark {
     int64_t process, start_ns, end_ns, name;
 };
 
-struct marks {
+struct steps_marked_marks {
     struct mark *list; /* owned; by process, then by start; none lies in another */
     size_t count, room;
 };
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
-static int by_place(const void *a, const void *b)
+static int steps_marked_by_place(const void *a, const void *b)
 {
     const struct mark *x = a, *y = b;
 
@@ -46,12 +46,12 @@ static int by_place(const void *a, const void *b)
     return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns);
 }
 
-static void keep_outermost(struct marks *marks)
+static void keep_outermost(struct steps_marked_marks *marks)
 {
     size_t kept = 0;
 
     if (marks->count)
-        qsort(marks->list, marks->count, sizeof *marks->list, by_place);
+        qsort(marks->list, marks->count, sizeof *marks->list, steps_marked_by_place);
     for (size_t i = 0; i < marks->count; i++)
         if (!kept || marks->list[kept - 1].process != marks->list[i].process ||
             marks->list[i].start_ns >= marks->list[kept - 1].end_ns)
@@ -59,7 +59,8 @@ static void keep_outermost(struct marks *marks)
     marks->count = kept;
 }
 
-static int read_marks(struct marks *marks, struct report *report, const struct mark_kind *kind, struct error *err)
+static int steps_marked_read_marks(struct steps_marked_marks *marks, struct report *report,
+                                   const struct mark_kind *kind, struct error *err)
 {
     enum { START, END, THREAD, NAME };
     static const char *const names[] = {
@@ -107,8 +108,8 @@ static int count_calls(struct called *called, struct keys *names, const struct m
 /* Several optimizers or modules may be called in a step, and some several times: the one that is called least often,
  * over at least half of the time, is called once. Of the same, that is the last one that ends a step, or the first one
  * that begins it. */
-static uint32_t choose_name(const struct called *called, size_t names, const struct mark *list, size_t count,
-                            const struct mark_kind *kind)
+static uint32_t steps_marked_choose_name(const struct called *called, size_t names, const struct mark *list,
+                                         size_t count, const struct mark_kind *kind)
 {
     double whole = (double)list[count - 1].end_ns - (double)list[0].start_ns;
     uint32_t chosen = NO_KEY;
@@ -138,7 +139,7 @@ static int keep_one_name(struct mark *list, size_t *count, const struct mark_kin
     if ((!called || count_calls(called, &names, list, *count) != 0) &&
         (code = error_short_memory(err, "for the steps")) != 0)
         goto free_names;
-    uint32_t chosen = choose_name(called, names.count, list, *count, kind);
+    uint32_t chosen = steps_marked_choose_name(called, names.count, list, *count, kind);
     for (size_t i = 0; chosen != NO_KEY && i < *count; i++)
         if (list[i].name == *keys_get(&names, chosen))
             list[kept++] = list[i];
@@ -151,7 +152,7 @@ free_names:
 
 /* ---- the first and the last step ------------------------------------------------------------------------------- */
 
-static int is_same(const struct gpu_sequence *of, size_t a, size_t b, size_t count)
+static int steps_marked_is_same(const struct gpu_sequence *of, size_t a, size_t b, size_t count)
 {
     return memcmp(of->symbols + a, of->symbols + b, count * sizeof *of->symbols) == 0;
 }
@@ -163,7 +164,7 @@ static size_t find_before(const struct gpu_sequence *of, size_t from, size_t at,
     size_t best = at;
 
     for (size_t i = from; i + compared <= at; i++)
-        if (is_same(of, i, at, compared) &&
+        if (steps_marked_is_same(of, i, at, compared) &&
             (best == at || i <= wanted || (best < wanted && i - wanted < wanted - best)))
             best = i;
     return best;
@@ -172,7 +173,7 @@ static size_t find_before(const struct gpu_sequence *of, size_t from, size_t at,
 /* Calls that end steps do not say when the first one begins. It begins like the second: where the launches at the begin
  * of that came before, as near as possible to as many launches before the end as the second step has. The second may
  * begin with what is left of the first, such as the copy of a loss. Returns the end itself if nothing is alike. */
-static int64_t first_start(const struct gpu_sequence *of, int64_t end_ns, int64_t next_end_ns)
+static int64_t steps_marked_first_start(const struct gpu_sequence *of, int64_t end_ns, int64_t next_end_ns)
 {
     if (!of)
         return end_ns;
@@ -191,7 +192,7 @@ static int64_t first_start(const struct gpu_sequence *of, int64_t end_ns, int64_
 }
 
 /* The last step, which no other call ends, ends with as many launches as the step before it has. */
-static int64_t last_end(const struct gpu_sequence *of, const struct mark *before, const struct mark *last)
+static int64_t steps_marked_last_end(const struct gpu_sequence *of, const struct mark *before, const struct mark *last)
 {
     if (!of)
         return last->end_ns;
@@ -209,19 +210,19 @@ static struct step step_of(const struct mark_kind *kind, const struct gpu_sequen
     struct step step = { .process = list->process, .name = STEP_WITHOUT_NAME };
 
     if (kind->ends_step) {
-        step.start_ns = i > 0 ? list[i - 1].end_ns : first_start(of, list[0].end_ns, list[1].end_ns);
+        step.start_ns = i > 0 ? list[i - 1].end_ns : steps_marked_first_start(of, list[0].end_ns, list[1].end_ns);
         step.end_ns = list[i].end_ns;
     } else {
         step.start_ns = list[i].start_ns;
-        step.end_ns = i + 1 < count ? list[i + 1].start_ns : last_end(of, &list[i - 1], &list[i]);
+        step.end_ns = i + 1 < count ? list[i + 1].start_ns : steps_marked_last_end(of, &list[i - 1], &list[i]);
     }
     return step;
 }
 
 /* Adds the steps between the calls of a process. Steps that launch nothing, while others do, are none: the call that
  * finds no more batches. They are no steps at all if most launches lie outside. */
-static int add_steps(struct steps_search *search, const struct mark_kind *kind, const struct mark *list, size_t count,
-                     struct error *err)
+static int steps_marked_add_steps(struct steps_search *search, const struct mark_kind *kind, const struct mark *list,
+                                  size_t count, struct error *err)
 {
     const struct gpu_sequence *of = gpu_sequence_of(&search->sequences, list->process);
     size_t before = search->steps->count, inside = 0;
@@ -241,10 +242,10 @@ static int add_steps(struct steps_search *search, const struct mark_kind *kind, 
     return 0;
 }
 
-static int find_kind(struct steps_search *search, const struct mark_kind *kind, struct error *err)
+static int steps_marked_find_kind(struct steps_search *search, const struct mark_kind *kind, struct error *err)
 {
-    struct marks marks = { 0 };
-    int code = read_marks(&marks, search->report, kind, err);
+    struct steps_marked_marks marks = { 0 };
+    int code = steps_marked_read_marks(&marks, search->report, kind, err);
 
     if (code != 0)
         goto free_marks;
@@ -253,7 +254,7 @@ static int find_kind(struct steps_search *search, const struct mark_kind *kind, 
         if (i < marks.count && marks.list[i].process == marks.list[first].process)
             continue;
         if ((code = keep_one_name(marks.list + first, &count, kind, err)) != 0 ||
-            (count > 1 && (code = add_steps(search, kind, marks.list + first, count, err)) != 0))
+            (count > 1 && (code = steps_marked_add_steps(search, kind, marks.list + first, count, err)) != 0))
             goto free_marks;
         first = i;
     }
@@ -268,8 +269,8 @@ int steps_find_marked(struct steps_search *search, struct error *err)
 {
     int code;
 
-    for (size_t i = 0; i < COUNT_OF(kinds) && !search->steps->count; i++)
-        if ((code = find_kind(search, &kinds[i], err)) != 0)
+    for (size_t i = 0; i < COUNT_OF(steps_marked_kinds) && !search->steps->count; i++)
+        if ((code = steps_marked_find_kind(search, &steps_marked_kinds[i], err)) != 0)
             return code;
     return 0;
 }

@@ -15,7 +15,7 @@
 enum { PROFILER_STEPS = 1, COUNTED_STEPS }; /* kinds of names, the better first; 0: no step */
 
 enum { KNOWN_NAMES = 512 };
-struct search {
+struct steps_named_search {
     struct steps_search *found;
     struct steps *steps;
     struct report *report;
@@ -32,7 +32,7 @@ struct search {
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
 /* "ProfilerStep#7"; "iteration 7", "Step_7", "iter7". */
-static int kind_of(const char *name, size_t length)
+static int steps_named_kind_of(const char *name, size_t length)
 {
     size_t digits = step_name_without_number(name, length), word = digits;
 
@@ -47,38 +47,38 @@ static int kind_of(const char *name, size_t length)
 
 /* The kind of a name under this search; 0: no step. A name ends before the additions of emit_nvtx: "iteration 7,
  * op_id = 3". */
-static int find_kind(struct search *search, const char *name, size_t length)
+static int steps_named_find_kind(struct steps_named_search *search, const char *name, size_t length)
 {
     if (search->pattern)
         return regex_matches(search->pattern, name, length);
     length = operator_name_length(name, length);
     if (search->op)
         return length == strlen(search->op) && memcmp(name, search->op, length) == 0;
-    return kind_of(name, length);
+    return steps_named_kind_of(name, length);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
 
-static int kind_of_id(struct search *search, int64_t name)
+static int kind_of_id(struct steps_named_search *search, int64_t name)
 {
     struct known *known = &search->known[(uint64_t)name % KNOWN_NAMES];
 
     if (known->name != name || !known->kind_plus_1) {
         size_t length;
         const char *bytes = report_string(search->report, name, &length);
-        *known = (struct known){ name, find_kind(search, bytes, length) + 1 };
+        *known = (struct known){ name, steps_named_find_kind(search, bytes, length) + 1 };
     }
     return known->kind_plus_1 - 1;
 }
 
-static int is_step(void *context, int64_t name)
+static int steps_named_is_step(void *context, int64_t name)
 {
     return name != NVTX_NO_NAME && kind_of_id(context, name) != 0;
 }
 
 /* Adds a range or annotation if it is a step. A better kind of name replaces the steps found so far. */
-static int add_named(struct search *search, int64_t thread, int64_t start_ns, int64_t end_ns, int64_t name,
-                     struct error *err)
+static int steps_named_add_named(struct steps_named_search *search, int64_t thread, int64_t start_ns, int64_t end_ns,
+                                 int64_t name, struct error *err)
 {
     int kind = kind_of_id(search, name);
 
@@ -90,18 +90,19 @@ static int add_named(struct search *search, int64_t thread, int64_t start_ns, in
     return steps_add(search->found, &(struct step){ global_process(thread), start_ns, end_ns, .name = name }, err);
 }
 
-static int read_ranges(struct search *search, struct error *err)
+static int steps_named_read_ranges(struct steps_named_search *search, struct error *err)
 {
     const struct filter everything = { 0 };
     struct ranges ranges;
     int code;
 
     if ((code = ranges_read_named(&ranges, search->report, RANGE_PUSHPOP | RANGE_STARTEND | RANGE_CROSSING, &everything,
-                                  &(struct range_names){ is_step, search }, err)) != 0)
+                                  &(struct range_names){ steps_named_is_step, search }, err)) != 0)
         return code;
     for (size_t i = 0; i < ranges.count; i++) {
         const struct range *range = &ranges.list[i];
-        if ((code = add_named(search, range->thread, range->start_ns, range->end_ns, range->name, err)) != 0)
+        if ((code = steps_named_add_named(search, range->thread, range->start_ns, range->end_ns, range->name, err)) !=
+            0)
             goto free_ranges;
     }
 free_ranges:
@@ -110,12 +111,12 @@ free_ranges:
 }
 
 /* Operators count only if the request names one, since the user did not choose their names. */
-static int may_be_step(const struct search *search, const char *category)
+static int may_be_step(const struct steps_named_search *search, const char *category)
 {
     return strcmp(category, "user_annotation") == 0 || (search->op && strcmp(category, "cpu_op") == 0);
 }
 
-static int read_annotations(struct search *search, struct error *err)
+static int read_annotations(struct steps_named_search *search, struct error *err)
 {
     enum { START, END, THREAD, NAME, CATEGORY };
     static const char *const names[] = {
@@ -134,8 +135,8 @@ static int read_annotations(struct search *search, struct error *err)
         }
         if (!is_wanted || row_is_null(&rows, END) || row_is_null(&rows, THREAD))
             continue;
-        if ((code = add_named(search, row_int(&rows, THREAD), row_int(&rows, START), row_int(&rows, END),
-                              row_int(&rows, NAME), err)) != 0)
+        if ((code = steps_named_add_named(search, row_int(&rows, THREAD), row_int(&rows, START), row_int(&rows, END),
+                                          row_int(&rows, NAME), err)) != 0)
             goto close_rows;
     }
 close_rows:
@@ -143,7 +144,7 @@ close_rows:
     return code;
 }
 
-static int read_torch_steps(struct search *search, struct error *err)
+static int read_torch_steps(struct steps_named_search *search, struct error *err)
 {
     enum { START, END, THREAD, NUMBER };
     static const char *const names[] = {
@@ -172,7 +173,7 @@ close_rows:
 
 /* ---- the request ----------------------------------------------------------------------------------------------- */
 
-static int open_search(struct search *search, const struct steps_request *request, struct error *err)
+static int open_search(struct steps_named_search *search, const struct steps_request *request, struct error *err)
 {
     struct error reason = { 0 };
 
@@ -188,14 +189,14 @@ static int open_search(struct search *search, const struct steps_request *reques
 }
 
 /* Searches the tables in the order that steps_request gives. Both ranges and annotations may hold named steps. */
-static int search_tables(struct search *search, const struct steps_request *request, struct error *err)
+static int search_tables(struct steps_named_search *search, const struct steps_request *request, struct error *err)
 {
     const struct steps *steps = search->steps;
     int code;
 
     if (!request->range && !request->op && (code = read_torch_steps(search, err)) != 0)
         return code;
-    if (!steps->count && (code = read_ranges(search, err)) != 0)
+    if (!steps->count && (code = steps_named_read_ranges(search, err)) != 0)
         return code;
     if ((search->kind || !steps->count) && (code = read_annotations(search, err)) != 0)
         return code;
@@ -205,7 +206,7 @@ static int search_tables(struct search *search, const struct steps_request *requ
 int steps_find_named(struct steps_search *found, struct error *err)
 {
     const struct steps_request *request = found->request;
-    struct search search = { .found = found, .steps = found->steps, .report = found->report };
+    struct steps_named_search search = { .found = found, .steps = found->steps, .report = found->report };
     int code;
 
     if ((code = open_search(&search, request, err)) != 0)

@@ -84,10 +84,10 @@ static void number_steps(struct steps *steps, struct report *report, const struc
 
 /* ---- sources --------------------------------------------------------------------------------------------------- */
 
-static const struct source {
+static const struct steps_read_source {
     int (*find)(struct steps_search *search, struct error *err);
     int is_guess;
-} sources[] = {
+} steps_read_sources[] = {
     { steps_find_named, 0 },
     { steps_find_marked, 1 },
     { steps_find_looped, 1 },
@@ -150,10 +150,10 @@ static int try_sources(struct steps_search *search, int are_guesses, struct erro
 {
     int code;
 
-    for (size_t i = 0; i < COUNT_OF(sources) && !search->steps->count; i++) {
-        if (sources[i].is_guess != are_guesses)
+    for (size_t i = 0; i < COUNT_OF(steps_read_sources) && !search->steps->count; i++) {
+        if (steps_read_sources[i].is_guess != are_guesses)
             continue;
-        if ((code = sources[i].find(search, err)) != 0)
+        if ((code = steps_read_sources[i].find(search, err)) != 0)
             return code;
         if (are_guesses && search->steps->count)
             drop_warm_up(search);
@@ -161,7 +161,7 @@ static int try_sources(struct steps_search *search, int are_guesses, struct erro
     return 0;
 }
 
-static int find_steps(struct steps_search *search, struct error *err)
+static int steps_read_find_steps(struct steps_search *search, struct error *err)
 {
     const struct steps_request *request = search->request;
     int code = try_sources(search, 0, err);
@@ -192,7 +192,7 @@ int steps_read(struct steps *steps, struct report *report, const struct steps_re
             steps_free(steps);
         return code;
     }
-    if ((code = find_steps(&search, err)) != 0 || (code = steps_arrange(steps, report, err)) != 0)
+    if ((code = steps_read_find_steps(&search, err)) != 0 || (code = steps_arrange(steps, report, err)) != 0)
         goto free_steps;
     number_steps(steps, report, request);
     if ((code = steps_mark_warm_up(steps, err)) == 0)

@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "steps_read.h"
 
-static int add(struct steps *steps, size_t *room, const struct timed_step *from)
+static int steps_timed_add(struct steps *steps, size_t *room, const struct timed_step *from)
 {
     if (array_reserve(&steps->list, room, steps->count + 1, sizeof *steps->list) != 0)
         return ERR_NO_MEMORY;
@@ -44,7 +44,7 @@ int steps_timed_read(struct steps *steps, struct report *report, struct error *e
     if (!has_traced(&timed)) /* it ended early, or its loop makes no marks: it is a capture like any other */
         goto free_timed;
     for (size_t i = 0; i < timed.count; i++)
-        if (timed.list[i].phase != STEP_TIMED && add(steps, &room, &timed.list[i]) != 0 &&
+        if (timed.list[i].phase != STEP_TIMED && steps_timed_add(steps, &room, &timed.list[i]) != 0 &&
             (code = error_short_memory(err, "for the steps")) != 0)
             goto free_timed;
     snprintf(steps->source, sizeof steps->source, "steps that --advise recorded");

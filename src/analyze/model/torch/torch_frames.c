@@ -15,7 +15,7 @@
 static const char module_mark[] = "nn.Module: ";
 
 /* Whether a frame belongs to the program or to a library other than PyTorch: "train.py(12): main". */
-static int is_users(const char *name, size_t length)
+static int torch_frames_is_users(const char *name, size_t length)
 {
     return python_frame_read(name, length).owner <= PYTHON_PACKAGE && torch_shows_frame(name, length);
 }
@@ -23,17 +23,17 @@ static int is_users(const char *name, size_t length)
 /* ---- calls of Python functions --------------------------------------------------------------------------------- */
 
 enum { START, END, THREAD, NAME };
-static const char *const python_columns[] = {
+static const char *const torch_frames_python_columns[] = {
     [START] = "start", [END] = "end", [THREAD] = "globalTid", [NAME] = "nameId", NULL
 };
 
-static int add_call(struct torch_frames *frames, struct report *report, const struct row_cursor *rows)
+static int torch_frames_add_call(struct torch_frames *frames, struct report *report, const struct row_cursor *rows)
 {
     size_t length;
     const char *name = report_string(report, row_int(rows, NAME), &length);
     int is_module = length >= sizeof module_mark - 1 && memcmp(name, module_mark, sizeof module_mark - 1) == 0;
 
-    if (!is_module && !is_users(name, length))
+    if (!is_module && !torch_frames_is_users(name, length))
         return 0;
     struct operators *list = is_module ? &frames->modules : &frames->lines;
     size_t skip = is_module ? sizeof module_mark - 1 : 0;
@@ -48,27 +48,27 @@ static int add_call(struct torch_frames *frames, struct report *report, const st
     return call->name == NO_TEXT ? ERR_NO_MEMORY : 0;
 }
 
-static int add_calls(struct torch_frames *frames, struct report *report, struct row_cursor *rows,
-                     const struct filter *filter)
+static int torch_frames_add_calls(struct torch_frames *frames, struct report *report, struct row_cursor *rows,
+                                  const struct filter *filter)
 {
     while (row_cursor_next(rows))
         if (filter_thread(filter, row_int_or(rows, THREAD, 0), row_int(rows, START), row_int(rows, END)) &&
-            add_call(frames, report, rows) != 0)
+            torch_frames_add_call(frames, report, rows) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
 
-static int read_calls(struct torch_frames *frames, struct report *report, const struct analysis_request *request,
-                      struct error *err)
+static int torch_frames_read_calls(struct torch_frames *frames, struct report *report,
+                                   const struct analysis_request *request, struct error *err)
 {
     struct row_cursor rows = { 0 };
     struct filter filter;
     int code;
 
     if ((code = filter_open(&filter, report, request, err)) != 0 ||
-        (code = row_cursor_open(&rows, report, "TACHO_TORCH_PYTHON", python_columns, err)) != 0)
+        (code = row_cursor_open(&rows, report, "TACHO_TORCH_PYTHON", torch_frames_python_columns, err)) != 0)
         goto done;
-    if (add_calls(frames, report, &rows, &filter) != 0 || operators_nest(&frames->modules) != 0 ||
+    if (torch_frames_add_calls(frames, report, &rows, &filter) != 0 || operators_nest(&frames->modules) != 0 ||
         operators_nest(&frames->lines) != 0)
         code = error_short_memory(err, "for the Python functions");
 done:
@@ -87,7 +87,7 @@ static uint32_t line_of_stack(struct torch_frames *frames, struct intern_string 
     while (at < end) {
         const char *stop = memchr(at, ';', (size_t)(end - at));
         stop = stop ? stop : end;
-        if (is_users(at, (size_t)(stop - at)))
+        if (torch_frames_is_users(at, (size_t)(stop - at)))
             return operators_intern(&frames->lines, at, (size_t)(stop - at));
         at = stop + 1;
     }
@@ -95,7 +95,8 @@ static uint32_t line_of_stack(struct torch_frames *frames, struct intern_string 
 }
 
 /* A recorded stack takes precedence over the call that ran. */
-static uint32_t line_of(struct torch_frames *frames, const struct operators *operators, size_t i, uint32_t call)
+static uint32_t torch_frames_line_of(struct torch_frames *frames, const struct operators *operators, size_t i,
+                                     uint32_t call)
 {
     uint32_t stack = operators->list[i].stack;
 
@@ -119,7 +120,7 @@ static int place_operators(struct torch_frames *frames, const struct operators *
         (code = operators_at(&frames->lines, moments, count, frames->line)) != 0)
         goto done;
     for (size_t i = 0; i < count; i++)
-        frames->line[i] = line_of(frames, operators, i, frames->line[i]);
+        frames->line[i] = torch_frames_line_of(frames, operators, i, frames->line[i]);
 done:
     free(moments);
     return code;
@@ -164,7 +165,7 @@ free_forwards:
     return code;
 }
 
-static int find_frames(struct torch_frames *frames, const struct operators *operators)
+static int torch_frames_find_frames(struct torch_frames *frames, const struct operators *operators)
 {
     frames->module = malloc((operators->count + 1) * sizeof *frames->module);
     frames->line = malloc((operators->count + 1) * sizeof *frames->line);
@@ -180,9 +181,10 @@ int torch_frames_read(struct torch_frames *frames, const struct operators *opera
     int code;
 
     *frames = (struct torch_frames){ 0 };
-    if ((code = read_calls(frames, report, request, err)) != 0)
+    if ((code = torch_frames_read_calls(frames, report, request, err)) != 0)
         goto free_frames;
-    if (find_frames(frames, operators) != 0 && (code = error_short_memory(err, "to place the operators")) != 0)
+    if (torch_frames_find_frames(frames, operators) != 0 &&
+        (code = error_short_memory(err, "to place the operators")) != 0)
         goto free_frames;
     return 0;
 free_frames:

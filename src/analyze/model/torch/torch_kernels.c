@@ -7,7 +7,7 @@
 
 enum { MANGLED, NAME };
 
-static int add_names(struct torch_kernels *kernels, struct row_cursor *rows)
+static int torch_kernels_add_names(struct torch_kernels *kernels, struct row_cursor *rows)
 {
     kernels->names = malloc((rows->columns.rows + 1) * sizeof *kernels->names);
     if (!kernels->names)
@@ -30,7 +30,7 @@ int torch_kernels_read(struct torch_kernels *kernels, struct report *report, str
     *kernels = (struct torch_kernels){ .mangled.width = 1 };
     if ((code = row_cursor_open(&rows, report, "TACHO_TORCH_KERNEL", names, err)) != 0)
         return code;
-    if (add_names(kernels, &rows) != 0)
+    if (torch_kernels_add_names(kernels, &rows) != 0)
         code = error_short_memory(err, "for the names of kernels");
     row_cursor_close(&rows);
     return code;

@@ -15,14 +15,15 @@ const char *const torch_memory_tables[] = { "TACHO_TORCH_MEMORY", "CUDA_GPU_MEMO
 
 enum { DEVICE_CPU, DEVICE_CUDA };
 
-struct reading {
+struct torch_memory_reading {
     struct torch_memory *memory;
     struct report *report;
     struct filter filter;
     struct keys places;
 };
 
-static int add_event(struct reading *reading, struct torch_memory_event event, int64_t device_type, int64_t device)
+static int torch_memory_add_event(struct torch_memory_reading *reading, struct torch_memory_event event,
+                                  int64_t device_type, int64_t device)
 {
     struct torch_memory *memory = reading->memory;
 
@@ -37,7 +38,7 @@ static int add_event(struct reading *reading, struct torch_memory_event event, i
     return 0;
 }
 
-static int make_room(struct torch_memory *memory, size_t rows)
+static int torch_memory_make_room(struct torch_memory *memory, size_t rows)
 {
     memory->list = rows < NO_EVENT_INDEX ? malloc((rows + 1) * sizeof *memory->list) : NULL;
     return memory->list ? 0 : ERR_NO_MEMORY;
@@ -59,7 +60,7 @@ static const char *const torch_columns[] = {
     NULL,
 };
 
-static int add_torch_events(struct reading *reading, struct row_cursor *rows)
+static int add_torch_events(struct torch_memory_reading *reading, struct row_cursor *rows)
 {
     while (row_cursor_next(rows)) {
         if (strcmp(report_string(reading->report, row_int(rows, EVENT), NULL), "[memory]") != 0)
@@ -72,15 +73,15 @@ static int add_torch_events(struct reading *reading, struct row_cursor *rows)
             .allocated = row_int_or(rows, ALLOCATED, MEMORY_UNKNOWN),
             .reserved = row_int_or(rows, RESERVED, MEMORY_UNKNOWN),
         };
-        if (add_event(reading, event, row_int(rows, TYPE), row_int_or(rows, DEVICE, -1)) != 0)
+        if (torch_memory_add_event(reading, event, row_int(rows, TYPE), row_int_or(rows, DEVICE, -1)) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int read_torch(struct reading *reading, struct row_cursor *rows, struct error *err)
+static int torch_memory_read_torch(struct torch_memory_reading *reading, struct row_cursor *rows, struct error *err)
 {
-    if (make_room(reading->memory, rows->columns.rows) != 0 || add_torch_events(reading, rows) != 0)
+    if (torch_memory_make_room(reading->memory, rows->columns.rows) != 0 || add_torch_events(reading, rows) != 0)
         return error_short_memory(err, "for the allocations");
     return 0;
 }
@@ -97,7 +98,7 @@ static const char *const cuda_columns[] = {
     NULL,
 };
 
-static int add_cuda_events(struct reading *reading, struct row_cursor *rows, const struct calls *calls)
+static int add_cuda_events(struct torch_memory_reading *reading, struct row_cursor *rows, const struct calls *calls)
 {
     while (row_cursor_next(rows)) {
         int64_t process = row_int(rows, CUDA_PROCESS), bytes = row_int(rows, CUDA_BYTES);
@@ -112,33 +113,33 @@ static int add_cuda_events(struct reading *reading, struct row_cursor *rows, con
             .allocated = MEMORY_UNKNOWN,
             .reserved = MEMORY_UNKNOWN,
         };
-        if (add_event(reading, event, DEVICE_CUDA, row_int(rows, CUDA_DEVICE)) != 0)
+        if (torch_memory_add_event(reading, event, DEVICE_CUDA, row_int(rows, CUDA_DEVICE)) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
 /* An event of CUDA has the correlation id of its call, and the call has a thread. */
-static int read_cuda(struct reading *reading, struct row_cursor *rows, struct error *err)
+static int read_cuda(struct torch_memory_reading *reading, struct row_cursor *rows, struct error *err)
 {
     struct calls calls;
     int code;
 
     if ((code = calls_read(&calls, reading->report, err)) != 0)
         return code;
-    if (make_room(reading->memory, rows->columns.rows) != 0 || add_cuda_events(reading, rows, &calls) != 0)
+    if (torch_memory_make_room(reading->memory, rows->columns.rows) != 0 || add_cuda_events(reading, rows, &calls) != 0)
         code = error_short_memory(err, "for the allocations");
     calls_free(&calls);
     return code;
 }
 
 /* Reads the first table that the report has. */
-static int read_events(struct reading *reading, struct error *err)
+static int torch_memory_read_events(struct torch_memory_reading *reading, struct error *err)
 {
     static const struct {
         const char *const *columns;
-        int (*read)(struct reading *reading, struct row_cursor *rows, struct error *err);
-    } readers[] = { { torch_columns, read_torch }, { cuda_columns, read_cuda } };
+        int (*read)(struct torch_memory_reading *reading, struct row_cursor *rows, struct error *err);
+    } readers[] = { { torch_columns, torch_memory_read_torch }, { cuda_columns, read_cuda } };
 
     for (size_t i = 0; i < COUNT_OF(readers); i++) {
         const struct report_table *table = report_table(reading->report, torch_memory_tables[i]);
@@ -158,7 +159,7 @@ static int read_events(struct reading *reading, struct error *err)
 
 /* ---- order, ends, peaks and operators -------------------------------------------------------------------------- */
 
-static int sort(struct torch_memory *memory)
+static int torch_memory_sort(struct torch_memory *memory)
 {
     uint32_t *order = malloc((memory->count + 1) * sizeof *order);
     int64_t *times = malloc((memory->count + 1) * sizeof *times);
@@ -186,7 +187,7 @@ done:
 }
 
 /* Matches by address only, since a free may lack the number of bytes. */
-static int match(struct torch_memory *memory)
+static int torch_memory_match(struct torch_memory *memory)
 {
     struct keys addresses = { .width = 2 };
     uint32_t *last = malloc((memory->count + 1) * sizeof *last); /* by address, the open allocation */
@@ -243,7 +244,7 @@ static int find_peaks(struct torch_memory *memory, const struct keys *places)
     return 0;
 }
 
-static int find_operators(struct torch_memory *memory)
+static int torch_memory_find_operators(struct torch_memory *memory)
 {
     struct operators_moment *moments = malloc((memory->count + 1) * sizeof *moments);
     uint32_t *found = malloc((memory->count + 1) * sizeof *found);
@@ -264,8 +265,8 @@ done:
 }
 
 /* A capture without operators may have events of memory. */
-static int read_operators(struct torch_memory *memory, struct report *report, const struct analysis_request *request,
-                          struct error *err)
+static int torch_memory_read_operators(struct torch_memory *memory, struct report *report,
+                                       const struct analysis_request *request, struct error *err)
 {
     int code = operators_read(&memory->operators, report, request, err);
 
@@ -276,17 +277,18 @@ static int read_operators(struct torch_memory *memory, struct report *report, co
     return operators_nest(&memory->operators) != 0 ? error_short_memory(err, "for the operators") : 0;
 }
 
-static int read_all(struct reading *reading, const struct analysis_request *request, struct error *err)
+static int torch_memory_read_all(struct torch_memory_reading *reading, const struct analysis_request *request,
+                                 struct error *err)
 {
     struct torch_memory *memory = reading->memory;
     int code;
 
-    if ((code = read_operators(memory, reading->report, request, err)) != 0 ||
+    if ((code = torch_memory_read_operators(memory, reading->report, request, err)) != 0 ||
         (code = filter_open(&reading->filter, reading->report, request, err)) != 0 ||
-        (code = read_events(reading, err)) != 0)
+        (code = torch_memory_read_events(reading, err)) != 0)
         return code;
-    if (sort(memory) != 0 || match(memory) != 0 || find_peaks(memory, &reading->places) != 0 ||
-        find_operators(memory) != 0)
+    if (torch_memory_sort(memory) != 0 || torch_memory_match(memory) != 0 ||
+        find_peaks(memory, &reading->places) != 0 || torch_memory_find_operators(memory) != 0)
         return error_short_memory(err, "for the allocations");
     return 0;
 }
@@ -294,10 +296,10 @@ static int read_all(struct reading *reading, const struct analysis_request *requ
 int torch_memory_read(struct torch_memory *memory, struct report *report, const struct analysis_request *request,
                       struct error *err)
 {
-    struct reading reading = { .memory = memory, .report = report, .places.width = 3 };
+    struct torch_memory_reading reading = { .memory = memory, .report = report, .places.width = 3 };
 
     *memory = (struct torch_memory){ 0 };
-    int code = read_all(&reading, request, err);
+    int code = torch_memory_read_all(&reading, request, err);
     filter_close(&reading.filter);
     keys_free(&reading.places);
     if (code != 0)

@@ -46,7 +46,7 @@ static int order_rows(struct sequences *sequences, const struct filter *filter)
 }
 
 /* Adds the kernels from this place in the order on, if they are of one stream. */
-static int add_sequence(struct sequences *sequences, size_t at)
+static int kern_seq_sum_add_sequence(struct sequences *sequences, size_t at)
 {
     const struct gpu_ops *ops = &sequences->ops;
     uint32_t first = sequences->order[at], last = sequences->order[at + sequences->length - 1];
@@ -82,7 +82,7 @@ static int read_sequences(struct sequences *sequences, struct report *report, co
     if (order_rows(sequences, &filter) != 0)
         goto no_memory;
     for (size_t at = 0; at + sequences->length <= sequences->ops.count; at++)
-        if (add_sequence(sequences, at) != 0)
+        if (kern_seq_sum_add_sequence(sequences, at) != 0)
             goto no_memory;
     goto done;
 no_memory:
@@ -96,7 +96,8 @@ done:
 
 enum { CELL_GPU_TIME, CELL_COUNT, CELL_SPAN, CELL_BETWEEN, CELL_NAMES, CELLS };
 
-static void add_names(struct text *out, const struct sequences *sequences, struct report *report, const int64_t *key)
+static void kern_seq_sum_add_names(struct text *out, const struct sequences *sequences, struct report *report,
+                                   const int64_t *key)
 {
     text_clear(out);
     for (size_t i = 0; i < sequences->length; i++) {
@@ -107,8 +108,8 @@ static void add_names(struct text *out, const struct sequences *sequences, struc
     }
 }
 
-static int add_row(struct table *table, const struct sequences *sequences, struct report *report, uint32_t number,
-                   struct text *names)
+static int kern_seq_sum_add_row(struct table *table, const struct sequences *sequences, struct report *report,
+                                uint32_t number, struct text *names)
 {
     const struct sequence_sum *sum = &sequences->sums[number];
     struct table_cell *row;
@@ -121,12 +122,12 @@ static int add_row(struct table *table, const struct sequences *sequences, struc
     cell_set_int(&row[CELL_COUNT], sum->count);
     cell_set_real(&row[CELL_SPAN], (double)sum->span_ns / (double)sum->count);
     cell_set_real(&row[CELL_BETWEEN], ((double)sum->span_ns - (double)sum->gpu_ns) / (double)sum->count);
-    add_names(names, sequences, report, keys_get(&sequences->keys, number));
+    kern_seq_sum_add_names(names, sequences, report, keys_get(&sequences->keys, number));
     return cell_set_built(table, &row[CELL_NAMES], names);
 }
 
 /* Most GPU time first. */
-static int by_time(const struct table_cell *a, const struct table_cell *b, void *unused)
+static int kern_seq_sum_by_time(const struct table_cell *a, const struct table_cell *b, void *unused)
 {
     if (a[CELL_GPU_TIME].integer != b[CELL_GPU_TIME].integer)
         return a[CELL_GPU_TIME].integer < b[CELL_GPU_TIME].integer ? 1 : -1;
@@ -155,10 +156,10 @@ static int cuda_kern_seq_sum(struct report *report, const struct analysis_reques
     table = table_new(columns, CELLS);
     code = table ? 0 : ERR_NO_MEMORY;
     for (uint32_t i = 0; table && i < sequences.keys.count; i++)
-        if ((code = add_row(table, &sequences, report, i, &names)) != 0)
+        if ((code = kern_seq_sum_add_row(table, &sequences, report, i, &names)) != 0)
             goto done;
     if (table)
-        table_sort(table, by_time, NULL);
+        table_sort(table, kern_seq_sum_by_time, NULL);
 done:
     text_free(&names);
     gpu_free(&sequences.ops);

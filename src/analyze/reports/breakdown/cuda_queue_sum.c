@@ -30,8 +30,8 @@ struct queues {
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
-static int add_table(struct queues *queues, const struct gpu_ops *ops, const struct calls *calls,
-                     const struct filter *filter)
+static int queue_sum_add_table(struct queues *queues, const struct gpu_ops *ops, const struct calls *calls,
+                               const struct filter *filter)
 {
     for (size_t row = 0; row < ops->count; row++) {
         uint32_t call = gpu_counts(ops, row, filter) ? calls_find(calls, ops->process[row], ops->correlation[row])
@@ -75,7 +75,7 @@ static int queues_read(struct queues *queues, struct report *report, const struc
         struct gpu_ops ops;
         if ((code = gpu_read_table(&ops, report, *table, NULL, err)) != 0)
             goto done;
-        if (add_table(queues, &ops, &calls, &filter) != 0)
+        if (queue_sum_add_table(queues, &ops, &calls, &filter) != 0)
             code = error_short_memory(err, "for the streams");
         gpu_free(&ops);
         if (code != 0)
@@ -94,7 +94,7 @@ done:
 enum idle_class { HOST_WAIT, KERNEL_WAIT, OTHER_WAIT, IDLE_CLASSES };
 static const char *const class_names[IDLE_CLASSES] = { "Host Wait", "Kernel Wait", "Other Wait" };
 
-struct figures {
+struct queue_sum_figures {
     struct statistics delay, depth, call, gpu;
     double median_delay;
     int64_t idle_ns[IDLE_CLASSES];
@@ -110,7 +110,8 @@ static int64_t delay_of(const struct queued *work)
 
 /* Host: the call began after the work before had ended. Kernel: the time between two works that were queued, below the
  * limit. Other: the work waited for something else. */
-static void add_idle(struct figures *figures, const struct queued *before, const struct queued *work, int64_t limit_ns)
+static void queue_sum_add_idle(struct queue_sum_figures *figures, const struct queued *before,
+                               const struct queued *work, int64_t limit_ns)
 {
     int64_t idle = saturating_duration(before->end_ns, work->start_ns);
     enum idle_class class = work->called_ns > before->end_ns ? HOST_WAIT : idle < limit_ns ? KERNEL_WAIT : OTHER_WAIT;
@@ -119,7 +120,7 @@ static void add_idle(struct figures *figures, const struct queued *before, const
 }
 
 /* The depth after each call and each start of work; at the same time the calls come first. */
-static void add_depths(struct figures *figures, const struct queued *works, size_t count, int64_t *called)
+static void add_depths(struct queue_sum_figures *figures, const struct queued *works, size_t count, int64_t *called)
 {
     size_t calls = 0, starts = 0;
 
@@ -135,7 +136,8 @@ static void add_depths(struct figures *figures, const struct queued *works, size
     }
 }
 
-static int measure(struct figures *figures, const struct queued *works, size_t count, int64_t limit_ns)
+static int queue_sum_measure(struct queue_sum_figures *figures, const struct queued *works, size_t count,
+                             int64_t limit_ns)
 {
     int64_t *values = malloc(count * sizeof *values), *scratch = malloc(count * sizeof *scratch);
     int code = ERR_NO_MEMORY;
@@ -151,7 +153,7 @@ static int measure(struct figures *figures, const struct queued *works, size_t c
         statistics_add(&figures->gpu, gpu);
         figures->shorter += gpu < call;
         if (i)
-            add_idle(figures, &works[i - 1], &works[i], limit_ns);
+            queue_sum_add_idle(figures, &works[i - 1], &works[i], limit_ns);
     }
     figures->median_delay = statistics_median_of(values, count, scratch);
     add_depths(figures, works, count, values);
@@ -182,7 +184,7 @@ enum {
     CELLS
 };
 
-static int add_row(struct table *table, const int64_t *key, const struct figures *figures)
+static int queue_sum_add_row(struct table *table, const int64_t *key, const struct queue_sum_figures *figures)
 {
     struct table_cell *row = table_add_row(table);
 
@@ -206,14 +208,14 @@ static int add_row(struct table *table, const int64_t *key, const struct figures
     return 0;
 }
 
-static int fill(struct table *table, const struct queues *queues, int64_t limit_ns)
+static int queue_sum_fill(struct table *table, const struct queues *queues, int64_t limit_ns)
 {
     for (size_t first = 0, behind; first < queues->count; first = behind) {
-        struct figures figures = { 0 };
+        struct queue_sum_figures figures = { 0 };
         for (behind = first + 1; behind < queues->count && queues->list[behind].stream == queues->list[first].stream;)
             behind++;
-        if (measure(&figures, &queues->list[first], behind - first, limit_ns) != 0 ||
-            add_row(table, keys_get(&queues->streams, queues->list[first].stream), &figures) != 0)
+        if (queue_sum_measure(&figures, &queues->list[first], behind - first, limit_ns) != 0 ||
+            queue_sum_add_row(table, keys_get(&queues->streams, queues->list[first].stream), &figures) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -248,7 +250,7 @@ static int cuda_queue_sum(struct report *report, const struct analysis_request *
         (code = queues_read(&queues, report, request, err)) != 0)
         goto done;
     table = table_new(columns, CELLS);
-    code = table ? fill(table, &queues, limit_ns) : ERR_NO_MEMORY;
+    code = table ? queue_sum_fill(table, &queues, limit_ns) : ERR_NO_MEMORY;
 done:
     keys_free(&queues.streams);
     free(queues.list);

@@ -20,7 +20,7 @@ enum work_kind { WORK_COMPUTE, WORK_COMMUNICATION, WORK_COPY, WORK_KINDS };
 /* Parts of a step: exposed work of each kind, and then the causes of idle time. */
 enum { PART_IDLE = WORK_KINDS, PARTS = PART_IDLE + GAP_CAUSES };
 
-struct step_work {
+struct step_breakdown_work {
     int64_t start_ns, end_ns;
     const char *table;
     uint32_t row;
@@ -35,19 +35,20 @@ struct step_parts {
 
 struct step_sweep {
     struct report *report;
-    struct steps found;       /* owned, unless the request brought its own */
+    struct steps found;                /* owned, unless the request brought its own */
     const struct steps *steps;
     struct gap_causes causes;
-    struct step_work *works;  /* owned, as all below */
-    uint32_t *order;          /* of the works: by process, then by start */
+    struct step_breakdown_work *works; /* owned, as all below */
+    uint32_t *order;                   /* of the works: by process, then by start */
     size_t count, room;
-    struct step_parts *parts; /* by step */
-    size_t process;           /* the one that is being swept */
+    struct step_parts *parts;          /* by step */
+    size_t process;                    /* the one that is being swept */
 };
 
 /* ---- work ------------------------------------------------------------------------------------------------------ */
 
-static int add_works(struct step_sweep *sweep, const char *table, const struct gpu_ops *ops, int is_kernel, int is_copy)
+static int step_breakdown_add_works(struct step_sweep *sweep, const char *table, const struct gpu_ops *ops,
+                                    int is_kernel, int is_copy)
 {
     for (size_t row = 0; row < ops->count; row++) {
         const struct step_process *own = steps_of(sweep->steps, global_process(ops->process[row]));
@@ -58,7 +59,7 @@ static int add_works(struct step_sweep *sweep, const char *table, const struct g
             return ERR_NO_MEMORY;
         int is_communication = is_kernel &&
                                communication_of_kernel(report_string(sweep->report, gpu_extra(ops, 0, row), NULL));
-        sweep->works[sweep->count++] = (struct step_work){
+        sweep->works[sweep->count++] = (struct step_breakdown_work){
             .start_ns = ops->start[row],
             .end_ns = ops->end[row],
             .table = table,
@@ -72,7 +73,7 @@ static int add_works(struct step_sweep *sweep, const char *table, const struct g
     return 0;
 }
 
-static int read_works(struct step_sweep *sweep, struct error *err)
+static int step_breakdown_read_works(struct step_sweep *sweep, struct error *err)
 {
     static const char *const names[] = { "demangledName", NULL };
 
@@ -82,7 +83,7 @@ static int read_works(struct step_sweep *sweep, struct error *err)
         int code = gpu_read_table(&ops, sweep->report, gpu_busy_tables[table], is_kernel ? names : NULL, err);
         if (code != 0)
             return code;
-        if (add_works(sweep, gpu_busy_tables[table], &ops, is_kernel, is_copy) != 0)
+        if (step_breakdown_add_works(sweep, gpu_busy_tables[table], &ops, is_kernel, is_copy) != 0)
             code = error_short_memory(err, "for the GPU work");
         gpu_free(&ops);
         if (code != 0)
@@ -115,7 +116,7 @@ done:
 /* ---- the sweep ------------------------------------------------------------------------------------------------- */
 
 /* Adds a stretch of time to the steps that it lies in. */
-static void add_time(struct step_sweep *sweep, int part, int64_t start_ns, int64_t end_ns)
+static void step_breakdown_add_time(struct step_sweep *sweep, int part, int64_t start_ns, int64_t end_ns)
 {
     const struct step_process *own = &sweep->steps->processes[sweep->process];
 
@@ -130,14 +131,15 @@ static void add_time(struct step_sweep *sweep, int part, int64_t start_ns, int64
     }
 }
 
-static int add_idle(void *context, const struct gap_piece *piece)
+static int step_breakdown_add_idle(void *context, const struct gap_piece *piece)
 {
-    add_time(context, PART_IDLE + piece->cause, piece->start_ns, piece->end_ns);
+    step_breakdown_add_time(context, PART_IDLE + piece->cause, piece->start_ns, piece->end_ns);
     return 0;
 }
 
 /* The time from one work to the next, or to the end of the last step. */
-static int add_gap(struct step_sweep *sweep, int64_t start_ns, int64_t end_ns, const struct step_work *next)
+static int step_breakdown_add_gap(struct step_sweep *sweep, int64_t start_ns, int64_t end_ns,
+                                  const struct step_breakdown_work *next)
 {
     int64_t process = sweep->steps->processes[sweep->process].process;
     const struct gap gap = { .start_ns = start_ns,
@@ -146,39 +148,41 @@ static int add_gap(struct step_sweep *sweep, int64_t start_ns, int64_t end_ns, c
                              .row = next ? next->row : 0,
                              .thread = global_process(process) | global_pid_number(process) };
 
-    return start_ns < end_ns ? gap_causes_explain(&sweep->causes, &gap, add_idle, sweep) : 0;
+    return start_ns < end_ns ? gap_causes_explain(&sweep->causes, &gap, step_breakdown_add_idle, sweep) : 0;
 }
 
 /* How far the work of each kind has come. */
-struct reach {
+struct step_breakdown_reach {
     int64_t until_ns; /* all before this is in the steps */
     int64_t end_ns[WORK_KINDS];
     int64_t communication_ns;
 };
 
 /* Adds the time up to a moment at which work begins: what of the work so far ends before it, and then none. */
-static int advance(struct step_sweep *sweep, struct reach *reach, int64_t to_ns, const struct step_work *next)
+static int step_breakdown_advance(struct step_sweep *sweep, struct step_breakdown_reach *reach, int64_t to_ns,
+                                  const struct step_breakdown_work *next)
 {
     for (int kind = 0; kind < WORK_KINDS; kind++) {
         int64_t end = reach->end_ns[kind] < to_ns ? reach->end_ns[kind] : to_ns;
         if (end <= reach->until_ns)
             continue;
         /* kinds before this one have ended: no work of theirs begins before to_ns */
-        add_time(sweep, kind, reach->until_ns, end);
+        step_breakdown_add_time(sweep, kind, reach->until_ns, end);
         reach->until_ns = end;
     }
     int64_t start = reach->until_ns;
     reach->until_ns = to_ns > start ? to_ns : start;
-    return add_gap(sweep, start, to_ns, next);
+    return step_breakdown_add_gap(sweep, start, to_ns, next);
 }
 
-static void add_communication(struct step_sweep *sweep, struct reach *reach, const struct step_work *work)
+static void add_communication(struct step_sweep *sweep, struct step_breakdown_reach *reach,
+                              const struct step_breakdown_work *work)
 {
     int64_t from = work->start_ns > reach->communication_ns ? work->start_ns : reach->communication_ns;
 
     if (work->kind != WORK_COMMUNICATION || from >= work->end_ns)
         return;
-    add_time(sweep, PARTS, from, work->end_ns);
+    step_breakdown_add_time(sweep, PARTS, from, work->end_ns);
     reach->communication_ns = work->end_ns;
 }
 
@@ -187,23 +191,23 @@ static int sweep_process(struct step_sweep *sweep, size_t *at)
 {
     const struct step_process *own = &sweep->steps->processes[sweep->process];
     const struct step *steps = sweep->steps->list + own->first;
-    struct reach reach = { .until_ns = steps[0].start_ns,
-                           .end_ns = { INT64_MIN, INT64_MIN, INT64_MIN },
-                           .communication_ns = INT64_MIN };
+    struct step_breakdown_reach reach = { .until_ns = steps[0].start_ns,
+                                          .end_ns = { INT64_MIN, INT64_MIN, INT64_MIN },
+                                          .communication_ns = INT64_MIN };
 
     for (; *at < sweep->count && sweep->works[sweep->order[*at]].process == own->first; ++*at) {
-        const struct step_work *work = &sweep->works[sweep->order[*at]];
-        if (work->start_ns > reach.until_ns && advance(sweep, &reach, work->start_ns, work) != 0)
+        const struct step_breakdown_work *work = &sweep->works[sweep->order[*at]];
+        if (work->start_ns > reach.until_ns && step_breakdown_advance(sweep, &reach, work->start_ns, work) != 0)
             return ERR_NO_MEMORY;
         if (work->end_ns > reach.end_ns[work->kind])
             reach.end_ns[work->kind] = work->end_ns;
         add_communication(sweep, &reach, work);
     }
     int64_t end = steps[own->count - 1].end_ns;
-    return end > reach.until_ns ? advance(sweep, &reach, end, NULL) : 0;
+    return end > reach.until_ns ? step_breakdown_advance(sweep, &reach, end, NULL) : 0;
 }
 
-static int sweep_all(struct step_sweep *sweep)
+static int step_breakdown_sweep_all(struct step_sweep *sweep)
 {
     size_t at = 0;
 
@@ -228,10 +232,10 @@ static int sweep_read(struct step_sweep *sweep, const struct analysis_request *r
     sweep->steps = request->filter && request->filter->steps ? request->filter->steps : &sweep->found;
     if (sweep->steps == &sweep->found && (code = steps_read(&sweep->found, sweep->report, &automatic, err)) != 0)
         return code;
-    if ((code = read_works(sweep, err)) != 0 ||
+    if ((code = step_breakdown_read_works(sweep, err)) != 0 ||
         (code = gap_causes_open(&sweep->causes, sweep->report, events, places, err)) != 0)
         return code;
-    return sweep_all(sweep) == 0 ? 0 : error_short_memory(err, "for the steps");
+    return step_breakdown_sweep_all(sweep) == 0 ? 0 : error_short_memory(err, "for the steps");
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
@@ -259,14 +263,14 @@ static const char *const part_names[PARTS] = {
     [PART_IDLE + GAP_UNKNOWN] = "Unknown",
 };
 
-static int is_shown(const struct step *step, const struct analysis_request *request)
+static int step_breakdown_is_shown(const struct step *step, const struct analysis_request *request)
 {
     return step->is_chosen && span_overlaps(request->span, step->start_ns, step->end_ns) &&
            (!request->filter || !(request->filter->only & ONLY_PID) ||
             global_pid_number(step->process) == request->filter->pid);
 }
 
-static int add_step(struct table *table, const struct step_sweep *sweep, size_t at)
+static int step_breakdown_add_step(struct table *table, const struct step_sweep *sweep, size_t at)
 {
     const struct step *step = &sweep->steps->list[at];
     struct table_cell *row = table_add_row(table);
@@ -283,7 +287,7 @@ static int add_step(struct table *table, const struct step_sweep *sweep, size_t 
     return 0;
 }
 
-static struct table *new_table(void)
+static struct table *step_breakdown_new_table(void)
 {
     struct table_column columns[CELLS] = {
         [CELL_STEP] = { "Step", CELL_INT, UNIT_ID, 0 },
@@ -302,13 +306,14 @@ int step_breakdown_of(struct report *report, const struct analysis_request *requ
                       struct places *places, struct table **out, struct error *err)
 {
     struct step_sweep sweep = { .report = report };
-    struct table *table = new_table();
+    struct table *table = step_breakdown_new_table();
     int code = table ? sweep_read(&sweep, request, events, places, err) : ERR_NO_MEMORY;
 
     if (code != 0)
         goto done;
     for (size_t i = 0; i < sweep.steps->count; i++)
-        if (is_shown(&sweep.steps->list[i], request) && (code = add_step(table, &sweep, i)) != 0)
+        if (step_breakdown_is_shown(&sweep.steps->list[i], request) &&
+            (code = step_breakdown_add_step(table, &sweep, i)) != 0)
             goto done;
 done:
     gap_causes_close(&sweep.causes);

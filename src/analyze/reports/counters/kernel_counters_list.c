@@ -6,14 +6,14 @@
 #include "counters_report.h"
 
 enum { LAUNCH, METRIC, UNIT, VALUE, TEXT, KERNEL, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct table_column counted_list_columns[COLUMNS] = {
     [LAUNCH] = { "ID", CELL_INT, UNIT_ID, 0 },    [METRIC] = { "Metric", CELL_TEXT, UNIT_NONE, 0 },
     [UNIT] = { "Unit", CELL_TEXT, UNIT_NONE, 0 }, [VALUE] = { "Value", CELL_REAL, UNIT_NONE, 3 },
     [TEXT] = { "Text", CELL_TEXT, UNIT_NONE, 0 }, [KERNEL] = { "Name", CELL_TEXT, UNIT_NAME, 0 },
 };
 
-static int add_value(struct table *table, const struct kernel_counters *counters, const struct counted_kernel *kernel,
-                     const struct counter_value *value)
+static int counted_list_add_value(struct table *table, const struct kernel_counters *counters,
+                                  const struct counted_kernel *kernel, const struct counter_value *value)
 {
     const struct counted_metric *metric = &counters->metrics[value->metric];
     struct table_cell *row = table_add_row(table);
@@ -28,8 +28,8 @@ static int add_value(struct table *table, const struct kernel_counters *counters
     return value->text ? cell_set_pooled(table, &row[TEXT], counters->report, value->text) : 0;
 }
 
-static int add_kernel(struct table *table, const struct kernel_counters *counters, const struct counted_kernel *kernel,
-                      void *context)
+static int counted_list_add_kernel(struct table *table, const struct kernel_counters *counters,
+                                   const struct counted_kernel *kernel, void *context)
 {
     const char *part = context;
 
@@ -37,15 +37,17 @@ static int add_kernel(struct table *table, const struct kernel_counters *counter
         for (size_t i = kernel->first; i < kernel->first + kernel->count; i++) {
             const char *name = counters->metrics[counters->values[i].metric].name;
             if (counters_is_part(name) == is_part && (!part || strstr(name, part)) &&
-                add_value(table, counters, kernel, &counters->values[i]) != 0)
+                counted_list_add_value(table, counters, kernel, &counters->values[i]) != 0)
                 return ERR_NO_MEMORY;
         }
     return 0;
 }
 
-static int run(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int counted_list_run(struct report *report, const struct analysis_request *request, struct table **out,
+                            struct error *err)
 {
-    return counters_report(report, columns, COLUMNS, add_kernel, (void *)option_text(request, "metric"), out, err);
+    return counters_report(report, counted_list_columns, COLUMNS, counted_list_add_kernel,
+                           (void *)option_text(request, "metric"), out, err);
 }
 
 const struct analysis analysis_kernel_counters = {
@@ -56,5 +58,5 @@ const struct analysis analysis_kernel_counters = {
             "name contains this text. `tacho ncu --import FILE --csv --page raw` prints a column per metric.",
     .needs = { KERNEL_COUNTER_NEED },
     .overlap = "metrics have different units",
-    .run = run,
+    .run = counted_list_run,
 };

@@ -11,7 +11,7 @@
 #include "counters_report.h"
 
 enum { LAUNCH, DURATION, SM, MEMORY, OP, RANGE, STEP, LINE, KERNEL, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct table_column kernel_origins_columns[COLUMNS] = {
     [LAUNCH] = { "ID", CELL_INT, UNIT_ID, 0 },      [DURATION] = { "Duration", CELL_INT, UNIT_NS, 0 },
     [SM] = { "SM", CELL_REAL, UNIT_PERCENT, 1 },    [MEMORY] = { "Memory", CELL_REAL, UNIT_PERCENT, 1 },
     [OP] = { "Operator", CELL_TEXT, UNIT_NAME, 0 }, [RANGE] = { "Range", CELL_TEXT, UNIT_NAME, 0 },
@@ -42,7 +42,7 @@ struct origins {
 
 /* ---- finding --------------------------------------------------------------------------------------------------- */
 
-static int find_operators(struct origins *origins, size_t count)
+static int kernel_origins_find_operators(struct origins *origins, size_t count)
 {
     struct operators_moment *moments = malloc((count + 1) * sizeof *moments);
 
@@ -68,7 +68,7 @@ static int note_range(void *context, uint32_t call, const uint32_t *around, size
     return 0;
 }
 
-static int find_ranges(struct origins *origins, size_t count)
+static int kernel_origins_find_ranges(struct origins *origins, size_t count)
 {
     uint32_t *list = malloc((count + 1) * sizeof *list);
     size_t listed = 0;
@@ -102,14 +102,14 @@ static int find_all(struct origins *origins, const struct kernel_counters *count
         origins->call[i] = calls_find(&origins->calls, kernel->global_pid, kernel->correlation);
         origins->operator_of[i] = NO_OPERATOR;
     }
-    if (origins->operators.count &&
-        ((code = operators_nest(&origins->operators)) != 0 || (code = find_operators(origins, count)) != 0))
+    if (origins->operators.count && ((code = operators_nest(&origins->operators)) != 0 ||
+                                     (code = kernel_origins_find_operators(origins, count)) != 0))
         return code;
-    return find_ranges(origins, count);
+    return kernel_origins_find_ranges(origins, count);
 }
 
 /* A report without operators, or without steps, has the rest. */
-static int read_all(struct origins *origins, const struct analysis_request *request, struct error *err)
+static int kernel_origins_read_all(struct origins *origins, const struct analysis_request *request, struct error *err)
 {
     static const struct steps_request automatic = { .may_guess = 1 };
     static const struct filter everything = { 0 };
@@ -127,7 +127,7 @@ static int read_all(struct origins *origins, const struct analysis_request *requ
     return code == ERR_NO_DATA ? 0 : code;
 }
 
-static void free_all(struct origins *origins)
+static void kernel_origins_free_all(struct origins *origins)
 {
     calls_free(&origins->calls);
     ranges_free(&origins->ranges);
@@ -142,7 +142,7 @@ static void free_all(struct origins *origins)
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-static int set_text(struct table *table, struct table_cell *cell, struct origins *origins)
+static int kernel_origins_set_text(struct table *table, struct table_cell *cell, struct origins *origins)
 {
     int code = origins->text.length ? cell_set_built(table, cell, &origins->text) : 0;
 
@@ -164,14 +164,14 @@ static int set_origin(struct table *table, struct table_cell *row, struct origin
         failed |= cell_set_pooled(table, &row[RANGE], origins->report, origins->ranges.list[range].name);
     if (step != NO_STEP)
         step_label(&origins->text, origins->report, &origins->steps.list[step]);
-    failed |= set_text(table, &row[STEP], origins);
+    failed |= kernel_origins_set_text(table, &row[STEP], origins);
     if (place != NO_PLACE)
         place_text(&origins->text, &origins->places, place);
-    return failed | set_text(table, &row[LINE], origins) ? ERR_NO_MEMORY : 0;
+    return failed | kernel_origins_set_text(table, &row[LINE], origins) ? ERR_NO_MEMORY : 0;
 }
 
-static int add_kernel(struct table *table, const struct kernel_counters *counters, const struct counted_kernel *kernel,
-                      void *context)
+static int kernel_origins_add_kernel(struct table *table, const struct kernel_counters *counters,
+                                     const struct counted_kernel *kernel, void *context)
 {
     struct origins *origins = context;
     size_t i = (size_t)(kernel - counters->kernels);
@@ -188,16 +188,17 @@ static int add_kernel(struct table *table, const struct kernel_counters *counter
     return counters_set_kernel(table, &row[LAUNCH], &row[KERNEL], counters, kernel);
 }
 
-static int run(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int kernel_origins_run(struct report *report, const struct analysis_request *request, struct table **out,
+                              struct error *err)
 {
     struct origins origins = { .report = report };
     int code;
 
-    if ((code = read_all(&origins, request, err)) != 0)
+    if ((code = kernel_origins_read_all(&origins, request, err)) != 0)
         goto free_origins;
-    code = counters_report(report, columns, COLUMNS, add_kernel, &origins, out, err);
+    code = counters_report(report, kernel_origins_columns, COLUMNS, kernel_origins_add_kernel, &origins, out, err);
 free_origins:
-    free_all(&origins);
+    kernel_origins_free_all(&origins);
     return code;
 }
 
@@ -208,5 +209,5 @@ const struct analysis analysis_kernel_origins = {
     .help = "The PyTorch operator, the innermost NVTX range, the step and the line of the program that launched each "
             "counted kernel, beside its duration and its throughputs. Cells are empty where that was not recorded.",
     .needs = { KERNEL_COUNTER_NEED },
-    .run = run,
+    .run = kernel_origins_run,
 };

@@ -9,7 +9,7 @@
 #include "counters_report.h"
 
 enum { LAUNCH, PRECISION, OPERATIONS, BYTES, INTENSITY, RATE, CEILING, SHARE, BOUND, PEAK, MISSING, KERNEL, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct table_column kernel_roofline_columns[COLUMNS] = {
     [LAUNCH] = { "ID", CELL_INT, UNIT_ID, 0 },
     [PRECISION] = { "Type", CELL_TEXT, UNIT_NONE, 0 },
     [OPERATIONS] = { "FLOP", CELL_INT, UNIT_NONE, 0 },
@@ -50,7 +50,7 @@ static const struct {
 };
 
 /* One kernel, with the figures that all its rows need; NAN: not known. */
-struct point {
+struct kernel_roofline_point {
     const struct kernel_counters *counters;
     const struct counted_kernel *kernel;
     const struct gpu_peaks *peaks;
@@ -60,43 +60,44 @@ struct point {
 
 /* ---- figures of a kernel --------------------------------------------------------------------------------------- */
 
-static double number(const struct point *point, const char *metric)
+static double kernel_roofline_number(const struct kernel_roofline_point *point, const char *metric)
 {
     return kernel_counters_number(point->counters, point->kernel, metric);
 }
 
-static double first(const struct point *point, const char *const *metrics)
+static double first(const struct kernel_roofline_point *point, const char *const *metrics)
 {
     return kernel_counters_first(point->counters, point->kernel, metrics);
 }
 
-static double bytes_of(const struct point *point)
+static double kernel_roofline_bytes_of(const struct kernel_roofline_point *point)
 {
     static const char *const reads[] = { "dram__bytes_read.sum", "dram__bytes_op_read.sum", NULL };
     static const char *const writes[] = { "dram__bytes_write.sum", "dram__bytes_op_write.sum", NULL };
-    double bytes = number(point, "dram__bytes.sum");
+    double bytes = kernel_roofline_number(point, "dram__bytes.sum");
 
     if (isnan(bytes))
         bytes = first(point, reads) + first(point, writes);
-    return isnan(bytes) ? number(point, "dram__bytes.sum.per_second") * point->seconds : bytes;
+    return isnan(bytes) ? kernel_roofline_number(point, "dram__bytes.sum.per_second") * point->seconds : bytes;
 }
 
 /* The memory's highest rate as counters give it: bytes of a cycle × cycles of a second. */
-static double memory_peak(const struct point *point)
+static double memory_peak(const struct kernel_roofline_point *point)
 {
-    return number(point, "dram__bytes.sum.peak_sustained") * number(point, "dram__cycles_elapsed.avg.per_second");
+    return kernel_roofline_number(point, "dram__bytes.sum.peak_sustained") *
+           kernel_roofline_number(point, "dram__cycles_elapsed.avg.per_second");
 }
 
-static struct point point_of(const struct kernel_counters *counters, const struct counted_kernel *kernel,
-                             const struct gpu_peaks *peaks)
+static struct kernel_roofline_point point_of(const struct kernel_counters *counters,
+                                             const struct counted_kernel *kernel, const struct gpu_peaks *peaks)
 {
     static const char *const clocks[] = { "smsp__cycles_elapsed.avg.per_second", "sm__cycles_elapsed.avg.per_second",
                                           NULL };
-    struct point point = { .counters = counters, .kernel = kernel, .peaks = peaks };
+    struct kernel_roofline_point point = { .counters = counters, .kernel = kernel, .peaks = peaks };
 
-    point.seconds = number(&point, "gpu__time_duration.sum") / 1e9;
+    point.seconds = kernel_roofline_number(&point, "gpu__time_duration.sum") / 1e9;
     point.cycles_per_second = first(&point, clocks);
-    point.bytes = bytes_of(&point);
+    point.bytes = kernel_roofline_bytes_of(&point);
     point.bytes_per_second_peak = memory_peak(&point);
     point.peak_from = "counters";
     if (isnan(point.bytes_per_second_peak) && peaks->rate[RATE_MEMORY] > 0) {
@@ -107,18 +108,18 @@ static struct point point_of(const struct kernel_counters *counters, const struc
 }
 
 /* Operations of a counter that may have been read as a sum, or as a rate per cycle. */
-static double counted(const struct point *point, const char *metric)
+static double counted(const struct kernel_roofline_point *point, const char *metric)
 {
     char name[160];
 
     snprintf(name, sizeof name, "%s.sum", metric);
-    double sum = number(point, name);
+    double sum = kernel_roofline_number(point, name);
     snprintf(name, sizeof name, "%s.sum.per_cycle_elapsed", metric);
-    return isnan(sum) ? number(point, name) * point->cycles_per_second * point->seconds : sum;
+    return isnan(sum) ? kernel_roofline_number(point, name) * point->cycles_per_second * point->seconds : sum;
 }
 
 /* Operations of one instruction; ncu's roofline has some with their factor in them, per cycle. */
-static double counted_op(const struct point *point, const struct precision *precision, const char *op)
+static double counted_op(const struct kernel_roofline_point *point, const struct precision *precision, const char *op)
 {
     static const char *const units[] = { "smsp", "sm" };
     int factor = precision->per_inst * (strcmp(op, "fma") == 0 ? 2 : 1);
@@ -131,17 +132,17 @@ static double counted_op(const struct point *point, const struct precision *prec
     }
     snprintf(name, sizeof name, "derived__smsp__sass_thread_inst_executed_op_%c%s_pred_on_x%d", precision->letter, op,
              factor);
-    return isnan(found) ? number(point, name) * point->cycles_per_second * point->seconds : found;
+    return isnan(found) ? kernel_roofline_number(point, name) * point->cycles_per_second * point->seconds : found;
 }
 
-static double operations_of(const struct point *point, const struct precision *precision)
+static double operations_of(const struct kernel_roofline_point *point, const struct precision *precision)
 {
     return counted_op(point, precision, "add") + counted_op(point, precision, "mul") +
            counted_op(point, precision, "fma");
 }
 
 /* The highest rate of a type: from counters, else from the GPU's data sheet. */
-static double peak_of(struct point *point, const struct precision *precision, enum gpu_rate rate)
+static double peak_of(struct kernel_roofline_point *point, const struct precision *precision, enum gpu_rate rate)
 {
     char name[160];
     double peak = NAN;
@@ -149,10 +150,10 @@ static double peak_of(struct point *point, const struct precision *precision, en
     if (precision) {
         snprintf(name, sizeof name, "sm__sass_thread_inst_executed_op_%cfma_pred_on.sum.peak_sustained",
                  precision->letter);
-        peak = number(point, name) * 2 * precision->per_inst;
+        peak = kernel_roofline_number(point, name) * 2 * precision->per_inst;
         snprintf(name, sizeof name, "derived__sm__sass_thread_inst_executed_op_%cfma_pred_on_x%d", precision->letter,
                  2 * precision->per_inst);
-        peak = (isnan(peak) ? number(point, name) : peak) * point->cycles_per_second;
+        peak = (isnan(peak) ? kernel_roofline_number(point, name) : peak) * point->cycles_per_second;
     }
     if (!isnan(peak) || rate >= GPU_RATES || point->peaks->rate[rate] <= 0)
         return peak;
@@ -162,7 +163,8 @@ static double peak_of(struct point *point, const struct precision *precision, en
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-static int set_missing(struct table *table, struct table_cell *row, const struct point *point, const char *operations)
+static int set_missing(struct table *table, struct table_cell *row, const struct kernel_roofline_point *point,
+                       const char *operations)
 {
     struct text names = { 0 };
 
@@ -175,8 +177,8 @@ static int set_missing(struct table *table, struct table_cell *row, const struct
     return counters_set_names(table, &row[MISSING], &names);
 }
 
-static int set_ceiling(struct table *table, struct table_cell *row, const struct point *point, double rate,
-                       double intensity, double peak)
+static int set_ceiling(struct table *table, struct table_cell *row, const struct kernel_roofline_point *point,
+                       double rate, double intensity, double peak)
 {
     double by_memory = intensity * point->bytes_per_second_peak, ceiling = fmin(peak, by_memory);
 
@@ -190,10 +192,10 @@ static int set_ceiling(struct table *table, struct table_cell *row, const struct
     return cell_set_string(table, &row[PEAK], point->peak_from);
 }
 
-static int add_row(struct table *table, const struct point *of_kernel, const char *name, double operations,
-                   const struct precision *precision, enum gpu_rate which)
+static int kernel_roofline_add_row(struct table *table, const struct kernel_roofline_point *of_kernel, const char *name,
+                                   double operations, const struct precision *precision, enum gpu_rate which)
 {
-    struct point point = *of_kernel;
+    struct kernel_roofline_point point = *of_kernel;
     struct table_cell *row = table_add_row(table);
     double intensity = point.bytes > 0 ? operations / point.bytes : NAN;
     double rate = point.seconds > 0 ? operations / point.seconds : NAN, peak = peak_of(&point, precision, which);
@@ -211,7 +213,7 @@ static int add_row(struct table *table, const struct point *of_kernel, const cha
 }
 
 /* A kernel without operations: none were executed, or none were counted. */
-static int add_rest(struct table *table, const struct point *point, int is_counted)
+static int kernel_roofline_add_rest(struct table *table, const struct kernel_roofline_point *point, int is_counted)
 {
     struct table_cell *row = table_add_row(table);
 
@@ -226,28 +228,29 @@ static int add_rest(struct table *table, const struct point *point, int is_count
     return counters_set_kernel(table, &row[LAUNCH], &row[KERNEL], point->counters, point->kernel);
 }
 
-static int add_kernel(struct table *table, const struct kernel_counters *counters, const struct counted_kernel *kernel,
-                      void *context)
+static int kernel_roofline_add_kernel(struct table *table, const struct kernel_counters *counters,
+                                      const struct counted_kernel *kernel, void *context)
 {
     const struct gpu_peaks *peaks = context;
-    struct point point = point_of(counters, kernel, peaks);
+    struct kernel_roofline_point point = point_of(counters, kernel, peaks);
     size_t before = table_row_count(table);
     int is_counted = 0;
 
     for (size_t i = 0; i < COUNT_OF(precisions); i++) {
         double operations = operations_of(&point, &precisions[i]);
         is_counted |= !isnan(operations);
-        if (operations > 0 &&
-            add_row(table, &point, precisions[i].name, operations, &precisions[i], precisions[i].rate) != 0)
+        if (operations > 0 && kernel_roofline_add_row(table, &point, precisions[i].name, operations, &precisions[i],
+                                                      precisions[i].rate) != 0)
             return ERR_NO_MEMORY;
     }
     for (size_t i = 0; i < COUNT_OF(tensors); i++) {
         double operations = counted(&point, tensors[i].metric);
         is_counted |= !isnan(operations);
-        if (operations > 0 && add_row(table, &point, tensors[i].name, operations, NULL, tensors[i].rate) != 0)
+        if (operations > 0 &&
+            kernel_roofline_add_row(table, &point, tensors[i].name, operations, NULL, tensors[i].rate) != 0)
             return ERR_NO_MEMORY;
     }
-    return table_row_count(table) > before ? 0 : add_rest(table, &point, is_counted);
+    return table_row_count(table) > before ? 0 : kernel_roofline_add_rest(table, &point, is_counted);
 }
 
 /* Peaks of the first GPU, for kernels whose peaks were not counted. */
@@ -276,14 +279,15 @@ static int read_peaks(struct gpu_peaks *peaks, struct report *report, struct err
     return 0;
 }
 
-static int run(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int kernel_roofline_run(struct report *report, const struct analysis_request *request, struct table **out,
+                               struct error *err)
 {
     struct gpu_peaks peaks;
     int code;
 
     if ((code = read_peaks(&peaks, report, err)) != 0)
         return code;
-    return counters_report(report, columns, COLUMNS, add_kernel, &peaks, out, err);
+    return counters_report(report, kernel_roofline_columns, COLUMNS, kernel_roofline_add_kernel, &peaks, out, err);
 }
 
 const struct analysis analysis_kernel_roofline = {
@@ -296,5 +300,5 @@ const struct analysis analysis_kernel_roofline = {
         "memory or the multiprocessors bound. Peak From says whether counters or the GPU's data sheet gave the peaks. "
         "Not Collected names the metrics that empty cells need.",
     .needs = { KERNEL_COUNTER_NEED },
-    .run = run,
+    .run = kernel_roofline_run,
 };

@@ -19,7 +19,7 @@ enum {
     KERNEL,
     COLUMNS
 };
-static const struct table_column columns[COLUMNS] = {
+static const struct table_column speed_of_light_columns[COLUMNS] = {
     [LAUNCH] = { "ID", CELL_INT, UNIT_ID, 0 },
     [DURATION] = { "Duration", CELL_INT, UNIT_NS, 0 },
     [SM] = { "SM", CELL_REAL, UNIT_PERCENT, 1 },
@@ -86,8 +86,8 @@ static int set_limit(struct table *table, struct table_cell *row, const struct k
     return counters_set_names(table, &row[LIMIT], &names);
 }
 
-static int add_kernel(struct table *table, const struct kernel_counters *counters, const struct counted_kernel *kernel,
-                      void *context)
+static int speed_of_light_add_kernel(struct table *table, const struct kernel_counters *counters,
+                                     const struct counted_kernel *kernel, void *context)
 {
     struct table_cell *row = table_add_row(table);
     struct text missing = { 0 };
@@ -99,7 +99,7 @@ static int add_kernel(struct table *table, const struct kernel_counters *counter
         double value = kernel_counters_first(counters, kernel, figures[i].metrics);
         if (isnan(value))
             counters_add_name(&missing, figures[i].metrics[0]);
-        else if (columns[figures[i].column].kind == CELL_INT)
+        else if (speed_of_light_columns[figures[i].column].kind == CELL_INT)
             cell_set_rounded(&row[figures[i].column], value);
         else
             cell_set_real(&row[figures[i].column], value);
@@ -111,9 +111,10 @@ free_missing:
     return counters_set_names(table, &row[MISSING], &missing) != 0 ? ERR_NO_MEMORY : code;
 }
 
-static int run(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int speed_of_light_run(struct report *report, const struct analysis_request *request, struct table **out,
+                              struct error *err)
 {
-    return counters_report(report, columns, COLUMNS, add_kernel, NULL, out, err);
+    return counters_report(report, speed_of_light_columns, COLUMNS, speed_of_light_add_kernel, NULL, out, err);
 }
 
 const struct analysis analysis_kernel_speed_of_light = {
@@ -128,5 +129,5 @@ const struct analysis analysis_kernel_speed_of_light = {
     .needs = { KERNEL_COUNTER_NEED },
     .by_default = 70,
     .default_where = "TACHO_KERNEL_COUNTERS",
-    .run = run,
+    .run = speed_of_light_run,
 };

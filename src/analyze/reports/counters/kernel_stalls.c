@@ -8,7 +8,7 @@
 #include "counters_report.h"
 
 enum { LAUNCH, REASON, SHARE, CYCLES, MISSING, KERNEL, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct table_column kernel_stalls_columns[COLUMNS] = {
     [LAUNCH] = { "ID", CELL_INT, UNIT_ID, 0 },
     [REASON] = { "Reason", CELL_TEXT, UNIT_NONE, 0 },
     [SHARE] = { "Share", CELL_REAL, UNIT_PERCENT, 1 },
@@ -28,7 +28,7 @@ static const struct family {
 #define NOT_ISSUED "_not_issued" /* the same once more, for cycles without an instruction */
 
 /* The reason in a metric's name; its length is 0 if it is not of the family. */
-static const char *reason_of(const char *metric, const struct family *family, size_t *length)
+static const char *kernel_stalls_reason_of(const char *metric, const struct family *family, size_t *length)
 {
     size_t whole = strlen(metric), before = strlen(family->before), behind = strlen(family->behind);
 
@@ -43,7 +43,7 @@ static const char *reason_of(const char *metric, const struct family *family, si
 static const char *reason_in(const struct kernel_counters *counters, const struct counter_value *value,
                              const struct family *family, size_t *length)
 {
-    const char *reason = reason_of(counters->metrics[value->metric].name, family, length);
+    const char *reason = kernel_stalls_reason_of(counters->metrics[value->metric].name, family, length);
 
     *length = isnan(value->value) ? 0 : *length;
     return reason;
@@ -70,14 +70,14 @@ static int has_reason(const struct kernel_counters *counters, const struct count
 }
 
 /* Adds the reasons that all chips have, and the kernel lacks: without them, shares would be of an unknown part. */
-static void add_missing(struct text *missing, const struct kernel_counters *counters,
-                        const struct counted_kernel *kernel, const struct family *family)
+static void kernel_stalls_add_missing(struct text *missing, const struct kernel_counters *counters,
+                                      const struct counted_kernel *kernel, const struct family *family)
 {
     const struct counter_section *section = counter_section_find("WarpStateStats");
     size_t length;
 
     for (const struct section_metric *metric = section->metrics; metric->names; metric++) {
-        const char *reason = reason_of(metric->names, &families[0], &length);
+        const char *reason = kernel_stalls_reason_of(metric->names, &families[0], &length);
         if (length && metric->chips && !*metric->chips && !has_reason(counters, kernel, family, reason, length))
             text_addf(missing, "%s%.*s", missing->length ? ", " : "", (int)length, reason);
     }
@@ -96,7 +96,7 @@ static int add_family(struct table *table, const struct kernel_counters *counter
         reason_in(counters, &counters->values[i], family, &length);
         total += length ? counters->values[i].value : 0;
     }
-    add_missing(&missing, counters, kernel, family);
+    kernel_stalls_add_missing(&missing, counters, kernel, family);
     for (size_t i = kernel->first; i < end; i++) {
         const struct counter_value *value = &counters->values[i];
         const char *reason = reason_in(counters, value, family, &length);
@@ -118,8 +118,8 @@ free_missing:
     return code;
 }
 
-static int add_kernel(struct table *table, const struct kernel_counters *counters, const struct counted_kernel *kernel,
-                      void *context)
+static int kernel_stalls_add_kernel(struct table *table, const struct kernel_counters *counters,
+                                    const struct counted_kernel *kernel, void *context)
 {
     size_t before = table_row_count(table);
 
@@ -138,9 +138,10 @@ static int add_kernel(struct table *table, const struct kernel_counters *counter
     return counters_set_kernel(table, &row[LAUNCH], &row[KERNEL], counters, kernel);
 }
 
-static int run(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int kernel_stalls_run(struct report *report, const struct analysis_request *request, struct table **out,
+                             struct error *err)
 {
-    return counters_report(report, columns, COLUMNS, add_kernel, NULL, out, err);
+    return counters_report(report, kernel_stalls_columns, COLUMNS, kernel_stalls_add_kernel, NULL, out, err);
 }
 
 const struct analysis analysis_kernel_stalls = {
@@ -153,5 +154,5 @@ const struct analysis analysis_kernel_stalls = {
         "no stall: the warp issued an instruction. Not Collected names the reasons, or metrics, that a kernel lacks: "
         "shares need all reasons.",
     .needs = { KERNEL_COUNTER_NEED },
-    .run = run,
+    .run = kernel_stalls_run,
 };

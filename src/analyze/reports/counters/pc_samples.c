@@ -9,7 +9,7 @@
 #include "base/text.h"
 
 enum { SHARE, SAMPLES, NOT_ISSUED, REASON, LINE, KERNEL, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct table_column pc_samples_columns[COLUMNS] = {
     [SHARE] = { "Share", CELL_REAL, UNIT_PERCENT, 1 },
     [SAMPLES] = { "Samples", CELL_INT, UNIT_NONE, 0 },
     [NOT_ISSUED] = { "Not Issued", CELL_INT, UNIT_NONE, 0 },
@@ -19,43 +19,44 @@ static const struct table_column columns[COLUMNS] = {
 };
 
 /* Samples that share all but the numbers. */
-struct group {
+struct pc_samples_group {
     int64_t kernel, file, line, reason; /* ids of strings, and a number; no file: -1 */
     int64_t samples, not_issued;
     int64_t of_kernel;                  /* all samples of the kernel */
 };
 
-struct groups {
-    struct group *list; /* owned */
+struct pc_samples_groups {
+    struct pc_samples_group *list; /* owned */
     size_t count;
 };
 
-static int compare(int64_t a, int64_t b)
+static int pc_samples_compare(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
 }
 
-static int by_place(const void *left, const void *right)
+static int pc_samples_by_place(const void *left, const void *right)
 {
-    const struct group *a = left, *b = right;
-    int order = compare(a->kernel, b->kernel);
+    const struct pc_samples_group *a = left, *b = right;
+    int order = pc_samples_compare(a->kernel, b->kernel);
 
-    order = order ? order : compare(a->file, b->file);
-    order = order ? order : compare(a->line, b->line);
-    return order ? order : compare(a->reason, b->reason);
+    order = order ? order : pc_samples_compare(a->file, b->file);
+    order = order ? order : pc_samples_compare(a->line, b->line);
+    return order ? order : pc_samples_compare(a->reason, b->reason);
 }
 
 static int by_samples(const void *left, const void *right)
 {
-    const struct group *a = left, *b = right;
-    int order = compare(b->of_kernel, a->of_kernel);
+    const struct pc_samples_group *a = left, *b = right;
+    int order = pc_samples_compare(b->of_kernel, a->of_kernel);
 
-    order = order ? order : compare(a->kernel, b->kernel);
-    order = order ? order : compare(b->samples, a->samples);
-    return order ? order : by_place(a, b);
+    order = order ? order : pc_samples_compare(a->kernel, b->kernel);
+    order = order ? order : pc_samples_compare(b->samples, a->samples);
+    return order ? order : pc_samples_by_place(a, b);
 }
 
-static int read_samples(struct groups *groups, struct report *report, int by_line, struct error *err)
+static int pc_samples_read_samples(struct pc_samples_groups *groups, struct report *report, int by_line,
+                                   struct error *err)
 {
     static const char *const names[] = { "demangledName", "sourceFile",       "sourceLine", "stallReason",
                                          "samples",       "notIssuedSamples", NULL };
@@ -66,7 +67,7 @@ static int read_samples(struct groups *groups, struct report *report, int by_lin
         return code;
     groups->list = calloc(rows.columns.rows + 1, sizeof *groups->list);
     while (groups->list && row_cursor_next(&rows))
-        groups->list[groups->count++] = (struct group){
+        groups->list[groups->count++] = (struct pc_samples_group){
             .kernel = row_int_or(&rows, 0, -1),
             .file = by_line ? row_int_or(&rows, 1, -1) : -1,
             .line = by_line ? row_int_or(&rows, 2, 0) : 0,
@@ -79,14 +80,14 @@ static int read_samples(struct groups *groups, struct report *report, int by_lin
 }
 
 /* Adds up equal places, and finds the samples of each kernel. */
-static void merge(struct groups *groups)
+static void pc_samples_merge(struct pc_samples_groups *groups)
 {
-    struct group *list = groups->list;
+    struct pc_samples_group *list = groups->list;
     size_t count = 0;
 
-    qsort(list, groups->count, sizeof *list, by_place);
+    qsort(list, groups->count, sizeof *list, pc_samples_by_place);
     for (size_t i = 0; i < groups->count; i++) {
-        if (count && by_place(&list[count - 1], &list[i]) == 0) {
+        if (count && pc_samples_by_place(&list[count - 1], &list[i]) == 0) {
             list[count - 1].samples += list[i].samples;
             list[count - 1].not_issued += list[i].not_issued;
         } else {
@@ -104,7 +105,8 @@ static void merge(struct groups *groups)
     qsort(list, count, sizeof *list, by_samples);
 }
 
-static int set_line(struct table *table, struct table_cell *cell, struct report *report, const struct group *group)
+static int pc_samples_set_line(struct table *table, struct table_cell *cell, struct report *report,
+                               const struct pc_samples_group *group)
 {
     struct text place = { 0 };
 
@@ -116,7 +118,8 @@ static int set_line(struct table *table, struct table_cell *cell, struct report 
     return code;
 }
 
-static int add_group(struct table *table, struct report *report, const struct group *group, int by_line)
+static int pc_samples_add_group(struct table *table, struct report *report, const struct pc_samples_group *group,
+                                int by_line)
 {
     struct table_cell *row = table_add_row(table);
 
@@ -126,27 +129,27 @@ static int add_group(struct table *table, struct report *report, const struct gr
         cell_set_real(&row[SHARE], 100.0 * (double)group->samples / (double)group->of_kernel);
     cell_set_int(&row[SAMPLES], group->samples);
     cell_set_int(&row[NOT_ISSUED], group->not_issued);
-    if ((by_line && set_line(table, &row[LINE], report, group) != 0) ||
+    if ((by_line && pc_samples_set_line(table, &row[LINE], report, group) != 0) ||
         cell_set_pooled(table, &row[REASON], report, group->reason) != 0)
         return ERR_NO_MEMORY;
     return cell_set_pooled(table, &row[by_line ? KERNEL : LINE], report, group->kernel);
 }
 
-static int run(struct report *report, int by_line, struct table **out, struct error *err)
+static int pc_samples_run(struct report *report, int by_line, struct table **out, struct error *err)
 {
     struct table_column shown[COLUMNS];
-    struct groups groups = { 0 };
+    struct pc_samples_groups groups = { 0 };
 
-    memcpy(shown, columns, sizeof shown);
+    memcpy(shown, pc_samples_columns, sizeof shown);
     if (!by_line)
-        shown[LINE] = columns[KERNEL];
+        shown[LINE] = pc_samples_columns[KERNEL];
     struct table *table = table_new(shown, by_line ? COLUMNS : COLUMNS - 1);
-    int code = table ? read_samples(&groups, report, by_line, err) : ERR_NO_MEMORY;
+    int code = table ? pc_samples_read_samples(&groups, report, by_line, err) : ERR_NO_MEMORY;
     if (code != 0)
         goto done;
-    merge(&groups);
+    pc_samples_merge(&groups);
     for (size_t i = 0; i < groups.count; i++)
-        if ((code = add_group(table, report, &groups.list[i], by_line)) != 0)
+        if ((code = pc_samples_add_group(table, report, &groups.list[i], by_line)) != 0)
             goto done;
 done:
     free(groups.list);
@@ -155,15 +158,15 @@ done:
 
 static int sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
-    return run(report, 0, out, err);
+    return pc_samples_run(report, 0, out, err);
 }
 
 static int lines(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
-    return run(report, 1, out, err);
+    return pc_samples_run(report, 1, out, err);
 }
 
-static const char *const tables[] = { "TACHO_PC_SAMPLES", NULL };
+static const char *const pc_samples_tables[] = { "TACHO_PC_SAMPLES", NULL };
 
 const struct analysis analysis_pc_samples_sum = {
     .name = "pc_samples_sum",
@@ -172,7 +175,7 @@ const struct analysis analysis_pc_samples_sum = {
     .help = "What the warps of each kernel did when they were sampled (--pc-sampling): the state, its share of the "
             "kernel's samples, and the samples in cycles in which the scheduler issued no instruction. selected is no "
             "stall: the warp issued an instruction.",
-    .needs = { { "samples of warps", tables } },
+    .needs = { { "samples of warps", pc_samples_tables } },
     .by_default = 72,
     .default_where = "TACHO_PC_SAMPLES",
     .run = sum,
@@ -184,7 +187,7 @@ const struct analysis analysis_kernel_stall_lines = {
     .usage = "",
     .help = "The same as pc_samples_sum for each source line of a kernel. Lines are known for programs that were "
             "compiled with -lineinfo.",
-    .needs = { { "samples of warps", tables } },
+    .needs = { { "samples of warps", pc_samples_tables } },
     .by_default = 71,
     .default_where = "TACHO_PC_SAMPLES",
     .run = lines,

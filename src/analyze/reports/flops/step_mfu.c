@@ -6,7 +6,7 @@
 #include "analyze/registry.h"
 
 enum { STEP, TIME, MODEL, HARDWARE, MFU, HFU, PEAK, TYPE, NAME, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct table_column step_mfu_columns[COLUMNS] = {
     [STEP] = { "Step", CELL_INT, UNIT_ID, 0 },
     [TIME] = { "Time", CELL_INT, UNIT_NS, 0 },
     [MODEL] = { "Model FLOPs", CELL_INT, UNIT_NONE, 0 },
@@ -18,8 +18,8 @@ static const struct table_column columns[COLUMNS] = {
     [NAME] = { "Name", CELL_TEXT, UNIT_NAME, 0 },
 };
 
-static int add_step(struct table *table, struct report *report, const struct steps_flops *flops,
-                    const struct step *step, const struct step_flops *own)
+static int step_mfu_add_step(struct table *table, struct report *report, const struct steps_flops *flops,
+                             const struct step *step, const struct step_flops *own)
 {
     double possible = flops->peak * (double)own->wall_ns / 1e9;
     struct table_cell *row = table_add_row(table);
@@ -45,17 +45,20 @@ static int add_step(struct table *table, struct report *report, const struct ste
     return code;
 }
 
-static int fill(struct table *table, struct report *report, const struct steps_flops *flops, const struct steps *steps)
+static int step_mfu_fill(struct table *table, struct report *report, const struct steps_flops *flops,
+                         const struct steps *steps)
 {
     int code;
 
     for (size_t i = 0; i < steps->count; i++)
-        if (steps->list[i].is_chosen && (code = add_step(table, report, flops, &steps->list[i], &flops->list[i])) != 0)
+        if (steps->list[i].is_chosen &&
+            (code = step_mfu_add_step(table, report, flops, &steps->list[i], &flops->list[i])) != 0)
             return code;
     return 0;
 }
 
-static int run(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int step_mfu_run(struct report *report, const struct analysis_request *request, struct table **out,
+                        struct error *err)
 {
     const struct steps_request automatic = { .may_guess = 1 };
     const struct steps *steps = request->filter ? request->filter->steps : NULL;
@@ -69,15 +72,15 @@ static int run(struct report *report, const struct analysis_request *request, st
     steps = steps ? steps : &found;
     if ((code = flops_of_steps(&flops, report, steps, option_text(request, "peak"), err)) != 0)
         goto done;
-    table = table_new(columns, COLUMNS);
-    code = table ? fill(table, report, &flops, steps) : ERR_NO_MEMORY;
+    table = table_new(step_mfu_columns, COLUMNS);
+    code = table ? step_mfu_fill(table, report, &flops, steps) : ERR_NO_MEMORY;
 done:
     steps_flops_free(&flops);
     steps_free(&found);
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const tables[] = { "TACHO_TORCH_OP", NULL };
+static const char *const step_mfu_tables[] = { "TACHO_TORCH_OP", NULL };
 
 const struct analysis analysis_step_flops = {
     .name = "step_flops",
@@ -88,6 +91,6 @@ const struct analysis analysis_step_flops = {
         "is their share of what the GPUs of the process could compute in the step's time, at the peak of the data "
         "type with most FLOPs; HFU also counts recomputation. Option peak replaces peaks, in TFLOP/s: peak=bf16=989. "
         "Needs shapes: --pytorch-shapes=true.",
-    .needs = { { "PyTorch operators", tables } },
-    .run = run,
+    .needs = { { "PyTorch operators", step_mfu_tables } },
+    .run = step_mfu_run,
 };

@@ -25,7 +25,8 @@ struct flops_groups {
     size_t room;
 };
 
-static void add_to_group(struct flops_group *group, const struct op_work *work, const struct operator_flops *own)
+static void torch_flops_sum_add_to_group(struct flops_group *group, const struct op_work *work,
+                                         const struct operator_flops *own)
 {
     group->calls++;
     group->gpu_ns = saturating_add(group->gpu_ns, own->gpu_ns);
@@ -59,7 +60,7 @@ static int fill_groups(struct flops_groups *groups,
                 .has_bytes = 1,
                 .rate = work ? flops_rate(work, own->uses_tensor_cores, &groups->peaks) : GPU_RATES,
             };
-        add_to_group(&groups->list[at], work, own);
+        torch_flops_sum_add_to_group(&groups->list[at], work, own);
     }
     return 0;
 }
@@ -103,7 +104,7 @@ static struct group_rates rates_of(const struct flops_groups *groups, const stru
 }
 
 /* The limit that it runs at: at least half of the peak. */
-static const char *bound_of(const struct group_rates *rates)
+static const char *torch_flops_sum_bound_of(const struct group_rates *rates)
 {
     enum { BOUND_PERCENT = 50 };
 
@@ -138,7 +139,7 @@ static const char *rate_text(const struct flops_group *group)
 /* ---- torch_flops_sum ------------------------------------------------------------------------------------------- */
 
 enum { SHARE, TIME, CALLS, FLOPS, BYTES, RATE, PEAK, BANDWIDTH, MEMORY, BOUND, TYPE, NAME, SHAPES, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct table_column torch_flops_sum_columns[COLUMNS] = {
     [SHARE] = { "Time", CELL_REAL, UNIT_PERCENT, 1 },
     [TIME] = { "GPU Time", CELL_INT, UNIT_NS, 0 },
     [CALLS] = { "Calls", CELL_INT, UNIT_NONE, 0 },
@@ -193,7 +194,7 @@ static int add_shapes_row(struct table *table, const struct flops_groups *groups
     set_positive(&row[BANDWIDTH], rates.byte_s / 1e9);
     set_positive(&row[MEMORY], rates.memory_share);
     if ((rates.compute_share > 0 || rates.memory_share > 0) &&
-        cell_set_string(table, &row[BOUND], bound_of(&rates)) != 0)
+        cell_set_string(table, &row[BOUND], torch_flops_sum_bound_of(&rates)) != 0)
         return ERR_NO_MEMORY;
     if (cell_set_string(table, &row[TYPE], rate_text(group)) != 0 ||
         operators_cell(table, &row[NAME], operators, (uint32_t)key[KEY_NAME]) != 0)
@@ -324,8 +325,9 @@ static int fill_classes(struct table *table, struct flops_groups *groups)
 
 /* ---- both ------------------------------------------------------------------------------------------------------ */
 
-static int run(struct table *table, int (*fill)(struct table *table, struct flops_groups *groups),
-               struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int torch_flops_sum_run(struct table *table, int (*fill)(struct table *table, struct flops_groups *groups),
+                               struct report *report, const struct analysis_request *request, struct table **out,
+                               struct error *err)
 {
     struct flops_groups groups = { 0 };
     int code = open_groups(&groups, report, request, err);
@@ -341,16 +343,16 @@ free_groups:
 static int torch_flops_sum(struct report *report, const struct analysis_request *request, struct table **out,
                            struct error *err)
 {
-    return run(table_new(columns, COLUMNS), fill_shapes, report, request, out, err);
+    return torch_flops_sum_run(table_new(torch_flops_sum_columns, COLUMNS), fill_shapes, report, request, out, err);
 }
 
 static int roofline(struct report *report, const struct analysis_request *request, struct table **out,
                     struct error *err)
 {
-    return run(table_new(roof_columns, ROOF_COLUMNS), fill_classes, report, request, out, err);
+    return torch_flops_sum_run(table_new(roof_columns, ROOF_COLUMNS), fill_classes, report, request, out, err);
 }
 
-static const char *const tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
+static const char *const torch_flops_sum_tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
 
 const struct analysis analysis_torch_flops_sum = {
     .name = "torch_flops_sum",
@@ -360,7 +362,7 @@ const struct analysis analysis_torch_flops_sum = {
             "and their share of the peak of the data type on this GPU. Bound By is compute or memory at 50 % of a peak "
             "or more. An empty cell is not known. Option peak replaces peaks, in TFLOP/s and GB/s: "
             "peak=bf16=989+memory=4800. Needs shapes: --pytorch-shapes=true.",
-    .needs = { { "PyTorch operators", tables } },
+    .needs = { { "PyTorch operators", torch_flops_sum_tables } },
     .run = torch_flops_sum,
 };
 
@@ -372,6 +374,6 @@ const struct analysis analysis_roofline = {
             "rate, and the ceiling for that intensity, which is the peak of the data type or the memory bandwidth. "
             "Option peak replaces peaks, in TFLOP/s and GB/s: peak=bf16=989+memory=4800. Needs shapes: "
             "--pytorch-shapes=true.",
-    .needs = { { "PyTorch operators", tables } },
+    .needs = { { "PyTorch operators", torch_flops_sum_tables } },
     .run = roofline,
 };

@@ -34,7 +34,7 @@ static int is_of_nccl(struct report *report, const struct range *range)
     return range->domain != NVTX_NO_NAME && strcmp(report_string(report, range->domain, NULL), "NCCL") == 0;
 }
 
-static int group_ranges(struct groups *groups, struct report *report, const struct ranges *ranges)
+static int call_sums_group_ranges(struct groups *groups, struct report *report, const struct ranges *ranges)
 {
     for (size_t i = 0; i < ranges->count; i++) {
         const struct range *range = &ranges->list[i];
@@ -60,7 +60,7 @@ static int nccl_sum(struct report *report, const struct analysis_request *reques
         goto done;
     if ((code = ranges_read(&ranges, report, RANGE_PUSHPOP | RANGE_STARTEND | RANGE_CROSSING, &filter, err)) != 0)
         goto done;
-    if ((!groups || group_ranges(groups, report, &ranges) != 0) &&
+    if ((!groups || call_sums_group_ranges(groups, report, &ranges) != 0) &&
         (code = error_short_memory(err, "to group the ranges")) != 0)
         goto done;
     if ((code = groups_finish(groups, NULL, NULL, &list, &count, err)) != 0)
@@ -131,7 +131,7 @@ struct file_sums {
     int64_t *values;  /* owned; durations */
 };
 
-static int add_call(struct file_sums *sums, size_t row)
+static int call_sums_add_call(struct file_sums *sums, size_t row)
 {
     int64_t *const *values = sums->calls.values;
     int class = class_of_name(sums->report, values[NAME_ID][row]);
@@ -176,7 +176,7 @@ static int add_file_row(struct table *table, const struct file_sums *sums, size_
     return cell_set_text(table, &row[NAME], sums->names.strings[name].bytes, sums->names.strings[name].length);
 }
 
-static int compare_times(const struct table_cell *a, const struct table_cell *b, void *context)
+static int call_sums_compare_times(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     int64_t x = a[TIME].integer, y = b[TIME].integer;
 
@@ -195,7 +195,7 @@ static int fill_files(struct table *table, struct file_sums *sums)
     if (!sums->groups || !sums->values)
         return ERR_NO_MEMORY;
     for (size_t row = 0; row < rows; row++)
-        if (add_call(sums, row) != 0)
+        if (call_sums_add_call(sums, row) != 0)
             return ERR_NO_MEMORY;
     figures = calloc(sums->names.count + 1, sizeof *figures);
     if (!figures || keys_summarize(figures, sums->names.count, sums->groups, sums->values, rows) != 0)
@@ -206,7 +206,7 @@ static int fill_files(struct table *table, struct file_sums *sums)
         if (add_file_row(table, sums, i, &figures[i], whole_ns) != 0)
             goto done;
     code = 0;
-    table_sort(table, compare_times, NULL);
+    table_sort(table, call_sums_compare_times, NULL);
 done:
     free(figures);
     return code;
@@ -241,18 +241,18 @@ done:
 
 /* ---- */
 
-static const char *const mpi_tables[] = {
+static const char *const call_sums_mpi_tables[] = {
     "MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS", NULL,
 };
-static const char *const nvtx_tables[] = { "NVTX_EVENTS", NULL };
-static const char *const osrt_tables[] = { "OSRT_API", NULL };
+static const char *const call_sums_nvtx_tables[] = { "NVTX_EVENTS", NULL };
+static const char *const call_sums_osrt_tables[] = { "OSRT_API", NULL };
 
 const struct analysis analysis_mpi_sum = {
     .name = "mpi_sum",
     .title = "MPI Summary",
     .usage = "",
     .help = "MPI time by function. mpi_event_sum also has the kind of the call.",
-    .needs = { { "MPI event data", mpi_tables } },
+    .needs = { { "MPI event data", call_sums_mpi_tables } },
     .run = mpi_sum,
     .divides = &shape,
 };
@@ -263,7 +263,7 @@ const struct analysis analysis_nccl_sum = {
     .usage = "",
     .help = "Time in calls of NCCL by function, from the NVTX ranges that NCCL makes of them (domain NCCL). It is time "
             "of the CPU; nccl_gpu_proj_sum has that of the GPU.",
-    .needs = { { "NV Tools Extension (NVTX) data", nvtx_tables } },
+    .needs = { { "NV Tools Extension (NVTX) data", call_sums_nvtx_tables } },
     .overlap = "ranges contain each other",
     .run = nccl_sum,
 };
@@ -275,6 +275,6 @@ const struct analysis analysis_file_access_sum = {
     .help = "Time in calls of libc that open, read, write and sync files, by function, and the bytes of those that "
             "return them. Sockets and pipes count too where the functions are the same. The names of the files are not "
             "recorded.",
-    .needs = { { "OS Runtime trace data", osrt_tables } },
+    .needs = { { "OS Runtime trace data", call_sums_osrt_tables } },
     .run = file_access_sum,
 };

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/saturating.h"
 
-static int compare_times(const void *a, const void *b)
+static int coverage_compare_times(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -15,7 +15,7 @@ static int compare_times(const void *a, const void *b)
 }
 
 /* Stretches that touch become one. */
-static int add_stretch(struct coverage *out, int64_t start_ns, int64_t end_ns)
+static int coverage_add_stretch(struct coverage *out, int64_t start_ns, int64_t end_ns)
 {
     if (end_ns <= start_ns)
         return 0;
@@ -29,7 +29,7 @@ static int add_stretch(struct coverage *out, int64_t start_ns, int64_t end_ns)
     return 0;
 }
 
-static int sum_up(struct coverage *out)
+static int coverage_sum_up(struct coverage *out)
 {
     int64_t sum = 0;
 
@@ -44,7 +44,7 @@ static int sum_up(struct coverage *out)
 }
 
 /* Ends come before begins of the same moment, since an interval does not contain its end. */
-static int sweep(struct coverage *out, const int64_t *starts, const int64_t *ends, size_t count, size_t least)
+static int coverage_sweep(struct coverage *out, const int64_t *starts, const int64_t *ends, size_t count, size_t least)
 {
     size_t open = 0, next = 0;
     int64_t since = 0;
@@ -56,11 +56,11 @@ static int sweep(struct coverage *out, const int64_t *starts, const int64_t *end
             next++;
             continue;
         }
-        if (open-- == least && add_stretch(out, since, ends[ended]) != 0)
+        if (open-- == least && coverage_add_stretch(out, since, ends[ended]) != 0)
             return ERR_NO_MEMORY;
         ended++;
     }
-    return sum_up(out);
+    return coverage_sum_up(out);
 }
 
 int coverage_make(struct coverage *out, const struct coverage_interval *intervals, size_t count, size_t least)
@@ -77,9 +77,9 @@ int coverage_make(struct coverage *out, const struct coverage_interval *interval
             starts[used] = intervals[i].start_ns;
             ends[used++] = intervals[i].end_ns;
         }
-    qsort(starts, used, sizeof *starts, compare_times);
-    qsort(ends, used, sizeof *ends, compare_times);
-    code = sweep(out, starts, ends, used, least);
+    qsort(starts, used, sizeof *starts, coverage_compare_times);
+    qsort(ends, used, sizeof *ends, coverage_compare_times);
+    code = coverage_sweep(out, starts, ends, used, least);
 done:
     free(starts);
     free(ends);
@@ -92,14 +92,14 @@ int coverage_common(struct coverage *out, const struct coverage *a, const struct
     for (size_t i = 0, j = 0; i < a->count && j < b->count;) {
         const struct coverage_interval *x = &a->stretches[i], *y = &b->stretches[j];
         int64_t start = x->start_ns > y->start_ns ? x->start_ns : y->start_ns;
-        if (add_stretch(out, start, x->end_ns < y->end_ns ? x->end_ns : y->end_ns) != 0)
+        if (coverage_add_stretch(out, start, x->end_ns < y->end_ns ? x->end_ns : y->end_ns) != 0)
             return ERR_NO_MEMORY;
         if (x->end_ns < y->end_ns)
             i++;
         else
             j++;
     }
-    return sum_up(out);
+    return coverage_sum_up(out);
 }
 
 void coverage_free(struct coverage *coverage)

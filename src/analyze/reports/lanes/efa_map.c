@@ -27,7 +27,7 @@ struct efa_events {
     struct keys series; /* adapter and rate */
 };
 
-static int read_tables(struct efa_events *all, struct error *err)
+static int efa_map_read_tables(struct efa_events *all, struct error *err)
 {
     static const char *const events[] = { "genericEventId", "timestamp", "typeId" };
     static const char *const data[] = { "genericEventId", "fieldIdx", "intVal", "uintVal", "floatVal", "doubleVal" };
@@ -41,7 +41,7 @@ static int read_tables(struct efa_events *all, struct error *err)
     return columns_read(all->report, "GENERIC_EVENT_TYPE_FIELDS", fields, FIELD_COLUMNS, &all->fields, err);
 }
 
-static int compare_ids(const void *a, const void *b, void *context)
+static int efa_map_compare_ids(const void *a, const void *b, void *context)
 {
     const int64_t *ids = context;
     int64_t x = ids[*(const uint32_t *)a], y = ids[*(const uint32_t *)b];
@@ -58,12 +58,12 @@ static int sort_events(struct efa_events *all)
     for (size_t i = 0; i < count; i++)
         all->by_id[i] = (uint32_t)i;
     if (count)
-        qsort_r(all->by_id, count, sizeof *all->by_id, compare_ids, all->events.values[EVENT_ID]);
+        qsort_r(all->by_id, count, sizeof *all->by_id, efa_map_compare_ids, all->events.values[EVENT_ID]);
     return 0;
 }
 
 /* The event of a row of data, or the number of events. */
-static size_t event_of(const struct efa_events *all, size_t row)
+static size_t efa_map_event_of(const struct efa_events *all, size_t row)
 {
     const int64_t id = all->data.values[DATA_EVENT][row], *ids = all->events.rows ? all->events.values[EVENT_ID] : NULL;
     size_t first = BISECT(0, all->events.rows, i, ids[all->by_id[i]] < id);
@@ -71,7 +71,7 @@ static size_t event_of(const struct efa_events *all, size_t row)
     return first < all->events.rows && ids[all->by_id[first]] == id ? all->by_id[first] : all->events.rows;
 }
 
-static int rate_of(const struct efa_events *all, int64_t type, int64_t field)
+static int efa_map_rate_of(const struct efa_events *all, int64_t type, int64_t field)
 {
     for (size_t i = 0; i < all->fields.rows; i++) {
         if (all->fields.values[FIELD_TYPE][i] != type || all->fields.values[FIELD_INDEX][i] != field)
@@ -85,7 +85,7 @@ static int rate_of(const struct efa_events *all, int64_t type, int64_t field)
 }
 
 /* The first of its values that is not NULL. */
-static double value_of(const struct efa_events *all, size_t row)
+static double efa_map_value_of(const struct efa_events *all, size_t row)
 {
     union {
         int64_t bits;
@@ -103,10 +103,10 @@ static double value_of(const struct efa_events *all, size_t row)
 /* The number of the series that a row of data is of, or NO_KEY; *event is its event. */
 static uint32_t series_of(struct efa_events *all, size_t row, size_t *event)
 {
-    if ((*event = event_of(all, row)) == all->events.rows)
+    if ((*event = efa_map_event_of(all, row)) == all->events.rows)
         return NO_KEY;
     int64_t type = all->events.values[EVENT_TYPE][*event];
-    int rate = rate_of(all, type, all->data.values[DATA_FIELD][row]);
+    int rate = efa_map_rate_of(all, type, all->data.values[DATA_FIELD][row]);
     return rate == NO_RATE ? NO_KEY : keys_add(&all->series, (int64_t[]){ type & 0xff, rate });
 }
 
@@ -126,7 +126,7 @@ static int add_series(struct table *table, const struct efa_events *all, const s
 
 enum { MOST_SERIES = 256 * RATES };
 
-static int fill_table(struct table *table, struct efa_events *all, const struct map_grid *grid)
+static int efa_map_fill_table(struct table *table, struct efa_events *all, const struct map_grid *grid)
 {
     struct metric_bins *bins = calloc(MOST_SERIES, sizeof *bins);
     int code = ERR_NO_MEMORY;
@@ -140,7 +140,7 @@ static int fill_table(struct table *table, struct efa_events *all, const struct 
             continue;
         if (!bins[series].sums && metric_bins_new(&bins[series], grid) != 0)
             goto free_bins;
-        metric_bins_add_moment(&bins[series], grid, all->events.values[EVENT_TIME][event], value_of(all, row));
+        metric_bins_add_moment(&bins[series], grid, all->events.values[EVENT_TIME][event], efa_map_value_of(all, row));
     }
     code = 0;
     for (uint32_t series = 0; series < all->series.count; series++)
@@ -163,9 +163,9 @@ static int network_map_aws(struct report *report, const struct analysis_request 
 
     if ((code = map_grid_find(&grid, report, request, err)) != 0)
         goto done;
-    if ((code = read_tables(&all, err)) != 0)
+    if ((code = efa_map_read_tables(&all, err)) != 0)
         goto done;
-    code = table ? fill_table(table, &all, &grid) : ERR_NO_MEMORY;
+    code = table ? efa_map_fill_table(table, &all, &grid) : ERR_NO_MEMORY;
 done:
     report_columns_free(&all.events);
     report_columns_free(&all.data);
@@ -175,13 +175,13 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const tables[] = { "GENERIC_EVENT_DATA", NULL };
+static const char *const efa_map_tables[] = { "GENERIC_EVENT_DATA", NULL };
 const struct analysis analysis_network_map_aws = {
     .name = "network_map_aws",
     .title = "AWS Metrics Heatmap",
     .usage = MAP_GRID_USAGE,
     .help = "For each Elastic Fabric Adapter: the mean of the samples of its RDMA traffic in each stretch of time, in "
             "bytes a second. bins: as in cuda_gpu_time_util_map.",
-    .needs = { { "metrics of Elastic Fabric Adapters", tables } },
+    .needs = { { "metrics of Elastic Fabric Adapters", efa_map_tables } },
     .run = network_map_aws,
 };

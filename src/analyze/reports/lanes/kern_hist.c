@@ -28,7 +28,7 @@ static int class_of(int64_t duration_ns)
     return duration_ns < 1 ? 0 : 64 - __builtin_clzll((uint64_t)duration_ns);
 }
 
-static int add_event(struct histograms *all, struct report *report, const struct lane_event *event)
+static int kern_hist_add_event(struct histograms *all, struct report *report, const struct lane_event *event)
 {
     size_t length;
     const char *name = report_string(report, event->name, &length);
@@ -46,7 +46,7 @@ static int add_event(struct histograms *all, struct report *report, const struct
 }
 
 enum { FROM, TO, COUNT, SHARE, TOTAL, NAME, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct table_column kern_hist_columns[COLUMNS] = {
     [FROM] = { "From", CELL_INT, UNIT_NS, 0 },        [TO] = { "To", CELL_INT, UNIT_NS, 0 },
     [COUNT] = { "Count", CELL_INT, UNIT_NONE, 0 },    [SHARE] = { "Share", CELL_REAL, UNIT_PERCENT, 1 },
     [TOTAL] = { "Total Time", CELL_INT, UNIT_NS, 0 }, [NAME] = { "Name", CELL_TEXT, UNIT_NAME, 0 },
@@ -68,7 +68,7 @@ static int add_class(struct table *table, const struct intern_string *name, cons
 }
 
 /* The kernel with the most time first, as in cuda_gpu_kern_sum. */
-static int compare_kernels(const void *a, const void *b, void *context)
+static int kern_hist_compare_kernels(const void *a, const void *b, void *context)
 {
     const struct histograms *all = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -78,10 +78,11 @@ static int compare_kernels(const void *a, const void *b, void *context)
     return strcmp(all->names.strings[x].bytes, all->names.strings[y].bytes);
 }
 
-static int fill_table(struct table *table, struct report *report, const struct lanes *lanes, struct histograms *all)
+static int kern_hist_fill_table(struct table *table, struct report *report, const struct lanes *lanes,
+                                struct histograms *all)
 {
     for (size_t i = 0; i < lanes->count; i++)
-        if (add_event(all, report, &lanes->events[i]) != 0)
+        if (kern_hist_add_event(all, report, &lanes->events[i]) != 0)
             return ERR_NO_MEMORY;
     uint32_t *order = malloc((all->names.count + 1) * sizeof *order);
     int code = 0;
@@ -89,7 +90,7 @@ static int fill_table(struct table *table, struct report *report, const struct l
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < all->names.count; i++)
         order[i] = (uint32_t)i;
-    qsort_r(order, all->names.count, sizeof *order, compare_kernels, all);
+    qsort_r(order, all->names.count, sizeof *order, kern_hist_compare_kernels, all);
     for (size_t i = 0; i < all->names.count; i++)
         for (int slot = 0; slot < CLASSES; slot++)
             if (all->list[order[i]].runs_of[slot] &&
@@ -103,7 +104,7 @@ free_order:
 static int cuda_gpu_kern_hist(struct report *report, const struct analysis_request *request, struct table **out,
                               struct error *err)
 {
-    struct table *table = table_new(columns, COLUMNS);
+    struct table *table = table_new(kern_hist_columns, COLUMNS);
     struct lane_source source = lane_kernels;
     struct histograms all = { 0 };
     struct lanes lanes = { 0 };
@@ -112,7 +113,7 @@ static int cuda_gpu_kern_hist(struct report *report, const struct analysis_reque
     source.name = kernel_name_column(request);
     if ((code = lanes_read(&lanes, report, request, &source, 1, 0, err)) != 0)
         goto done;
-    code = table ? fill_table(table, report, &lanes, &all) : ERR_NO_MEMORY;
+    code = table ? kern_hist_fill_table(table, report, &lanes, &all) : ERR_NO_MEMORY;
 done:
     lanes_free(&lanes);
     intern_free(&all.names);

@@ -127,14 +127,14 @@ enum {
     SUM_METRIC,
     SUMS
 };
-static const struct table_column sum_columns[SUMS] = {
+static const struct table_column metric_maps_sum_columns[SUMS] = {
     { "Device", CELL_TEXT, UNIT_NONE, 0 }, { "Total", CELL_INT, UNIT_NONE, 0 },   { "Samples", CELL_INT, UNIT_NONE, 0 },
     { "Avg", CELL_REAL, UNIT_NONE, 1 },    { "Med", CELL_REAL, UNIT_NONE, 1 },    { "Min", CELL_INT, UNIT_NONE, 0 },
     { "Max", CELL_INT, UNIT_NONE, 0 },     { "StdDev", CELL_REAL, UNIT_NONE, 1 }, { "Metric", CELL_TEXT, UNIT_NAME, 0 },
 };
 
-static int add_sum(struct table *table, const struct nic_metrics *metrics, uint32_t series,
-                   const struct keys_figures *figures)
+static int metric_maps_add_sum(struct table *table, const struct nic_metrics *metrics, uint32_t series,
+                               const struct keys_figures *figures)
 {
     struct text name = { 0 }, device = { 0 };
     struct table_cell *row = table_add_row(table);
@@ -157,14 +157,14 @@ static int add_sum(struct table *table, const struct nic_metrics *metrics, uint3
     return failed ? ERR_NO_MEMORY : 0;
 }
 
-static int compare_sums(const struct table_cell *a, const struct table_cell *b, void *context)
+static int metric_maps_compare_sums(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     int order = cell_compare_text(&a[SUM_DEVICE], &b[SUM_DEVICE]);
 
     return order ? order : cell_compare_text(&a[SUM_METRIC], &b[SUM_METRIC]);
 }
 
-static int fill_sums(struct table *table, const struct nic_metrics *metrics)
+static int metric_maps_fill_sums(struct table *table, const struct nic_metrics *metrics)
 {
     size_t count = metrics->series.count;
     struct keys_figures *figures = calloc(count + 1, sizeof *figures);
@@ -175,10 +175,10 @@ static int fill_sums(struct table *table, const struct nic_metrics *metrics)
                        metrics->samples.rows ? metrics->samples.values[NIC_VALUE] : NULL, metrics->samples.rows) != 0)
         goto free_figures;
     for (uint32_t series = 0; series < count; series++)
-        if ((code = add_sum(table, metrics, series, &figures[series])) != 0)
+        if ((code = metric_maps_add_sum(table, metrics, series, &figures[series])) != 0)
             goto free_figures;
     code = 0;
-    table_sort(table, compare_sums, NULL);
+    table_sort(table, metric_maps_compare_sums, NULL);
 free_figures:
     free(figures);
     return code;
@@ -187,13 +187,13 @@ free_figures:
 static int network_sum(struct report *report, const struct analysis_request *request, struct table **out,
                        struct error *err)
 {
-    struct table *table = table_new(sum_columns, SUMS);
+    struct table *table = table_new(metric_maps_sum_columns, SUMS);
     struct nic_metrics metrics = { 0 };
     int code;
 
     if ((code = nic_metrics_read(&metrics, report, request, err)) != 0)
         goto done;
-    code = table ? fill_sums(table, &metrics) : ERR_NO_MEMORY;
+    code = table ? metric_maps_fill_sums(table, &metrics) : ERR_NO_MEMORY;
 done:
     nic_metrics_free(&metrics);
     return table_hand_over(table, code, out, err);

@@ -50,7 +50,7 @@ static double share(int64_t part_ns, int64_t whole_ns)
 /* ---- kernel by kernel -------------------------------------------------------------------------------------------*/
 
 enum { NAME, AT, UNTIL, PID, DEVICE, WITH_COMMUNICATION, WITH_COMPUTE, RANK, TRACE_COLUMNS };
-static const struct table_column trace_columns[TRACE_COLUMNS] = {
+static const struct table_column nccl_overlap_trace_columns[TRACE_COLUMNS] = {
     { "Name", CELL_TEXT, UNIT_NAME, 0 },
     { "Start", CELL_INT, UNIT_TIME, 0 },
     { "End", CELL_INT, UNIT_TIME, 0 },
@@ -91,7 +91,7 @@ static int add_trace_row(struct overlaps *all, const struct lane_event *event, c
 
 /* ---- by name ----------------------------------------------------------------------------------------------------*/
 
-static const struct table_column sum_columns[] = {
+static const struct table_column nccl_overlap_sum_columns[] = {
     { "Name", CELL_TEXT, UNIT_NAME, 0 },
     { "Count", CELL_INT, UNIT_NONE, 0 },
     { "Communication Overlap", CELL_REAL, UNIT_PERCENT, 1 },
@@ -114,12 +114,12 @@ static int add_to_sum(struct overlaps *all, const struct lane_event *event, cons
     return 0;
 }
 
-static int compare_names(const struct table_cell *a, const struct table_cell *b, void *context)
+static int nccl_overlap_compare_names(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     return cell_compare_text(&a[0], &b[0]);
 }
 
-static int add_sums(struct overlaps *all)
+static int nccl_overlap_add_sums(struct overlaps *all)
 {
     for (size_t i = 0; i < all->names.count; i++) {
         const struct overlap_sum *sum = &all->sums[i];
@@ -130,7 +130,7 @@ static int add_sums(struct overlaps *all)
         cell_set_real(&row[2], share(sum->by_class_ns[COMMUNICATION], sum->whole_ns));
         cell_set_real(&row[3], share(sum->by_class_ns[COMPUTE], sum->whole_ns));
     }
-    table_sort(all->table, compare_names, NULL);
+    table_sort(all->table, nccl_overlap_compare_names, NULL);
     return 0;
 }
 
@@ -158,7 +158,7 @@ free_classes:
     return code;
 }
 
-static int fill_table(struct overlaps *all, int by_name)
+static int nccl_overlap_fill_table(struct overlaps *all, int by_name)
 {
     struct lanes *lanes = &all->lanes;
 
@@ -167,7 +167,7 @@ static int fill_table(struct overlaps *all, int by_name)
     for (size_t i = 0; i < lanes->keys.count; i++)
         if (visit_lane(all, lanes->order[i], by_name ? add_to_sum : add_trace_row) != 0)
             return ERR_NO_MEMORY;
-    return by_name ? add_sums(all) : 0;
+    return by_name ? nccl_overlap_add_sums(all) : 0;
 }
 
 static int nccl_gpu_overlap_trace(struct report *report, const struct analysis_request *request, struct table **out,
@@ -175,12 +175,13 @@ static int nccl_gpu_overlap_trace(struct report *report, const struct analysis_r
 {
     int by_name = option_given(request, "by-name");
     struct overlaps all = { .report = report,
-                            .table = by_name ? table_new(sum_columns, 4) : table_new(trace_columns, TRACE_COLUMNS) };
+                            .table = by_name ? table_new(nccl_overlap_sum_columns, 4)
+                                             : table_new(nccl_overlap_trace_columns, TRACE_COLUMNS) };
     int code;
 
     if ((code = lanes_read(&all.lanes, report, request, &lane_kernels, 1, 1, err)) != 0)
         goto done;
-    code = all.table ? fill_table(&all, by_name) : ERR_NO_MEMORY;
+    code = all.table ? nccl_overlap_fill_table(&all, by_name) : ERR_NO_MEMORY;
 done:
     lanes_free(&all.lanes);
     intern_free(&all.names);
@@ -188,7 +189,7 @@ done:
     return table_hand_over(all.table, code, out, err);
 }
 
-static const char *const tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
+static const char *const nccl_overlap_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
 const struct analysis analysis_nccl_gpu_overlap_trace = {
     .name = "nccl_gpu_overlap_trace",
     .title = "NCCL GPU Overlap Trace",
@@ -196,7 +197,7 @@ const struct analysis analysis_nccl_gpu_overlap_trace = {
     .help = "Kernels of GPUs that run NCCL (names that begin with nccl): the share of each kernel's time in which "
             "another kernel of NCCL ran, and in which another kernel that is not of NCCL did. by-name: a row for each "
             "name.",
-    .needs = { { "CUDA kernel data", tables } },
+    .needs = { { "CUDA kernel data", nccl_overlap_tables } },
     .is_of_gpus = 1,
     .run = nccl_gpu_overlap_trace,
 };

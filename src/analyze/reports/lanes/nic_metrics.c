@@ -8,7 +8,7 @@
 
 const char *const nic_metrics_tables[] = { "NET_NIC_METRIC", NULL };
 
-static int read_tables(struct nic_metrics *metrics, struct error *err)
+static int nic_metrics_read_tables(struct nic_metrics *metrics, struct error *err)
 {
     static const char *const samples[NIC_COLUMNS] = {
         "start", "end", "globalId", "portId", "metricsListId", "metricsIdx", "value",
@@ -53,7 +53,7 @@ int nic_metrics_read(struct nic_metrics *metrics, struct report *report, const s
     int code;
 
     *metrics = (struct nic_metrics){ .report = report, .series.width = 4 };
-    if ((code = read_tables(metrics, err)) != 0)
+    if ((code = nic_metrics_read_tables(metrics, err)) != 0)
         return code;
     for (size_t c = 0; metrics->samples.rows && c < NIC_COLUMNS; c++)
         columns_fill_nulls(&metrics->samples, c, 0);
@@ -81,7 +81,7 @@ static int64_t name_of_interface(const struct nic_metrics *metrics, int64_t id)
     return -1;
 }
 
-static void add_pooled(struct text *out, const struct nic_metrics *metrics, int64_t id)
+static void nic_metrics_add_pooled(struct text *out, const struct nic_metrics *metrics, int64_t id)
 {
     size_t length;
     const char *bytes = report_string(metrics->report, id, &length);
@@ -95,7 +95,7 @@ void nic_metrics_add_device(struct text *out, const struct nic_metrics *metrics,
     int64_t name = name_of_interface(metrics, key[0]);
 
     if (name >= 0)
-        add_pooled(out, metrics, name);
+        nic_metrics_add_pooled(out, metrics, name);
     else
         text_addf(out, "interface %" PRId64, key[0] & 0xff);
     text_addf(out, " port %" PRId64, key[1]);
@@ -107,7 +107,7 @@ void nic_metrics_add_name(struct text *out, const struct nic_metrics *metrics, u
 
     for (size_t i = 0; i < metrics->metrics.rows; i++)
         if (metrics->metrics.values[0][i] == key[2] && metrics->metrics.values[1][i] == key[3]) {
-            add_pooled(out, metrics, metrics->metrics.values[2][i]);
+            nic_metrics_add_pooled(out, metrics, metrics->metrics.values[2][i]);
             return;
         }
     text_addf(out, "metric %" PRId64, key[3]);

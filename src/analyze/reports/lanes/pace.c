@@ -26,7 +26,7 @@ struct pace_names {
     size_t room;
 };
 
-static const struct table_column columns[PACE_COLUMNS] = {
+static const struct table_column pace_columns[PACE_COLUMNS] = {
     [PACE_RANK] = { "Rank", CELL_INT, UNIT_ID, 0 },
     [PACE_PID] = { "PID", CELL_INT, UNIT_ID, 0 },
     [PACE_ITERATION] = { "Iteration", CELL_INT, UNIT_ID, 0 },
@@ -41,7 +41,7 @@ static const struct table_column columns[PACE_COLUMNS] = {
 
 /* ---- which name -------------------------------------------------------------------------------------------------*/
 
-static int add_time(struct pace_names *all, struct report *report, const struct lane_event *event)
+static int pace_add_time(struct pace_names *all, struct report *report, const struct lane_event *event)
 {
     size_t length;
     const char *name = report_string(report, event->name, &length);
@@ -67,14 +67,14 @@ static int is_before(const struct pace_names *all, size_t a, size_t b)
     return strcmp(all->names.strings[a].bytes, all->names.strings[b].bytes) < 0;
 }
 
-static int choose_name(struct text *out, struct report *report, const struct lanes *lanes)
+static int pace_choose_name(struct text *out, struct report *report, const struct lanes *lanes)
 {
     struct pace_names all = { 0 };
     size_t best = 0;
     int code = 0;
 
     for (size_t i = 0; i < lanes->count; i++)
-        if ((code = add_time(&all, report, &lanes->events[i])) != 0)
+        if ((code = pace_add_time(&all, report, &lanes->events[i])) != 0)
             goto free_names;
     for (size_t i = 1; i < all.names.count; i++)
         best = is_before(&all, i, best) ? i : best;
@@ -86,7 +86,7 @@ free_names:
     return code;
 }
 
-static int is_named(struct report *report, const struct lane_event *event, const char *name)
+static int pace_is_named(struct report *report, const struct lane_event *event, const char *name)
 {
     return strcmp(report_string(report, event->name, NULL), name) == 0 ||
            strcmp(report_string(report, event->full_name, NULL), name) == 0;
@@ -98,8 +98,8 @@ struct lane_pace {
     int64_t iteration, duration_accum_ns, delta_accum_ns, last_end_ns;
 };
 
-static int add_row(struct table *table, struct report *report, const struct lanes *lanes,
-                   const struct lane_event *event, struct lane_pace *pace)
+static int pace_add_row(struct table *table, struct report *report, const struct lanes *lanes,
+                        const struct lane_event *event, struct lane_pace *pace)
 {
     int64_t duration = saturating_duration(event->start_ns, event->end_ns);
     struct table_cell *row = table_add_row(table);
@@ -124,23 +124,23 @@ static int add_row(struct table *table, struct report *report, const struct lane
     return cell_set_pooled(table, &row[PACE_NAME], report, event->name);
 }
 
-static int fill_table(struct table *table, struct report *report, const struct lanes *lanes, const char *name)
+static int pace_fill_table(struct table *table, struct report *report, const struct lanes *lanes, const char *name)
 {
     for (size_t l = 0; l < lanes->keys.count; l++) {
         uint32_t lane = lanes->order[l];
         struct lane_pace pace = { 0 };
         for (size_t i = lanes->first[lane]; i < lanes->first[lane + 1]; i++)
-            if (is_named(report, &lanes->events[i], name) &&
-                add_row(table, report, lanes, &lanes->events[i], &pace) != 0)
+            if (pace_is_named(report, &lanes->events[i], name) &&
+                pace_add_row(table, report, lanes, &lanes->events[i], &pace) != 0)
                 return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int make_pace(struct report *report, const struct analysis_request *request, struct lanes *lanes, int code,
-                     struct table **out, struct error *err)
+static int pace_make_pace(struct report *report, const struct analysis_request *request, struct lanes *lanes, int code,
+                          struct table **out, struct error *err)
 {
-    struct table *table = table_new(columns, PACE_COLUMNS);
+    struct table *table = table_new(pace_columns, PACE_COLUMNS);
     const char *wanted = option_text(request, "name");
     struct text name = { 0 };
 
@@ -148,9 +148,9 @@ static int make_pace(struct report *report, const struct analysis_request *reque
         goto done;
     if (wanted)
         text_add(&name, wanted);
-    else if ((code = choose_name(&name, report, lanes)) != 0)
+    else if ((code = pace_choose_name(&name, report, lanes)) != 0)
         goto done;
-    code = table ? fill_table(table, report, lanes, text_string(&name)) : ERR_NO_MEMORY;
+    code = table ? pace_fill_table(table, report, lanes, text_string(&name)) : ERR_NO_MEMORY;
 done:
     text_free(&name);
     lanes_free(lanes);
@@ -165,11 +165,11 @@ static int cuda_gpu_kern_pace(struct report *report, const struct analysis_reque
     struct lanes lanes = { 0 };
     int code = lanes_read(&lanes, report, request, &lane_kernels, 1, 0, err);
 
-    return make_pace(report, request, &lanes, code, out, err);
+    return pace_make_pace(report, request, &lanes, code, out, err);
 }
 
 /* A range at the times given: its own, or those of its work on the GPU. */
-static int add_range(struct lanes *lanes, const struct range *range, int64_t start_ns, int64_t end_ns)
+static int pace_add_range(struct lanes *lanes, const struct range *range, int64_t start_ns, int64_t end_ns)
 {
     struct lane_event event = {
         .start_ns = start_ns,
@@ -197,13 +197,13 @@ static int nvtx_pace(struct report *report, const struct analysis_request *reque
     if ((code = ranges_read(&ranges, report, RANGE_PUSHPOP | RANGE_STARTEND | RANGE_CROSSING, &filter, err)) != 0)
         goto done;
     for (size_t i = 0; i < ranges.count; i++)
-        if ((code = add_range(&lanes, &ranges.list[i], ranges.list[i].start_ns, ranges.list[i].end_ns)) != 0)
+        if ((code = pace_add_range(&lanes, &ranges.list[i], ranges.list[i].start_ns, ranges.list[i].end_ns)) != 0)
             goto done;
     code = lanes_sort(&lanes);
 done:
     filter_close(&filter);
     ranges_free(&ranges);
-    return make_pace(report, request, &lanes, code, out, err);
+    return pace_make_pace(report, request, &lanes, code, out, err);
 }
 
 static int nvtx_gpu_proj_pace(struct report *report, const struct analysis_request *request, struct table **out,
@@ -218,17 +218,17 @@ static int nvtx_gpu_proj_pace(struct report *report, const struct analysis_reque
     if ((code = lanes_open(&lanes, report, err)) != 0)
         goto done;
     for (size_t i = 0; i < projection.ranges.count; i++)
-        if ((code = add_range(&lanes, &projection.ranges.list[i], projection.range_work[i].first_ns,
-                              projection.range_work[i].last_ns)) != 0)
+        if ((code = pace_add_range(&lanes, &projection.ranges.list[i], projection.range_work[i].first_ns,
+                                   projection.range_work[i].last_ns)) != 0)
             goto done;
     code = lanes_sort(&lanes);
 done:
     gpu_projection_free(&projection);
-    return make_pace(report, request, &lanes, code, out, err);
+    return pace_make_pace(report, request, &lanes, code, out, err);
 }
 
-static const char *const kernel_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
-static const char *const nvtx_tables[] = { "NVTX_EVENTS", NULL };
+static const char *const pace_kernel_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
+static const char *const pace_nvtx_tables[] = { "NVTX_EVENTS", NULL };
 static const char *const gpu_work[] = {
     "CUPTI_ACTIVITY_KIND_KERNEL",
     "CUPTI_ACTIVITY_KIND_MEMCPY",
@@ -244,7 +244,7 @@ const struct analysis analysis_cuda_gpu_kern_pace = {
     .help = "Progress of the ranks by a kernel that they run again and again: the start and the duration of its n-th "
             "run in each rank and process, and the time since the end of the one before (Delta). name: the kernel, by "
             "its short or whole name; by default the one with the most time among those that run more than once.",
-    .needs = { { "CUDA kernel data", kernel_tables } },
+    .needs = { { "CUDA kernel data", pace_kernel_tables } },
     .is_of_gpus = 1,
     .overlap = "accumulated times contain each other",
     .run = cuda_gpu_kern_pace,
@@ -256,7 +256,7 @@ const struct analysis analysis_nvtx_pace = {
     .usage = PACE_USAGE,
     .help = "The same as cuda_gpu_kern_pace for NVTX ranges. name: the text of the range; by default as in "
             "cuda_gpu_kern_pace.",
-    .needs = { { "NV Tools Extension (NVTX) data", nvtx_tables } },
+    .needs = { { "NV Tools Extension (NVTX) data", pace_nvtx_tables } },
     .overlap = "accumulated times contain each other",
     .run = nvtx_pace,
 };
@@ -266,7 +266,7 @@ const struct analysis analysis_nvtx_gpu_proj_pace = {
     .title = "NVTX GPU Projection Pacing",
     .usage = PACE_USAGE,
     .help = "The same as nvtx_pace for ranges projected on the GPU, as in nvtx_gpu_proj_trace.",
-    .needs = { { "NV Tools Extension (NVTX) data", nvtx_tables }, { "CUDA trace data", gpu_work } },
+    .needs = { { "NV Tools Extension (NVTX) data", pace_nvtx_tables }, { "CUDA trace data", gpu_work } },
     .overlap = "accumulated times contain each other",
     .run = nvtx_gpu_proj_pace,
 };

@@ -16,15 +16,15 @@ enum { START, END, THREAD, RANK, NAME, NAME_OR, CORRELATION, DEVICE, STREAM, COL
 
 /* ---- reading ----------------------------------------------------------------------------------------------------*/
 
-static int64_t value_or(const struct report_columns *columns, int column, size_t row, int64_t value_of_null)
+static int64_t rank_lanes_value_or(const struct report_columns *columns, int column, size_t row, int64_t value_of_null)
 {
     return columns_is_null(columns, (size_t)column, row) ? value_of_null : columns->values[column][row];
 }
 
-static int counts(const struct report_columns *columns, const struct lane_source *source, size_t row,
-                  const struct filter *filter)
+static int rank_lanes_counts(const struct report_columns *columns, const struct lane_source *source, size_t row,
+                             const struct filter *filter)
 {
-    int64_t *const *values = columns->values, thread = value_or(columns, THREAD, row, 0);
+    int64_t *const *values = columns->values, thread = rank_lanes_value_or(columns, THREAD, row, 0);
 
     if (columns_is_null(columns, START, row) || columns_is_null(columns, END, row))
         return 0;
@@ -34,9 +34,9 @@ static int counts(const struct report_columns *columns, const struct lane_source
         values[START][row],
         values[END][row],
         thread,
-        value_or(columns, CORRELATION, row, NO_CORRELATION),
-        value_or(columns, DEVICE, row, 0),
-        value_or(columns, STREAM, row, 0),
+        rank_lanes_value_or(columns, CORRELATION, row, NO_CORRELATION),
+        rank_lanes_value_or(columns, DEVICE, row, 0),
+        rank_lanes_value_or(columns, STREAM, row, 0),
     };
     return filter_gpu(filter, &work);
 }
@@ -56,21 +56,21 @@ int lanes_add(struct lanes *lanes, const struct lane_event *event)
     return 0;
 }
 
-static int add_rows(struct lanes *lanes, const struct report_columns *columns, const struct lane_source *source,
-                    const struct filter *filter, int by_device)
+static int rank_lanes_add_rows(struct lanes *lanes, const struct report_columns *columns,
+                               const struct lane_source *source, const struct filter *filter, int by_device)
 {
     for (size_t row = 0; row < columns->rows; row++) {
-        if (!counts(columns, source, row, filter))
+        if (!rank_lanes_counts(columns, source, row, filter))
             continue;
-        int64_t device = by_device ? value_or(columns, DEVICE, row, LANE_NO_DEVICE) : LANE_NO_DEVICE;
-        int64_t full = value_or(columns, NAME_OR, row, value_or(columns, NAME, row, 0));
+        int64_t device = by_device ? rank_lanes_value_or(columns, DEVICE, row, LANE_NO_DEVICE) : LANE_NO_DEVICE;
+        int64_t full = rank_lanes_value_or(columns, NAME_OR, row, rank_lanes_value_or(columns, NAME, row, 0));
         struct lane_event event = {
             .start_ns = columns->values[START][row],
             .end_ns = columns->values[END][row],
-            .name = value_or(columns, NAME, row, full),
+            .name = rank_lanes_value_or(columns, NAME, row, full),
             .full_name = full,
-            .lane = lanes_lane(lanes, value_or(columns, RANK, row, LANE_NO_RANK),
-                               global_process(value_or(columns, THREAD, row, 0)), device),
+            .lane = lanes_lane(lanes, rank_lanes_value_or(columns, RANK, row, LANE_NO_RANK),
+                               global_process(rank_lanes_value_or(columns, THREAD, row, 0)), device),
             .kind = source->kind,
         };
         if (lanes_add(lanes, &event) != 0)
@@ -85,8 +85,8 @@ int lanes_open(struct lanes *lanes, struct report *report, struct error *err)
     return process_ranks_read(&lanes->ranks, report, err);
 }
 
-static int read_source(struct lanes *lanes, struct report *report, const struct lane_source *source,
-                       const struct filter *filter, int by_device, struct error *err)
+static int rank_lanes_read_source(struct lanes *lanes, struct report *report, const struct lane_source *source,
+                                  const struct filter *filter, int by_device, struct error *err)
 {
     const char *const names[COLUMNS] = {
         "start",         "end",        source->is_of_gpu ? "globalPid" : "globalTid",
@@ -98,7 +98,7 @@ static int read_source(struct lanes *lanes, struct report *report, const struct 
 
     if (code != 0)
         return code;
-    if (add_rows(lanes, &columns, source, filter, by_device) != 0)
+    if (rank_lanes_add_rows(lanes, &columns, source, filter, by_device) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the events of %s", source->table);
     report_columns_free(&columns);
     return code;
@@ -115,7 +115,7 @@ int lanes_read(struct lanes *lanes, struct report *report, const struct analysis
     if ((code = filter_open(&filter, report, request, err)) != 0)
         goto close_filter;
     for (size_t i = 0; i < source_count; i++)
-        if ((code = read_source(lanes, report, &sources[i], &filter, by_device, err)) != 0)
+        if ((code = rank_lanes_read_source(lanes, report, &sources[i], &filter, by_device, err)) != 0)
             goto close_filter;
     if (lanes_sort(lanes) != 0)
         code = error_short_memory(err, "to sort the events");

@@ -25,7 +25,7 @@ struct map_shape {
 enum { AT, FIRST_SERIES };
 
 /* Rank, PID and, of lanes by GPU, the device follow the series. */
-static struct table *new_table(const struct map_shape *shape)
+static struct table *util_map_new_table(const struct map_shape *shape)
 {
     struct table_column columns[FIRST_SERIES + MOST_SERIES + 4] = { { "Start", CELL_INT, UNIT_TIME, 0 },
                                                                     { "Duration", CELL_INT, UNIT_NS, 0 } };
@@ -60,8 +60,8 @@ free_both:
     return code;
 }
 
-static int add_bins(struct table *table, const struct lanes *lanes, uint32_t lane, const struct map_shape *shape,
-                    const struct map_grid *grid, const struct coverage *covered)
+static int util_map_add_bins(struct table *table, const struct lanes *lanes, uint32_t lane,
+                             const struct map_shape *shape, const struct map_grid *grid, const struct coverage *covered)
 {
     for (int64_t bin = 0; bin < grid->bins; bin++) {
         int64_t from = map_grid_edge(grid, bin), to = map_grid_edge(grid, bin + 1);
@@ -79,8 +79,8 @@ static int add_bins(struct table *table, const struct lanes *lanes, uint32_t lan
     return 0;
 }
 
-static int add_lane(struct table *table, const struct lanes *lanes, uint32_t lane, const struct map_shape *shape,
-                    const struct map_grid *grid)
+static int util_map_add_lane(struct table *table, const struct lanes *lanes, uint32_t lane,
+                             const struct map_shape *shape, const struct map_grid *grid)
 {
     struct coverage covered[MOST_SERIES] = { 0 };
     int code = 0;
@@ -88,28 +88,28 @@ static int add_lane(struct table *table, const struct lanes *lanes, uint32_t lan
     for (size_t i = 0; i < shape->series_count; i++)
         if ((code = cover_series(lanes, lane, &shape->series[i], &covered[i])) != 0)
             goto free_covered;
-    code = add_bins(table, lanes, lane, shape, grid, covered);
+    code = util_map_add_bins(table, lanes, lane, shape, grid, covered);
 free_covered:
     for (size_t i = 0; i < shape->series_count; i++)
         coverage_free(&covered[i]);
     return code;
 }
 
-static int fill_table(struct table *table, struct lanes *lanes, struct report *report, const struct map_shape *shape,
-                      const struct map_grid *grid)
+static int util_map_fill_table(struct table *table, struct lanes *lanes, struct report *report,
+                               const struct map_shape *shape, const struct map_grid *grid)
 {
     for (size_t i = 0; i < lanes->count && shape->kind_of; i++)
         lanes->events[i].kind = shape->kind_of(report, &lanes->events[i]);
     for (size_t i = 0; i < lanes->keys.count; i++)
-        if (add_lane(table, lanes, lanes->order[i], shape, grid) != 0)
+        if (util_map_add_lane(table, lanes, lanes->order[i], shape, grid) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
 
-static int make_map(struct report *report, const struct analysis_request *request, const struct map_shape *shape,
-                    struct table **out, struct error *err)
+static int util_map_make_map(struct report *report, const struct analysis_request *request,
+                             const struct map_shape *shape, struct table **out, struct error *err)
 {
-    struct table *table = new_table(shape);
+    struct table *table = util_map_new_table(shape);
     struct lanes lanes = { 0 };
     struct map_grid grid;
     int code;
@@ -118,7 +118,7 @@ static int make_map(struct report *report, const struct analysis_request *reques
         goto done;
     if ((code = lanes_read(&lanes, report, request, shape->sources, shape->source_count, shape->by_device, err)) != 0)
         goto done;
-    code = table ? fill_table(table, &lanes, report, shape, &grid) : ERR_NO_MEMORY;
+    code = table ? util_map_fill_table(table, &lanes, report, shape, &grid) : ERR_NO_MEMORY;
 done:
     lanes_free(&lanes);
     return table_hand_over(table, code, out, err);
@@ -142,7 +142,7 @@ static int cuda_gpu_time_util_map(struct report *report, const struct analysis_r
                                             .series = { { "Kernel", BIT(KERNEL), 0 } },
                                             .series_count = 1 };
 
-    return make_map(report, request, &shape, out, err);
+    return util_map_make_map(report, request, &shape, out, err);
 }
 
 static int mpi_gpu_time_util_map(struct report *report, const struct analysis_request *request, struct table **out,
@@ -156,7 +156,7 @@ static int mpi_gpu_time_util_map(struct report *report, const struct analysis_re
         .series_count = 3,
     };
 
-    return make_map(report, request, &shape, out, err);
+    return util_map_make_map(report, request, &shape, out, err);
 }
 
 static int ucx_gpu_time_util_map(struct report *report, const struct analysis_request *request, struct table **out,
@@ -169,7 +169,7 @@ static int ucx_gpu_time_util_map(struct report *report, const struct analysis_re
         .series_count = 3,
     };
 
-    return make_map(report, request, &shape, out, err);
+    return util_map_make_map(report, request, &shape, out, err);
 }
 
 /* Kernels of NCCL are the calls here. */
@@ -193,11 +193,11 @@ static int nccl_gpu_time_util_map(struct report *report, const struct analysis_r
         .series_count = 4,
     };
 
-    return make_map(report, request, &shape, out, err);
+    return util_map_make_map(report, request, &shape, out, err);
 }
 
-static const char *const kernel_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
-static const char *const mpi_tables[] = {
+static const char *const util_map_kernel_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
+static const char *const util_map_mpi_tables[] = {
     "MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS", NULL,
 };
 static const char *const ucx_tables[] = { "UCP_SUBMIT_EVENTS", "UCP_PROGRESS_EVENTS", "UCP_EVENTS", NULL };
@@ -208,7 +208,7 @@ const struct analysis analysis_cuda_gpu_time_util_map = {
     .usage = MAP_GRID_USAGE,
     .help = "For each rank, process and GPU: the share of each stretch of time in which kernels ran; kernels side by "
             "side count once. bins: into how many stretches the time is divided, 30 by default.",
-    .needs = { { "CUDA kernel data", kernel_tables } },
+    .needs = { { "CUDA kernel data", util_map_kernel_tables } },
     .is_of_gpus = 1,
     .run = cuda_gpu_time_util_map,
 };
@@ -219,7 +219,7 @@ const struct analysis analysis_mpi_gpu_time_util_map = {
     .usage = MAP_GRID_USAGE,
     .help = "For each rank and process: the share of each stretch of time in which kernels ran, in which a thread was "
             "in MPI, and in which both was so. bins: as in cuda_gpu_time_util_map.",
-    .needs = { { "MPI event data", mpi_tables } },
+    .needs = { { "MPI event data", util_map_mpi_tables } },
     .run = mpi_gpu_time_util_map,
 };
 
@@ -229,7 +229,7 @@ const struct analysis analysis_nccl_gpu_time_util_map = {
     .usage = MAP_GRID_USAGE,
     .help = "For each rank, process and GPU: the share of each stretch of time in which kernels ran, kernels of NCCL "
             "(their names begin with nccl), other kernels, and both. bins: as in cuda_gpu_time_util_map.",
-    .needs = { { "CUDA kernel data", kernel_tables } },
+    .needs = { { "CUDA kernel data", util_map_kernel_tables } },
     .is_of_gpus = 1,
     .run = nccl_gpu_time_util_map,
 };

@@ -13,7 +13,8 @@ enum { HALF = 50 }; /* percent of a sample that a group must cover, unless the r
 
 /* ---- work ------------------------------------------------------------------------------------------------------ */
 
-static int add_table(struct launched_works *works, const struct gpu_metrics_by *by, const struct gpu_ops *ops)
+static int metrics_by_add_table(struct launched_works *works, const struct gpu_metrics_by *by,
+                                const struct gpu_ops *ops)
 {
     if (array_reserve(&works->list, &works->room, works->count + ops->count, sizeof *works->list) != 0)
         return ERR_NO_MEMORY;
@@ -40,7 +41,7 @@ int launched_works_read(struct launched_works *works, const struct gpu_metrics_b
         struct gpu_ops ops;
         if ((code = gpu_read_table(&ops, by->report, *table, NULL, err)) != 0)
             return code;
-        if (add_table(works, by, &ops) != 0)
+        if (metrics_by_add_table(works, by, &ops) != 0)
             code = error_short_memory(err, "for the GPU work");
         gpu_free(&ops);
         if (code != 0)
@@ -58,7 +59,7 @@ void launched_works_free(struct launched_works *works)
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 enum { TIME, COVERED, SAMPLES, MEAN, LEAST, GREATEST, UNIT, METRIC, GPU, NAME, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct table_column metrics_by_columns[COLUMNS] = {
     [TIME] = { "GPU Time", CELL_INT, UNIT_NS, 0 },     [COVERED] = { "Sampled", CELL_INT, UNIT_NS, 0 },
     [SAMPLES] = { "Samples", CELL_INT, UNIT_NONE, 0 }, [MEAN] = { "Avg", CELL_REAL, UNIT_NONE, 3 },
     [LEAST] = { "Min", CELL_REAL, UNIT_NONE, 3 },      [GREATEST] = { "Max", CELL_REAL, UNIT_NONE, 3 },
@@ -66,7 +67,7 @@ static const struct table_column columns[COLUMNS] = {
     [GPU] = { "GPU", CELL_INT, UNIT_ID, 0 },           [NAME] = { "Name", CELL_TEXT, UNIT_NAME, 0 },
 };
 
-struct filling {
+struct metrics_by_filling {
     struct gpu_metrics_by *by;
     const struct gpu_metrics *metrics;
     const struct gpu_stretch_join *join;
@@ -76,7 +77,7 @@ struct filling {
 };
 
 /* A metric without samples has no figures: it is unsampled, not 0. */
-static void set_figures(struct table_cell *row, const struct gpu_stretch_figures *figures)
+static void metrics_by_set_figures(struct table_cell *row, const struct gpu_stretch_figures *figures)
 {
     cell_set_int(&row[COVERED], figures->covered_ns);
     cell_set_int(&row[SAMPLES], figures->samples);
@@ -87,15 +88,15 @@ static void set_figures(struct table_cell *row, const struct gpu_stretch_figures
     cell_set_real(&row[GREATEST], figures->max);
 }
 
-static int add_row(struct filling *filling, uint32_t group, const struct gpu_metric *metric,
-                   const struct gpu_stretch_figures *figures)
+static int metrics_by_add_row(struct metrics_by_filling *filling, uint32_t group, const struct gpu_metric *metric,
+                              const struct gpu_stretch_figures *figures)
 {
     struct table_cell *row = table_add_row(filling->table);
 
     if (!row)
         return ERR_NO_MEMORY;
     cell_set_int(&row[TIME], filling->join->busy_ns[group]);
-    set_figures(row, figures);
+    metrics_by_set_figures(row, figures);
     cell_set_int(&row[GPU], metric->gpu);
     text_clear(&filling->unit);
     gpu_metric_add_unit(&filling->unit, filling->by->report, metric);
@@ -106,7 +107,7 @@ static int add_row(struct filling *filling, uint32_t group, const struct gpu_met
     return cell_set_built(filling->table, &row[NAME], &filling->name);
 }
 
-static int add_group(struct filling *filling, uint32_t group)
+static int metrics_by_add_group(struct metrics_by_filling *filling, uint32_t group)
 {
     const int64_t *key = keys_get(&filling->by->stretches.groups, group);
     struct gpu_metrics_part part = gpu_metrics_of(filling->metrics, key[STRETCH_GPU]);
@@ -119,7 +120,7 @@ static int add_group(struct filling *filling, uint32_t group)
         text_clear(&filling->metric);
         gpu_metric_add_name(&filling->metric, filling->by->report, metric);
         if ((!wanted || strstr(text_string(&filling->metric), wanted)) &&
-            add_row(filling, group, metric, &filling->join->figures[filling->join->first[group] + i]) != 0)
+            metrics_by_add_row(filling, group, metric, &filling->join->figures[filling->join->first[group] + i]) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -134,12 +135,12 @@ static int most_time_first(const struct table_cell *a, const struct table_cell *
     return order ? order : (a[GPU].integer > b[GPU].integer) - (a[GPU].integer < b[GPU].integer);
 }
 
-static int fill(struct filling *filling)
+static int metrics_by_fill(struct metrics_by_filling *filling)
 {
     int code = 0;
 
     for (uint32_t i = 0; i < filling->by->stretches.groups.count; i++)
-        if ((code = add_group(filling, i)) != 0)
+        if ((code = metrics_by_add_group(filling, i)) != 0)
             break;
     if (!filling->kind->is_in_order)
         table_sort(filling->table, most_time_first, NULL);
@@ -151,8 +152,8 @@ static int fill(struct filling *filling)
 
 /* ---- the report ------------------------------------------------------------------------------------------------ */
 
-static int make_table(struct table *table, const struct gpu_metrics_kind *kind, struct gpu_metrics_by *by,
-                      int64_t percent, struct error *err)
+static int metrics_by_make_table(struct table *table, const struct gpu_metrics_kind *kind, struct gpu_metrics_by *by,
+                                 int64_t percent, struct error *err)
 {
     struct gpu_metrics metrics = { 0 };
     struct gpu_stretch_join join = { 0 };
@@ -163,7 +164,8 @@ static int make_table(struct table *table, const struct gpu_metrics_kind *kind, 
         (code = gpu_metrics_read(&metrics, by->report, by->request, err)) != 0)
         goto done;
     if (table && gpu_stretches_join(&join, &by->stretches, &metrics, percent) == 0)
-        code = fill(&(struct filling){ .by = by, .metrics = &metrics, .join = &join, .kind = kind, .table = table });
+        code = metrics_by_fill(
+            &(struct metrics_by_filling){ .by = by, .metrics = &metrics, .join = &join, .kind = kind, .table = table });
     else
         code = ERR_NO_MEMORY;
 done:
@@ -181,13 +183,13 @@ int gpu_metrics_by_run(const struct gpu_metrics_kind *kind, void *context, struc
     struct gpu_metrics_by by = {
         .report = report, .request = request, .stretches = GPU_STRETCHES_NONE, .context = context
     };
-    struct table *table = table_new(columns, COLUMNS);
+    struct table *table = table_new(metrics_by_columns, COLUMNS);
     int64_t percent;
     int code = option_number(request, "covered", HALF, 0, 100, &percent, err);
 
     if (code != 0)
         goto done;
-    code = make_table(table, kind, &by, percent, err);
+    code = metrics_by_make_table(table, kind, &by, percent, err);
 done:
     return table_hand_over(table, code, out, err);
 }

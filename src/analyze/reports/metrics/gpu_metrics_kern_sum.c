@@ -2,7 +2,7 @@
 #include "analyze/registry.h"
 #include "gpu_metrics_by.h"
 
-static int collect(struct gpu_metrics_by *by, struct error *err)
+static int metrics_kern_collect(struct gpu_metrics_by *by, struct error *err)
 {
     const char *const extra[] = { kernel_name_column(by->request), NULL };
     struct gpu_ops ops;
@@ -23,7 +23,7 @@ free_ops:
     return code;
 }
 
-static void label(struct gpu_metrics_by *by, struct text *out, const int64_t key[STRETCH_PARTS])
+static void metrics_kern_label(struct gpu_metrics_by *by, struct text *out, const int64_t key[STRETCH_PARTS])
 {
     size_t length;
     const char *name = report_string(by->report, key[STRETCH_A], &length);
@@ -34,7 +34,7 @@ static void label(struct gpu_metrics_by *by, struct text *out, const int64_t key
 static int gpu_metrics_kern_sum(struct report *report, const struct analysis_request *request, struct table **out,
                                 struct error *err)
 {
-    static const struct gpu_metrics_kind kind = { .collect = collect, .label = label };
+    static const struct gpu_metrics_kind kind = { .collect = metrics_kern_collect, .label = metrics_kern_label };
 
     return gpu_metrics_by_run(&kind, NULL, report, request, out, err);
 }

@@ -18,7 +18,7 @@ struct range_work {
 };
 
 /* Adds the work of a call to each range around it. */
-static int add_call(void *context, uint32_t call, const uint32_t *around, size_t around_count)
+static int metrics_nvtx_add_call(void *context, uint32_t call, const uint32_t *around, size_t around_count)
 {
     struct range_work *work = context;
 
@@ -34,7 +34,7 @@ static int add_call(void *context, uint32_t call, const uint32_t *around, size_t
     return 0;
 }
 
-static int sweep(struct range_work *work)
+static int metrics_nvtx_sweep(struct range_work *work)
 {
     const struct calls *calls = &work->works.calls;
     uint32_t *list = malloc((calls->count + 1) * sizeof *list);
@@ -53,13 +53,13 @@ static int sweep(struct range_work *work)
         work->next[i] = work->first[call];
         work->first[call] = (uint32_t)i;
     }
-    code = launches_sweep(calls, list, count, &work->ranges, SIZE_MAX, add_call, work);
+    code = launches_sweep(calls, list, count, &work->ranges, SIZE_MAX, metrics_nvtx_add_call, work);
 free_list:
     free(list);
     return code;
 }
 
-static int collect(struct gpu_metrics_by *by, struct error *err)
+static int metrics_nvtx_collect(struct gpu_metrics_by *by, struct error *err)
 {
     struct range_work work = { .by = by, .fold = by->context };
     int code;
@@ -68,7 +68,7 @@ static int collect(struct gpu_metrics_by *by, struct error *err)
         (code = ranges_read(&work.ranges, by->report, RANGE_PUSHPOP | RANGE_STARTEND, &by->filter, err)) != 0 ||
         (code = launched_works_read(&work.works, by, err)) != 0)
         goto done;
-    if (sweep(&work) != 0)
+    if (metrics_nvtx_sweep(&work) != 0)
         code = error_short_memory(err, "for the ranges");
 done:
     ranges_free(&work.ranges);
@@ -78,7 +78,7 @@ done:
     return code;
 }
 
-static void label(struct gpu_metrics_by *by, struct text *out, const int64_t key[STRETCH_PARTS])
+static void metrics_nvtx_label(struct gpu_metrics_by *by, struct text *out, const int64_t key[STRETCH_PARTS])
 {
     nvtx_fold_label(out, by->context, key[STRETCH_A], key[STRETCH_B]);
 }
@@ -86,7 +86,7 @@ static void label(struct gpu_metrics_by *by, struct text *out, const int64_t key
 static int gpu_metrics_nvtx_sum(struct report *report, const struct analysis_request *request, struct table **out,
                                 struct error *err)
 {
-    static const struct gpu_metrics_kind kind = { .collect = collect, .label = label };
+    static const struct gpu_metrics_kind kind = { .collect = metrics_nvtx_collect, .label = metrics_nvtx_label };
     struct nvtx_fold fold = { 0 };
     int code = gpu_metrics_by_run(&kind, &fold, report, request, out, err);
 

@@ -8,7 +8,8 @@
 static const char *const operator_tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
 
 /* Finds the innermost operator around each launch. out has room for all works. */
-static int find_operators(const struct launched_works *works, const struct operators *operators, uint32_t *out)
+static int metrics_op_find_operators(const struct launched_works *works, const struct operators *operators,
+                                     uint32_t *out)
 {
     size_t count = works->count;
     struct operators_moment *moments = malloc((count + 1) * sizeof *moments);
@@ -24,12 +25,13 @@ static int find_operators(const struct launched_works *works, const struct opera
     return code;
 }
 
-static int add_works(struct gpu_metrics_by *by, const struct launched_works *works, const struct operators *operators)
+static int metrics_op_add_works(struct gpu_metrics_by *by, const struct launched_works *works,
+                                const struct operators *operators)
 {
     uint32_t *found = malloc((works->count + 1) * sizeof *found);
     int code = ERR_NO_MEMORY;
 
-    if (!found || find_operators(works, operators, found) != 0)
+    if (!found || metrics_op_find_operators(works, operators, found) != 0)
         goto free_found;
     for (size_t i = 0; i < works->count; i++) {
         const struct launched_work *work = &works->list[i];
@@ -45,7 +47,7 @@ free_found:
     return code;
 }
 
-static int collect(struct gpu_metrics_by *by, struct error *err)
+static int metrics_op_collect(struct gpu_metrics_by *by, struct error *err)
 {
     struct operators *operators = by->context;
     struct launched_works works = { 0 };
@@ -54,14 +56,14 @@ static int collect(struct gpu_metrics_by *by, struct error *err)
     if ((code = operators_read(operators, by->report, by->request, err)) != 0 ||
         (code = launched_works_read(&works, by, err)) != 0)
         goto free_works;
-    if (operators_nest(operators) != 0 || add_works(by, &works, operators) != 0)
+    if (operators_nest(operators) != 0 || metrics_op_add_works(by, &works, operators) != 0)
         code = error_short_memory(err, "for the operators");
 free_works:
     launched_works_free(&works);
     return code;
 }
 
-static void label(struct gpu_metrics_by *by, struct text *out, const int64_t key[STRETCH_PARTS])
+static void metrics_op_label(struct gpu_metrics_by *by, struct text *out, const int64_t key[STRETCH_PARTS])
 {
     struct intern_string name = operators_text(by->context, (uint32_t)key[STRETCH_A]);
 
@@ -71,7 +73,7 @@ static void label(struct gpu_metrics_by *by, struct text *out, const int64_t key
 static int gpu_metrics_op_sum(struct report *report, const struct analysis_request *request, struct table **out,
                               struct error *err)
 {
-    static const struct gpu_metrics_kind kind = { .collect = collect, .label = label };
+    static const struct gpu_metrics_kind kind = { .collect = metrics_op_collect, .label = metrics_op_label };
     struct operators operators = { 0 };
     int code = gpu_metrics_by_run(&kind, &operators, report, request, out, err);
 

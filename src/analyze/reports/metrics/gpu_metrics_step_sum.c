@@ -5,12 +5,12 @@
 #include "analyze/registry.h"
 #include "gpu_metrics_by.h"
 
-struct step_work {
+struct metrics_step_work {
     const struct steps *steps;
     struct steps found; /* owned, unless the request brought its own */
 };
 
-static int by_step(const void *a, const void *b)
+static int metrics_step_by_step(const void *a, const void *b)
 {
     const struct launched_work *x = a, *y = b;
 
@@ -18,14 +18,14 @@ static int by_step(const void *a, const void *b)
 }
 
 /* In the order of the steps; `call` of each work becomes its step. */
-static int add_works(struct gpu_metrics_by *by, struct launched_works *works, const struct steps *steps)
+static int metrics_step_add_works(struct gpu_metrics_by *by, struct launched_works *works, const struct steps *steps)
 {
     for (size_t i = 0; i < works->count; i++) {
         uint32_t call = works->list[i].call;
         works->list[i].call = steps_at(steps, global_process(works->calls.thread[call]), works->calls.start[call]);
     }
     if (works->count)
-        qsort(works->list, works->count, sizeof *works->list, by_step);
+        qsort(works->list, works->count, sizeof *works->list, metrics_step_by_step);
     for (size_t i = 0; i < works->count; i++) {
         const struct launched_work *work = &works->list[i];
         int64_t key[STRETCH_PARTS] = { work->gpu, work->call };
@@ -36,10 +36,10 @@ static int add_works(struct gpu_metrics_by *by, struct launched_works *works, co
     return 0;
 }
 
-static int collect(struct gpu_metrics_by *by, struct error *err)
+static int metrics_step_collect(struct gpu_metrics_by *by, struct error *err)
 {
     static const struct steps_request automatic = { .may_guess = 1 };
-    struct step_work *work = by->context;
+    struct metrics_step_work *work = by->context;
     struct launched_works works = { 0 };
     int code;
 
@@ -48,16 +48,16 @@ static int collect(struct gpu_metrics_by *by, struct error *err)
         return code;
     if ((code = launched_works_read(&works, by, err)) != 0)
         goto free_works;
-    if (add_works(by, &works, work->steps) != 0)
+    if (metrics_step_add_works(by, &works, work->steps) != 0)
         code = error_short_memory(err, "for the steps");
 free_works:
     launched_works_free(&works);
     return code;
 }
 
-static void label(struct gpu_metrics_by *by, struct text *out, const int64_t key[STRETCH_PARTS])
+static void metrics_step_label(struct gpu_metrics_by *by, struct text *out, const int64_t key[STRETCH_PARTS])
 {
-    const struct step_work *work = by->context;
+    const struct metrics_step_work *work = by->context;
 
     step_label(out, by->report, &work->steps->list[key[STRETCH_A]]);
 }
@@ -65,8 +65,10 @@ static void label(struct gpu_metrics_by *by, struct text *out, const int64_t key
 static int gpu_metrics_step_sum(struct report *report, const struct analysis_request *request, struct table **out,
                                 struct error *err)
 {
-    static const struct gpu_metrics_kind kind = { .collect = collect, .label = label, .is_in_order = 1 };
-    struct step_work work = { 0 };
+    static const struct gpu_metrics_kind kind = { .collect = metrics_step_collect,
+                                                  .label = metrics_step_label,
+                                                  .is_in_order = 1 };
+    struct metrics_step_work work = { 0 };
     int code = gpu_metrics_by_run(&kind, &work, report, request, out, err);
 
     steps_free(&work.found);

@@ -10,7 +10,7 @@
 #include "analyze/model/metrics/gpu_metrics.h"
 #include "analyze/registry.h"
 
-struct figures {
+struct metrics_sum_figures {
     double mean, min, median, upper, max, deviation;
 };
 
@@ -43,7 +43,7 @@ static double value_at_rank(int64_t *scratch, const double *values, size_t count
 }
 
 /* The mean is weighted by time; a sample without a length has no weight, unless all are so. */
-static double mean_of(const double *values, const struct gpu_clock *clock)
+static double metrics_sum_mean_of(const double *values, const struct gpu_clock *clock)
 {
     double sum = 0, time = 0, plain = 0;
 
@@ -68,10 +68,12 @@ static double deviation_of(const double *values, size_t count)
     return count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
 }
 
-static struct figures measure(const double *values, const struct gpu_clock *clock, int64_t *scratch)
+static struct metrics_sum_figures metrics_sum_measure(const double *values, const struct gpu_clock *clock,
+                                                      int64_t *scratch)
 {
     size_t count = clock->count;
-    struct figures figures = { .mean = mean_of(values, clock), .deviation = deviation_of(values, count) };
+    struct metrics_sum_figures figures = { .mean = metrics_sum_mean_of(values, clock),
+                                           .deviation = deviation_of(values, count) };
 
     figures.min = figures.max = values[0];
     for (size_t i = 1; i < count; i++) {
@@ -86,7 +88,7 @@ static struct figures measure(const double *values, const struct gpu_clock *cloc
 }
 
 enum { GPU, METRIC, UNIT, SAMPLES, MEAN, LEAST, MEDIAN, UPPER, GREATEST, DEVIATION, PERIOD, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct table_column metrics_sum_columns[COLUMNS] = {
     [GPU] = { "GPU", CELL_INT, UNIT_ID, 0 },         [METRIC] = { "Metric", CELL_TEXT, UNIT_NAME, 0 },
     [UNIT] = { "Unit", CELL_TEXT, UNIT_NONE, 0 },    [SAMPLES] = { "Samples", CELL_INT, UNIT_NONE, 0 },
     [MEAN] = { "Avg", CELL_REAL, UNIT_NONE, 3 },     [LEAST] = { "Min", CELL_REAL, UNIT_NONE, 3 },
@@ -96,7 +98,7 @@ static const struct table_column columns[COLUMNS] = {
 };
 
 /* What to make of a metric: the figures, and which of them are wanted. */
-struct sums {
+struct metrics_sums {
     const char *part; /* of its name, in any case; NULL: any */
     int is_short; /* names without units, and the units that people use; the same in all runs, so that they compare */
     int64_t *scratch;
@@ -108,7 +110,7 @@ static const struct {
     double factor;
 } usual_units[] = { { "Hz", "MHz", 1e-6 }, { "bytes", "GB", 1e-9 }, { "bytes/s", "MB/s", 1e-6 } };
 
-static void take_usual(struct text *unit, struct figures *figures)
+static void take_usual(struct text *unit, struct metrics_sum_figures *figures)
 {
     double *const values[] = { &figures->mean,  &figures->min, &figures->median,
                                &figures->upper, &figures->max, &figures->deviation };
@@ -124,8 +126,8 @@ static void take_usual(struct text *unit, struct figures *figures)
     }
 }
 
-static int set_names(struct table *table, struct table_cell *row, struct report *report,
-                     const struct gpu_metric *metric, const struct text *unit, int is_short)
+static int metrics_sum_set_names(struct table *table, struct table_cell *row, struct report *report,
+                                 const struct gpu_metric *metric, const struct text *unit, int is_short)
 {
     struct text name = { 0 };
 
@@ -137,11 +139,11 @@ static int set_names(struct table *table, struct table_cell *row, struct report 
     return code != 0 || !unit->length ? code : cell_set_built(table, &row[UNIT], unit);
 }
 
-static int add_row(struct table *table, struct report *report, const struct gpu_metrics *metrics,
-                   const struct gpu_metric *metric, const struct sums *sums)
+static int metrics_sum_add_row(struct table *table, struct report *report, const struct gpu_metrics *metrics,
+                               const struct gpu_metric *metric, const struct metrics_sums *sums)
 {
     const struct gpu_clock *clock = &metrics->clocks[metric->clock];
-    struct figures figures = measure(metric->values, clock, sums->scratch);
+    struct metrics_sum_figures figures = metrics_sum_measure(metric->values, clock, sums->scratch);
     struct table_cell *row = table_add_row(table);
     struct text unit = { 0 };
 
@@ -160,12 +162,12 @@ static int add_row(struct table *table, struct report *report, const struct gpu_
     cell_set_real(&row[DEVIATION], figures.deviation);
     if (clock->period_ns > 0)
         cell_set_int(&row[PERIOD], clock->period_ns);
-    int code = set_names(table, row, report, metric, &unit, sums->is_short);
+    int code = metrics_sum_set_names(table, row, report, metric, &unit, sums->is_short);
     text_free(&unit);
     return code;
 }
 
-static int is_wanted(struct report *report, const struct gpu_metric *metric, const char *part)
+static int metrics_sum_is_wanted(struct report *report, const struct gpu_metric *metric, const char *part)
 {
     struct text name = { 0 };
 
@@ -177,7 +179,8 @@ static int is_wanted(struct report *report, const struct gpu_metric *metric, con
     return is_found;
 }
 
-static int fill(struct table *table, struct report *report, const struct gpu_metrics *metrics, struct sums *sums)
+static int metrics_sum_fill(struct table *table, struct report *report, const struct gpu_metrics *metrics,
+                            struct metrics_sums *sums)
 {
     size_t most = 0;
 
@@ -186,24 +189,24 @@ static int fill(struct table *table, struct report *report, const struct gpu_met
     sums->scratch = malloc((most + 1) * sizeof *sums->scratch);
     int code = sums->scratch ? 0 : ERR_NO_MEMORY;
     for (size_t i = 0; i < metrics->count && sums->scratch; i++)
-        if (is_wanted(report, &metrics->list[i], sums->part) &&
-            (code = add_row(table, report, metrics, &metrics->list[i], sums)) != 0)
+        if (metrics_sum_is_wanted(report, &metrics->list[i], sums->part) &&
+            (code = metrics_sum_add_row(table, report, metrics, &metrics->list[i], sums)) != 0)
             break;
     free(sums->scratch);
     return code;
 }
 
-static int summarize(struct report *report, const struct analysis_request *request, const char *part,
-                     struct table **out, struct error *err)
+static int metrics_sum_summarize(struct report *report, const struct analysis_request *request, const char *part,
+                                 struct table **out, struct error *err)
 {
-    struct table *table = table_new(columns, COLUMNS);
-    struct sums sums = { .part = part };
+    struct table *table = table_new(metrics_sum_columns, COLUMNS);
+    struct metrics_sums sums = { .part = part };
     struct gpu_metrics metrics;
     int code = option_truth(request, "short", &sums.is_short, err);
 
     if (code != 0 || (code = gpu_metrics_read(&metrics, report, request, err)) != 0)
         goto done;
-    code = table ? fill(table, report, &metrics, &sums) : ERR_NO_MEMORY;
+    code = table ? metrics_sum_fill(table, report, &metrics, &sums) : ERR_NO_MEMORY;
     gpu_metrics_free(&metrics);
 done:
     return table_hand_over(table, code, out, err);
@@ -212,13 +215,13 @@ done:
 static int gpu_metrics_sum(struct report *report, const struct analysis_request *request, struct table **out,
                            struct error *err)
 {
-    return summarize(report, request, NULL, out, err);
+    return metrics_sum_summarize(report, request, NULL, out, err);
 }
 
 static int nvlink_sum(struct report *report, const struct analysis_request *request, struct table **out,
                       struct error *err)
 {
-    return summarize(report, request, "nvlink", out, err);
+    return metrics_sum_summarize(report, request, "nvlink", out, err);
 }
 
 #define SHORT_USAGE "[:short=<true|false>]"

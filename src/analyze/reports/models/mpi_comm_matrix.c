@@ -22,7 +22,7 @@ struct meaning {
     size_t index; /* of the communicator or of the message */
 };
 
-struct communicator {
+struct mpi_comm_matrix_communicator {
     int64_t *members; /* ranks of MPI_COMM_WORLD; owned */
     size_t count;
 };
@@ -39,30 +39,30 @@ struct meanings {
 };
 
 /* What the matrix makes of calls with a name. */
-enum role { NO_MESSAGE = 1, SENDS, MAKES_SENDER, MAKES_REQUEST, STARTS_REQUEST };
+enum mpi_comm_matrix_role { NO_MESSAGE = 1, SENDS, MAKES_SENDER, MAKES_REQUEST, STARTS_REQUEST };
 struct named_role {
     uint64_t name; /* string id + 1 */
-    enum role role;
+    enum mpi_comm_matrix_role role;
 };
 MAP(role_map, struct named_role, uint64_t, name, role, hash_number, map_is_same_number)
 
-struct pair {
+struct mpi_comm_matrix_pair {
     int64_t rank, peer;
 };
-struct sent {
-    struct pair pair;
+struct mpi_comm_matrix_sent {
+    struct mpi_comm_matrix_pair pair;
     int64_t messages; /* never 0 */
     int64_t bytes, least, most;
 };
-static inline uint64_t hash_pair(struct pair pair)
+static inline uint64_t hash_pair(struct mpi_comm_matrix_pair pair)
 {
     return hash_number((uint64_t)pair.rank * 0x9e3779b97f4a7c15u + (uint64_t)pair.peer);
 }
-static inline int is_same_pair(struct pair a, struct pair b)
+static inline int is_same_pair(struct mpi_comm_matrix_pair a, struct mpi_comm_matrix_pair b)
 {
     return a.rank == b.rank && a.peer == b.peer;
 }
-MAP(sent_map, struct sent, struct pair, pair, messages, hash_pair, is_same_pair)
+MAP(sent_map, struct mpi_comm_matrix_sent, struct mpi_comm_matrix_pair, pair, messages, hash_pair, is_same_pair)
 
 static const char messages_table[] = "TACHO_MPI_MESSAGE";
 
@@ -71,11 +71,11 @@ struct matrix {
     struct filter filter;
     struct role_map roles;
     struct mpi_ranks ranks;
-    struct meanings of_communicators;   /* owner: rank */
-    struct communicator *communicators; /* owned */
+    struct meanings of_communicators;                   /* owner: rank */
+    struct mpi_comm_matrix_communicator *communicators; /* owned */
     size_t communicator_count, communicator_room;
-    struct meanings of_requests;        /* owner: process */
-    struct message *messages;           /* owned */
+    struct meanings of_requests;                        /* owner: process */
+    struct message *messages;                           /* owned */
     size_t message_count, message_room;
     struct sent_map cells;
 };
@@ -117,11 +117,11 @@ static const struct meaning *find_meaning(const struct meanings *meanings, int64
 }
 
 /* Without "MPI_" before and, for large counts, "_c" behind. */
-static enum role role_of_name(const char *name)
+static enum mpi_comm_matrix_role role_of_name(const char *name)
 {
     static const struct {
         const char *name;
-        enum role role;
+        enum mpi_comm_matrix_role role;
     } roles[] = {
         { "Send", SENDS },
         { "Bsend", SENDS },
@@ -157,7 +157,7 @@ static enum role role_of_name(const char *name)
     return length > 5 && strncmp(name + length - 5, "_init", 5) == 0 ? MAKES_REQUEST : NO_MESSAGE;
 }
 
-static int find_role(struct matrix *matrix, int64_t name, enum role *role)
+static int find_role(struct matrix *matrix, int64_t name, enum mpi_comm_matrix_role *role)
 {
     struct named_role *known = role_map_find(&matrix->roles, (uint64_t)name + 1);
 
@@ -171,7 +171,7 @@ static int find_role(struct matrix *matrix, int64_t name, enum role *role)
 }
 
 /* "0,2,4": ranks in the order of the communicator. What is no number has no rank in this world. */
-static int read_members(struct communicator *communicator, const char *text)
+static int mpi_comm_matrix_read_members(struct mpi_comm_matrix_communicator *communicator, const char *text)
 {
     size_t room = 0;
 
@@ -191,7 +191,7 @@ static int read_members(struct communicator *communicator, const char *text)
 
 enum { COMM_RANK, COMM_TIME, COMM_HANDLE, COMM_MEMBERS };
 
-static int add_communicator(struct matrix *matrix, const struct row_cursor *rows)
+static int mpi_comm_matrix_add_communicator(struct matrix *matrix, const struct row_cursor *rows)
 {
     size_t index = matrix->communicator_count;
     struct meaning meaning = { row_int_or(rows, COMM_RANK, MPI_RANK_UNKNOWN), row_int(rows, COMM_HANDLE),
@@ -200,14 +200,14 @@ static int add_communicator(struct matrix *matrix, const struct row_cursor *rows
     if (array_reserve(&matrix->communicators, &matrix->communicator_room, index + 1, sizeof *matrix->communicators) !=
         0)
         return ERR_NO_MEMORY;
-    matrix->communicators[matrix->communicator_count++] = (struct communicator){ 0 };
+    matrix->communicators[matrix->communicator_count++] = (struct mpi_comm_matrix_communicator){ 0 };
     const char *members = report_string(matrix->report, row_int(rows, COMM_MEMBERS), NULL);
-    if (read_members(&matrix->communicators[index], members) != 0)
+    if (mpi_comm_matrix_read_members(&matrix->communicators[index], members) != 0)
         return ERR_NO_MEMORY;
     return add_meaning(&matrix->of_communicators, meaning);
 }
 
-static int read_communicators(struct matrix *matrix, struct error *err)
+static int mpi_comm_matrix_read_communicators(struct matrix *matrix, struct error *err)
 {
     static const char *const names[] = { "rank", "timestamp", "commHandle", "members", NULL };
     struct row_cursor rows;
@@ -218,7 +218,7 @@ static int read_communicators(struct matrix *matrix, struct error *err)
     while (row_cursor_next(&rows)) {
         if (row_is_null(&rows, COMM_HANDLE) || row_is_null(&rows, COMM_MEMBERS))
             continue;
-        if ((code = add_communicator(matrix, &rows)) != 0)
+        if ((code = mpi_comm_matrix_add_communicator(matrix, &rows)) != 0)
             break;
     }
     row_cursor_close(&rows);
@@ -226,12 +226,12 @@ static int read_communicators(struct matrix *matrix, struct error *err)
     return code;
 }
 
-static int count_message(struct matrix *matrix, struct pair pair, int64_t bytes)
+static int count_message(struct matrix *matrix, struct mpi_comm_matrix_pair pair, int64_t bytes)
 {
-    struct sent *cell = sent_map_find(&matrix->cells, pair);
+    struct mpi_comm_matrix_sent *cell = sent_map_find(&matrix->cells, pair);
 
     if (!cell) {
-        struct sent first = { pair, 1, bytes, bytes, bytes };
+        struct mpi_comm_matrix_sent first = { pair, 1, bytes, bytes, bytes };
         return sent_map_add(&matrix->cells, &first) ? 0 : ERR_NO_MEMORY;
     }
     cell->messages++;
@@ -242,10 +242,11 @@ static int count_message(struct matrix *matrix, struct pair pair, int64_t bytes)
 }
 
 enum { START, END, THREAD, NAME, REQUEST, COMM, PEER, SIZE };
-static const char *const column_names[] = { "start",      "end",        "globalTid", "textId", "requestHandle",
-                                            "commHandle", "remoteRank", "size",      NULL };
+static const char *const mpi_comm_matrix_column_names[] = { "start",      "end",           "globalTid",
+                                                            "textId",     "requestHandle", "commHandle",
+                                                            "remoteRank", "size",          NULL };
 
-static int passes(const struct matrix *matrix, const struct row_cursor *rows)
+static int mpi_comm_matrix_passes(const struct matrix *matrix, const struct row_cursor *rows)
 {
     int64_t start = row_int(rows, START);
 
@@ -277,18 +278,18 @@ static int add_request(struct matrix *matrix, const struct row_cursor *rows, str
 }
 
 /* A call of MPI_P2P_EVENTS or MPI_COLLECTIVES_EVENTS. One without a peer sends nothing (MPI_PROC_NULL). */
-static int take_call(struct matrix *matrix, const struct row_cursor *rows)
+static int mpi_comm_matrix_take_call(struct matrix *matrix, const struct row_cursor *rows)
 {
     int64_t rank = mpi_rank_of(&matrix->ranks, row_int_or(rows, THREAD, 0));
     struct message message = { .peer = MPI_RANK_UNKNOWN };
-    enum role role;
+    enum mpi_comm_matrix_role role;
 
     if (find_role(matrix, row_int_or(rows, NAME, -1), &role) != 0)
         return ERR_NO_MEMORY;
     if ((role == SENDS || role == MAKES_SENDER) && !row_is_null(rows, PEER))
         message = (struct message){ find_peer(matrix, rows, rank), row_int_or(rows, SIZE, 0), 1 };
-    if (role == SENDS && message.is_sent && passes(matrix, rows))
-        return count_message(matrix, (struct pair){ rank, message.peer }, message.bytes);
+    if (role == SENDS && message.is_sent && mpi_comm_matrix_passes(matrix, rows))
+        return count_message(matrix, (struct mpi_comm_matrix_pair){ rank, message.peer }, message.bytes);
     if ((role == MAKES_SENDER || role == MAKES_REQUEST) && !row_is_null(rows, REQUEST))
         return add_request(matrix, rows, message);
     return 0;
@@ -298,25 +299,26 @@ static int take_call(struct matrix *matrix, const struct row_cursor *rows)
 static int take_start(struct matrix *matrix, const struct row_cursor *rows)
 {
     int64_t thread = row_int_or(rows, THREAD, 0);
-    enum role role;
+    enum mpi_comm_matrix_role role;
 
     if (find_role(matrix, row_int_or(rows, NAME, -1), &role) != 0)
         return ERR_NO_MEMORY;
-    if (role != STARTS_REQUEST || row_is_null(rows, REQUEST) || !passes(matrix, rows))
+    if (role != STARTS_REQUEST || row_is_null(rows, REQUEST) || !mpi_comm_matrix_passes(matrix, rows))
         return 0;
     const struct meaning *found = find_meaning(&matrix->of_requests, global_process(thread), row_int(rows, REQUEST),
                                                row_int(rows, START));
     const struct message *message = found ? &matrix->messages[found->index] : NULL;
     if (!message || !message->is_sent)
         return 0;
-    return count_message(matrix, (struct pair){ mpi_rank_of(&matrix->ranks, thread), message->peer }, message->bytes);
+    return count_message(matrix, (struct mpi_comm_matrix_pair){ mpi_rank_of(&matrix->ranks, thread), message->peer },
+                         message->bytes);
 }
 
 static int take_table(struct matrix *matrix, const char *table,
                       int (*take)(struct matrix *matrix, const struct row_cursor *rows), struct error *err)
 {
     struct row_cursor rows;
-    int code = row_cursor_open(&rows, matrix->report, table, column_names, err);
+    int code = row_cursor_open(&rows, matrix->report, table, mpi_comm_matrix_column_names, err);
 
     if (code != 0)
         return code;
@@ -339,8 +341,8 @@ static int take_messages(struct matrix *matrix, struct error *err)
         return code;
     while (row_cursor_next(&rows)) {
         int64_t start = row_int(&rows, SENT_START), thread = row_int_or(&rows, SENT_THREAD, 0);
-        struct pair pair = { row_int_or(&rows, SENT_RANK, MPI_RANK_UNKNOWN),
-                             row_int_or(&rows, SENT_PEER, MPI_RANK_UNKNOWN) };
+        struct mpi_comm_matrix_pair pair = { row_int_or(&rows, SENT_RANK, MPI_RANK_UNKNOWN),
+                                             row_int_or(&rows, SENT_PEER, MPI_RANK_UNKNOWN) };
         if (row_int_or(&rows, IS_RECEIVED, 0) ||
             !filter_thread(&matrix->filter, thread, start, row_int_or(&rows, SENT_END, start)))
             continue;
@@ -351,17 +353,17 @@ static int take_messages(struct matrix *matrix, struct error *err)
     return code;
 }
 
-static int take_calls(struct matrix *matrix, struct error *err)
+static int mpi_comm_matrix_take_calls(struct matrix *matrix, struct error *err)
 {
     int code = mpi_ranks_read(&matrix->ranks, matrix->report, err);
 
     if (code != 0)
         return code;
-    if ((code = read_communicators(matrix, err)) != 0)
+    if ((code = mpi_comm_matrix_read_communicators(matrix, err)) != 0)
         return code;
-    if ((code = take_table(matrix, "MPI_P2P_EVENTS", take_call, err)) != 0)
+    if ((code = take_table(matrix, "MPI_P2P_EVENTS", mpi_comm_matrix_take_call, err)) != 0)
         return code;
-    if ((code = take_table(matrix, "MPI_COLLECTIVES_EVENTS", take_call, err)) != 0)
+    if ((code = take_table(matrix, "MPI_COLLECTIVES_EVENTS", mpi_comm_matrix_take_call, err)) != 0)
         return code;
     sort_meanings(&matrix->of_requests);
     return take_table(matrix, "MPI_START_WAIT_EVENTS", take_start, err);
@@ -369,7 +371,7 @@ static int take_calls(struct matrix *matrix, struct error *err)
 
 enum { CELL_RANK, CELL_PEER, CELL_MESSAGES, CELL_BYTES, CELL_MEAN, CELL_LEAST, CELL_MOST, CELLS };
 
-static int compare_rows(const struct table_cell *a, const struct table_cell *b, void *context)
+static int mpi_comm_matrix_compare_rows(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     for (int i = CELL_RANK; i <= CELL_PEER; i++) {
         int64_t left = a[i].kind == CELL_NONE ? INT64_MAX : a[i].integer;
@@ -380,9 +382,9 @@ static int compare_rows(const struct table_cell *a, const struct table_cell *b, 
     return 0;
 }
 
-static int fill_table(struct matrix *matrix, struct table *table)
+static int mpi_comm_matrix_fill_table(struct matrix *matrix, struct table *table)
 {
-    for (struct sent *cell = NULL; (cell = sent_map_next(&matrix->cells, cell)) != NULL;) {
+    for (struct mpi_comm_matrix_sent *cell = NULL; (cell = sent_map_next(&matrix->cells, cell)) != NULL;) {
         struct table_cell *cells = table_add_row(table);
         if (!cells)
             return ERR_NO_MEMORY;
@@ -396,7 +398,7 @@ static int fill_table(struct matrix *matrix, struct table *table)
         cell_set_int(&cells[CELL_LEAST], cell->least);
         cell_set_int(&cells[CELL_MOST], cell->most);
     }
-    table_sort(table, compare_rows, NULL);
+    table_sort(table, mpi_comm_matrix_compare_rows, NULL);
     return 0;
 }
 
@@ -430,16 +432,16 @@ static int mpi_comm_matrix(struct report *report, const struct analysis_request 
 
     if ((code = filter_open(&matrix.filter, report, request, err)) != 0)
         goto done;
-    code = messages && messages->rows ? take_messages(&matrix, err) : take_calls(&matrix, err);
+    code = messages && messages->rows ? take_messages(&matrix, err) : mpi_comm_matrix_take_calls(&matrix, err);
     if (code != 0)
         goto done;
-    code = table ? fill_table(&matrix, table) : ERR_NO_MEMORY;
+    code = table ? mpi_comm_matrix_fill_table(&matrix, table) : ERR_NO_MEMORY;
 done:
     matrix_free(&matrix);
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const message_tables[] = { "MPI_P2P_EVENTS", NULL };
+static const char *const mpi_comm_matrix_message_tables[] = { "MPI_P2P_EVENTS", NULL };
 
 const struct analysis analysis_mpi_comm_matrix = {
     .name = "mpi_comm_matrix",
@@ -448,6 +450,6 @@ const struct analysis analysis_mpi_comm_matrix = {
     .help =
         "Messages and bytes that each MPI rank sent to each other rank, by point-to-point calls. Ranks are those of "
         "MPI_COMM_WORLD; a peer that has no rank there is left empty.",
-    .needs = { { "MPI message data", message_tables } },
+    .needs = { { "MPI message data", mpi_comm_matrix_message_tables } },
     .run = mpi_comm_matrix,
 };

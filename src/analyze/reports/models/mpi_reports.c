@@ -11,24 +11,24 @@
 #include "analyze/reports/event_sum.h"
 
 enum mpi_source { P2P, COLLECTIVES, START_WAIT, OTHER, SOURCES };
-static const char *const mpi_tables[SOURCES + 1] = {
+static const char *const mpi_reports_tables[SOURCES + 1] = {
     [P2P] = "MPI_P2P_EVENTS",
     [COLLECTIVES] = "MPI_COLLECTIVES_EVENTS",
     [START_WAIT] = "MPI_START_WAIT_EVENTS",
     [OTHER] = "MPI_OTHER_EVENTS",
 };
-static const char *const message_tables[] = { "MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", NULL };
+static const char *const mpi_reports_message_tables[] = { "MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", NULL };
 
-static void label(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
+static void mpi_reports_label(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
 {
-    const char *source = mpi_tables[event_kind(group)];
+    const char *source = mpi_reports_tables[event_kind(group)];
 
     texts[0] = (struct summary_text){ source, strlen(source) };
     texts[1].bytes = report_string(context, group->key.part[KEY_NAME], &texts[1].length);
 }
 
-static const struct summary_shape times_shape = { "Instances", { "Source", "Name" }, label, 0, NULL };
-static const struct summary_shape sizes_shape = { "Count", { "Source", "Name" }, label, 1, NULL };
+static const struct summary_shape times_shape = { "Instances", { "Source", "Name" }, mpi_reports_label, 0, NULL };
+static const struct summary_shape sizes_shape = { "Count", { "Source", "Name" }, mpi_reports_label, 1, NULL };
 
 static int mpi_event_sum(struct report *report, const struct analysis_request *request, struct table **out,
                          struct error *err)
@@ -36,7 +36,7 @@ static int mpi_event_sum(struct report *report, const struct analysis_request *r
     struct event_source sources[SOURCES] = { 0 };
 
     for (int i = 0; i < SOURCES; i++)
-        sources[i] = (struct event_source){ .table = mpi_tables[i], .kind = i, .name = "textId" };
+        sources[i] = (struct event_source){ .table = mpi_reports_tables[i], .kind = i, .name = "textId" };
     struct event_summary summary = {
         .sources = sources, .source_count = SOURCES, .shape = &times_shape, .context = report
     };
@@ -56,7 +56,7 @@ static int mpi_msg_size_sum(struct report *report, const struct analysis_request
 }
 
 enum { START, END, THREAD, NAME, TAG, PEER, ROOT, SIZE, RECEIVED, COLUMNS };
-static const char *const column_names[COLUMNS] = {
+static const char *const mpi_reports_column_names[COLUMNS] = {
     "start", "end", "globalTid", "textId", "tag", "remoteRank", "rootRank", "size", "recvSize",
 };
 
@@ -70,7 +70,7 @@ struct mpi_trace {
     size_t count;
 };
 
-static int read_tables(struct mpi_trace *trace, struct error *err)
+static int mpi_reports_read_tables(struct mpi_trace *trace, struct error *err)
 {
     int code = mpi_ranks_read(&trace->ranks, trace->report, err);
 
@@ -78,7 +78,8 @@ static int read_tables(struct mpi_trace *trace, struct error *err)
         return code;
     for (int i = 0; i < SOURCES; i++) {
         struct report_columns *events = &trace->events[i];
-        if ((code = columns_read(trace->report, mpi_tables[i], column_names, COLUMNS, events, err)) != 0)
+        if ((code = columns_read(trace->report, mpi_reports_tables[i], mpi_reports_column_names, COLUMNS, events,
+                                 err)) != 0)
             return code;
         if (!events->values)
             continue;
@@ -89,7 +90,7 @@ static int read_tables(struct mpi_trace *trace, struct error *err)
 }
 
 /* Puts the rows that count in order of time. All tables share one numbering of rows. */
-static int sort_rows(struct mpi_trace *trace, struct error *err)
+static int mpi_reports_sort_rows(struct mpi_trace *trace, struct error *err)
 {
     size_t total = 0;
 
@@ -112,7 +113,7 @@ static int sort_rows(struct mpi_trace *trace, struct error *err)
 }
 
 enum { AT, UNTIL, TIME, EVENT, PID, TID, CELL_TAG, RANK, CELL_PEER, CELL_ROOT, CELL_SIZE, SENT, CELL_RECEIVED, CELLS };
-static const struct table_column trace_columns[CELLS] = {
+static const struct table_column mpi_reports_trace_columns[CELLS] = {
     { "Start", CELL_INT, UNIT_TIME, 0 },
     { "End", CELL_INT, UNIT_TIME, 0 },
     { "Duration", CELL_INT, UNIT_NS, 0 },
@@ -128,19 +129,20 @@ static const struct table_column trace_columns[CELLS] = {
     { "CollRecvSize", CELL_REAL, UNIT_MEGABYTES, 3 },
 };
 
-static void set_number(struct table_cell *cell, const struct report_columns *columns, int column, size_t row)
+static void mpi_reports_set_number(struct table_cell *cell, const struct report_columns *columns, int column,
+                                   size_t row)
 {
     if (!columns_is_null(columns, column, row))
         cell_set_int(cell, columns->values[column][row]);
 }
 
-static void set_size(struct table_cell *cell, const struct report_columns *columns, int column, size_t row)
+static void mpi_reports_set_size(struct table_cell *cell, const struct report_columns *columns, int column, size_t row)
 {
     if (!columns_is_null(columns, column, row))
         cell_set_real(cell, (double)columns->values[column][row] / 1e6);
 }
 
-static int add_row(const struct mpi_trace *trace, struct table *table, int source, size_t row)
+static int mpi_reports_add_row(const struct mpi_trace *trace, struct table *table, int source, size_t row)
 {
     const struct report_columns *columns = &trace->events[source];
     int64_t start = columns->values[START][row],
@@ -155,30 +157,30 @@ static int add_row(const struct mpi_trace *trace, struct table *table, int sourc
     cell_set_int(&cells[TIME], saturating_duration(start, end));
     cell_set_int(&cells[PID], global_pid_number(thread));
     cell_set_int(&cells[TID], global_tid_number(thread));
-    set_number(&cells[CELL_TAG], columns, TAG, row);
+    mpi_reports_set_number(&cells[CELL_TAG], columns, TAG, row);
     if (rank != MPI_RANK_UNKNOWN)
         cell_set_int(&cells[RANK], rank);
-    set_number(&cells[CELL_PEER], columns, PEER, row);
-    set_number(&cells[CELL_ROOT], columns, ROOT, row);
-    set_size(&cells[source == COLLECTIVES ? SENT : CELL_SIZE], columns, SIZE, row);
-    set_size(&cells[CELL_RECEIVED], columns, RECEIVED, row);
+    mpi_reports_set_number(&cells[CELL_PEER], columns, PEER, row);
+    mpi_reports_set_number(&cells[CELL_ROOT], columns, ROOT, row);
+    mpi_reports_set_size(&cells[source == COLLECTIVES ? SENT : CELL_SIZE], columns, SIZE, row);
+    mpi_reports_set_size(&cells[CELL_RECEIVED], columns, RECEIVED, row);
     return cell_set_pooled(table, &cells[EVENT], trace->report, columns->values[NAME][row]);
 }
 
-static int fill_table(const struct mpi_trace *trace, struct table *table)
+static int mpi_reports_fill_table(const struct mpi_trace *trace, struct table *table)
 {
     for (size_t i = 0; i < trace->count; i++) {
         size_t row = trace->order[i];
         int source = 0;
         for (; row >= trace->events[source].rows; source++)
             row -= trace->events[source].rows;
-        if (add_row(trace, table, source, row) != 0)
+        if (mpi_reports_add_row(trace, table, source, row) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static void trace_free(struct mpi_trace *trace)
+static void mpi_reports_trace_free(struct mpi_trace *trace)
 {
     filter_close(&trace->filter);
     for (int i = 0; i < SOURCES; i++)
@@ -192,18 +194,18 @@ static int mpi_event_trace(struct report *report, const struct analysis_request 
                            struct error *err)
 {
     struct mpi_trace trace = { .report = report };
-    struct table *table = table_new(trace_columns, CELLS);
+    struct table *table = table_new(mpi_reports_trace_columns, CELLS);
     int code;
 
     if ((code = filter_open(&trace.filter, report, request, err)) != 0)
         goto done;
-    if ((code = read_tables(&trace, err)) != 0)
+    if ((code = mpi_reports_read_tables(&trace, err)) != 0)
         goto done;
-    if ((code = sort_rows(&trace, err)) != 0)
+    if ((code = mpi_reports_sort_rows(&trace, err)) != 0)
         goto done;
-    code = table ? fill_table(&trace, table) : ERR_NO_MEMORY;
+    code = table ? mpi_reports_fill_table(&trace, table) : ERR_NO_MEMORY;
 done:
-    trace_free(&trace);
+    mpi_reports_trace_free(&trace);
     return table_hand_over(table, code, out, err);
 }
 
@@ -212,7 +214,7 @@ const struct analysis analysis_mpi_event_sum = {
     .title = "MPI Event Summary",
     .usage = "",
     .help = "MPI time by function, with the kind of the call.",
-    .needs = { { "MPI event data", mpi_tables } },
+    .needs = { { "MPI event data", mpi_reports_tables } },
     .run = mpi_event_sum,
     .divides = &times_shape,
 };
@@ -222,7 +224,7 @@ const struct analysis analysis_mpi_event_trace = {
     .title = "MPI Event Trace",
     .usage = "",
     .help = "All MPI calls by start time, with their ranks and sizes.",
-    .needs = { { "MPI event data", mpi_tables } },
+    .needs = { { "MPI event data", mpi_reports_tables } },
     .run = mpi_event_trace,
 };
 
@@ -231,7 +233,7 @@ const struct analysis analysis_mpi_msg_size_sum = {
     .title = "MPI Message Size Summary",
     .usage = "",
     .help = "Sizes of MPI messages by function.",
-    .needs = { { "MPI message data", message_tables } },
+    .needs = { { "MPI message data", mpi_reports_message_tables } },
     .run = mpi_msg_size_sum,
     .divides = &sizes_shape,
 };

@@ -16,15 +16,16 @@
 #include "base/map.h"
 
 enum { START, END, THREAD, KIND, ID, PARENT, COMM, FUNCTION, ALGORITHM, PROTOCOL, BYTES, COLUMNS };
-static const char *const column_names[COLUMNS] = { "start",  "end",      "globalTid", "kind",     "id",   "parentId",
-                                                   "commId", "function", "algorithm", "protocol", "bytes" };
+static const char *const nccl_sum_column_names[COLUMNS] = { "start",     "end",      "globalTid", "kind",
+                                                            "id",        "parentId", "commId",    "function",
+                                                            "algorithm", "protocol", "bytes" };
 
 /* A number of a process: an event or a communicator. */
-struct numbered {
+struct nccl_sum_numbered {
     uint64_t key; /* of the process and the number; never 0 */
     int64_t ranks, bytes, operations, kernel_ns;
 };
-MAP(numbered_map, struct numbered, uint64_t, key, key, hash_number, map_is_same_number)
+MAP(numbered_map, struct nccl_sum_numbered, uint64_t, key, key, hash_number, map_is_same_number)
 
 /* The sums of one row. */
 struct coll_sum {
@@ -45,7 +46,7 @@ struct coll_report {
     size_t sum_count, sum_room;
 };
 
-static uint64_t key_of(int64_t thread_or_process, int64_t number)
+static uint64_t nccl_sum_key_of(int64_t thread_or_process, int64_t number)
 {
     uint64_t key = hash_number((uint64_t)global_process(thread_or_process)) ^ (uint64_t)number;
     return key ? key : 1;
@@ -62,7 +63,7 @@ static int read_comms(struct coll_report *all, struct error *err)
     if (code != 0)
         return code;
     for (size_t row = 0; row < comms.rows; row++) {
-        struct numbered comm = { .key = key_of(comms.values[0][row], comms.values[1][row]) };
+        struct nccl_sum_numbered comm = { .key = nccl_sum_key_of(comms.values[0][row], comms.values[1][row]) };
         comm.ranks = columns_is_null(&comms, 2, row) ? 0 : comms.values[2][row];
         if (!numbered_map_add(&all->comms, &comm)) {
             code = ERR_NO_MEMORY;
@@ -80,7 +81,7 @@ static int is_nccl_kernel(struct report *report, int64_t name)
 }
 
 /* The launches of NCCL's kernels, by thread and time. */
-static int read_launches(struct coll_report *all, const struct gpu_ops *kernels, const struct calls *calls)
+static int nccl_sum_read_launches(struct coll_report *all, const struct gpu_ops *kernels, const struct calls *calls)
 {
     size_t room = kernels->count + 1;
 
@@ -105,7 +106,7 @@ static int read_launches(struct coll_report *all, const struct gpu_ops *kernels,
     return order_by_thread(all->launches, all->launch_count, all->launch_thread, all->launch_time);
 }
 
-static int read_kernels(struct coll_report *all, struct error *err)
+static int nccl_sum_read_kernels(struct coll_report *all, struct error *err)
 {
     static const char *const extra[] = { "shortName", NULL };
     struct gpu_ops kernels = { 0 };
@@ -115,7 +116,7 @@ static int read_kernels(struct coll_report *all, struct error *err)
     if (code != 0)
         return code;
     if ((code = calls_read(&calls, all->report, err)) == 0) {
-        code = read_launches(all, &kernels, &calls);
+        code = nccl_sum_read_launches(all, &kernels, &calls);
         calls_free(&calls);
     }
     gpu_free(&kernels);
@@ -152,7 +153,7 @@ static int find_kernels(struct coll_report *all)
         if (!is_kind(all, row, "group"))
             continue;
         int64_t thread = all->ops.values[THREAD][row];
-        struct numbered group = { .key = key_of(thread, all->ops.values[ID][row]), .kernel_ns = -1 };
+        struct nccl_sum_numbered group = { .key = nccl_sum_key_of(thread, all->ops.values[ID][row]), .kernel_ns = -1 };
         behind = first_launch_behind(all, behind, thread, all->ops.values[START][row]);
         if (behind > used && all->launch_thread[all->launches[behind - 1]] == thread)
             group.kernel_ns = all->kernel_ns[all->launches[behind - 1]];
@@ -163,11 +164,12 @@ static int find_kernels(struct coll_report *all)
     return 0;
 }
 
-static struct numbered *group_of(const struct coll_report *all, size_t row)
+static struct nccl_sum_numbered *nccl_sum_group_of(const struct coll_report *all, size_t row)
 {
     return columns_is_null(&all->ops, PARENT, row)
                ? NULL
-               : numbered_map_find(&all->groups, key_of(all->ops.values[THREAD][row], all->ops.values[PARENT][row]));
+               : numbered_map_find(&all->groups,
+                                   nccl_sum_key_of(all->ops.values[THREAD][row], all->ops.values[PARENT][row]));
 }
 
 /* ---- Sums ------------------------------------------------------------------------------------------------------ */
@@ -189,16 +191,16 @@ static int same_text(struct report *report, int64_t a, int64_t b)
     return a == b || strcmp(report_string(report, a, NULL), report_string(report, b, NULL)) == 0;
 }
 
-static int64_t string_of(const struct coll_report *all, int column, size_t row)
+static int64_t nccl_sum_string_of(const struct coll_report *all, int column, size_t row)
 {
     return columns_is_null(&all->ops, column, row) ? 0 : all->ops.values[column][row];
 }
 
-static struct coll_sum *sum_of(struct coll_report *all, size_t row)
+static struct coll_sum *nccl_sum_of(struct coll_report *all, size_t row)
 {
-    struct coll_sum wanted = { .function = string_of(all, FUNCTION, row),
-                               .algorithm = string_of(all, ALGORITHM, row),
-                               .protocol = string_of(all, PROTOCOL, row) };
+    struct coll_sum wanted = { .function = nccl_sum_string_of(all, FUNCTION, row),
+                               .algorithm = nccl_sum_string_of(all, ALGORITHM, row),
+                               .protocol = nccl_sum_string_of(all, PROTOCOL, row) };
 
     for (size_t i = 0; i < all->sum_count; i++)
         if (same_text(all->report, all->sums[i].function, wanted.function) &&
@@ -211,24 +213,24 @@ static struct coll_sum *sum_of(struct coll_report *all, size_t row)
     return &all->sums[all->sum_count++];
 }
 
-static int64_t bytes_of(const struct coll_report *all, size_t row)
+static int64_t nccl_sum_bytes_of(const struct coll_report *all, size_t row)
 {
     int64_t bytes = columns_is_null(&all->ops, BYTES, row) ? 0 : all->ops.values[BYTES][row];
     return bytes < 0 ? 0 : bytes;
 }
 
 /* What of the kernel's time is the operation's. */
-static int64_t share_of(const struct numbered *group, int64_t bytes)
+static int64_t nccl_sum_share_of(const struct nccl_sum_numbered *group, int64_t bytes)
 {
     double share = group->bytes ? (double)bytes / (double)group->bytes : 1.0 / (double)group->operations;
     return share >= 1 ? group->kernel_ns : (int64_t)((double)group->kernel_ns * share);
 }
 
-static int add_operation(struct coll_report *all, size_t row)
+static int nccl_sum_add_operation(struct coll_report *all, size_t row)
 {
-    struct coll_sum *sum = sum_of(all, row);
-    const struct numbered *group = group_of(all, row);
-    int64_t bytes = bytes_of(all, row), *const *values = all->ops.values;
+    struct coll_sum *sum = nccl_sum_of(all, row);
+    const struct nccl_sum_numbered *group = nccl_sum_group_of(all, row);
+    int64_t bytes = nccl_sum_bytes_of(all, row), *const *values = all->ops.values;
 
     if (!sum)
         return ERR_NO_MEMORY;
@@ -238,11 +240,12 @@ static int add_operation(struct coll_report *all, size_t row)
         sum->enqueue_ns = saturating_add(sum->enqueue_ns, saturating_duration(values[START][row], values[END][row]));
     if (!group || group->kernel_ns < 0)
         return 0;
-    const struct numbered *comm = columns_is_null(&all->ops, COMM, row)
-                                      ? NULL
-                                      : numbered_map_find(&all->comms, key_of(values[THREAD][row], values[COMM][row]));
+    const struct nccl_sum_numbered *comm = columns_is_null(&all->ops, COMM, row)
+                                               ? NULL
+                                               : numbered_map_find(&all->comms, nccl_sum_key_of(values[THREAD][row],
+                                                                                                values[COMM][row]));
     sum->timed++;
-    sum->timed_ns = saturating_add(sum->timed_ns, share_of(group, bytes));
+    sum->timed_ns = saturating_add(sum->timed_ns, nccl_sum_share_of(group, bytes));
     if (comm && comm->ranks > 0)
         sum->bus_bytes += (double)bytes * bus_factor(report_string(all->report, sum->function, NULL), comm->ranks);
     return 0;
@@ -263,13 +266,13 @@ static int each_operation(struct coll_report *all, int (*visit)(struct coll_repo
     return 0;
 }
 
-static int add_to_group(struct coll_report *all, size_t row)
+static int nccl_sum_add_to_group(struct coll_report *all, size_t row)
 {
-    struct numbered *group = group_of(all, row);
+    struct nccl_sum_numbered *group = nccl_sum_group_of(all, row);
 
     if (group) {
         group->operations++;
-        group->bytes = saturating_add(group->bytes, bytes_of(all, row));
+        group->bytes = saturating_add(group->bytes, nccl_sum_bytes_of(all, row));
     }
     return 0;
 }
@@ -277,7 +280,7 @@ static int add_to_group(struct coll_report *all, size_t row)
 /* ---- The table ------------------------------------------------------------------------------------------------- */
 
 enum { SHARE, TIME, COUNT, TIMED, AVERAGE, TOTAL_BYTES, AVERAGE_BYTES, BUS, ENQUEUE, NAME, BY, WITH, CELLS };
-static const struct table_column columns[CELLS] = {
+static const struct table_column nccl_sum_columns[CELLS] = {
     { "Time", CELL_REAL, UNIT_PERCENT, 1 },    { "GPU Time", CELL_INT, UNIT_NS, 0 },
     { "Count", CELL_INT, UNIT_NONE, 0 },       { "With Kernel", CELL_INT, UNIT_NONE, 0 },
     { "Avg GPU Time", CELL_REAL, UNIT_NS, 1 }, { "Total", CELL_REAL, UNIT_MEGABYTES, 3 },
@@ -286,12 +289,13 @@ static const struct table_column columns[CELLS] = {
     { "Algorithm", CELL_TEXT, UNIT_NONE, 0 },  { "Protocol", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int set_name(struct table *table, struct table_cell *cell, struct report *report, int64_t id)
+static int nccl_sum_set_name(struct table *table, struct table_cell *cell, struct report *report, int64_t id)
 {
     return id ? cell_set_pooled(table, cell, report, id) : 0;
 }
 
-static int add_row(const struct coll_report *all, struct table *table, const struct coll_sum *sum, int64_t whole_ns)
+static int nccl_sum_add_row(const struct coll_report *all, struct table *table, const struct coll_sum *sum,
+                            int64_t whole_ns)
 {
     struct table_cell *cells = table_add_row(table);
 
@@ -309,14 +313,14 @@ static int add_row(const struct coll_report *all, struct table *table, const str
     }
     if (sum->timed_ns && sum->bus_bytes > 0) /* bytes per ns */
         cell_set_real(&cells[BUS], sum->bus_bytes / (double)sum->timed_ns);
-    int failed = set_name(table, &cells[NAME], all->report, sum->function);
-    failed |= set_name(table, &cells[BY], all->report, sum->algorithm);
-    failed |= set_name(table, &cells[WITH], all->report, sum->protocol);
+    int failed = nccl_sum_set_name(table, &cells[NAME], all->report, sum->function);
+    failed |= nccl_sum_set_name(table, &cells[BY], all->report, sum->algorithm);
+    failed |= nccl_sum_set_name(table, &cells[WITH], all->report, sum->protocol);
     return failed;
 }
 
 /* By time on the GPU, then by time to enqueue. */
-static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
+static int nccl_sum_compare(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     int64_t a_ns = a[TIME].kind == CELL_INT ? a[TIME].integer : -1;
     int64_t b_ns = b[TIME].kind == CELL_INT ? b[TIME].integer : -1;
@@ -326,24 +330,25 @@ static int compare(const struct table_cell *a, const struct table_cell *b, void 
     return (a[ENQUEUE].integer < b[ENQUEUE].integer) - (a[ENQUEUE].integer > b[ENQUEUE].integer);
 }
 
-static int fill_table(struct coll_report *all, struct table *table)
+static int nccl_sum_fill_table(struct coll_report *all, struct table *table)
 {
     int64_t whole_ns = 0;
 
-    if (find_kernels(all) != 0 || each_operation(all, add_to_group) != 0 || each_operation(all, add_operation) != 0)
+    if (find_kernels(all) != 0 || each_operation(all, nccl_sum_add_to_group) != 0 ||
+        each_operation(all, nccl_sum_add_operation) != 0)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < all->sum_count; i++)
         whole_ns = saturating_add(whole_ns, all->sums[i].timed_ns);
     for (size_t i = 0; i < all->sum_count; i++)
-        if (add_row(all, table, &all->sums[i], whole_ns) != 0)
+        if (nccl_sum_add_row(all, table, &all->sums[i], whole_ns) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, compare, NULL);
+    table_sort(table, nccl_sum_compare, NULL);
     return 0;
 }
 
-static int read_operations(struct coll_report *all, struct error *err)
+static int nccl_sum_read_operations(struct coll_report *all, struct error *err)
 {
-    int code = columns_read(all->report, "TACHO_NCCL_OP", column_names, COLUMNS, &all->ops, err);
+    int code = columns_read(all->report, "TACHO_NCCL_OP", nccl_sum_column_names, COLUMNS, &all->ops, err);
 
     if (code != 0 || !all->ops.rows)
         return code;
@@ -372,30 +377,30 @@ static int nccl_coll_sum(struct report *report, const struct analysis_request *r
                          struct error *err)
 {
     struct coll_report all = { .report = report };
-    struct table *table = table_new(columns, CELLS);
+    struct table *table = table_new(nccl_sum_columns, CELLS);
     int code;
 
     if ((code = filter_open(&all.filter, report, request, err)) != 0)
         goto done;
-    if ((code = read_operations(&all, err)) != 0)
+    if ((code = nccl_sum_read_operations(&all, err)) != 0)
         goto done;
     if ((code = read_comms(&all, err)) != 0)
         goto done;
-    if ((code = read_kernels(&all, err)) != 0)
+    if ((code = nccl_sum_read_kernels(&all, err)) != 0)
         goto done;
-    code = table ? fill_table(&all, table) : ERR_NO_MEMORY;
+    code = table ? nccl_sum_fill_table(&all, table) : ERR_NO_MEMORY;
 done:
     coll_free(&all);
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const tables[] = { "TACHO_NCCL_OP", NULL };
+static const char *const nccl_sum_tables[] = { "TACHO_NCCL_OP", NULL };
 const struct analysis analysis_nccl_coll_sum = {
     .name = "nccl_coll_sum",
     .title = "NCCL Collective Summary",
     .usage = "",
     .help = "Operations of NCCL by function, algorithm and protocol, from captures with --nccl-plugin: bytes, the "
             "time of their kernels (with -t cuda), and the bus bandwidth as nccl-tests counts it.",
-    .needs = { { "NCCL plugin data", tables } },
+    .needs = { { "NCCL plugin data", nccl_sum_tables } },
     .run = nccl_coll_sum,
 };

@@ -19,14 +19,14 @@ enum { TASK_IMPLICIT = 2, TASK_EXPLICIT = 4 }; /* OPENMP_EVENT_KIND_TASK.kind */
 enum { NO_REGION = UINT32_MAX };
 
 /* An instance of a region. */
-struct region {
+struct region_sum_region {
     int64_t start_ns, end_ns;
     int64_t most_ns, work_ns, wait_ns; /* of the busiest part; of all parts */
     uint32_t place, parts;
 };
 
 /* Something that a thread does from one time to another: a part of a region, an explicit task, or a wait. */
-struct span {
+struct region_sum_span {
     int64_t thread, start_ns, end_ns;
     int64_t wait_ns;   /* of a part: inside it */
     int64_t inside_ns; /* of a wait or a task: spans directly inside it */
@@ -35,7 +35,7 @@ struct span {
 };
 
 /* A place in the source with all instances of its region. */
-struct place {
+struct region_sum_place {
     int64_t instances, total_ns, threads, most_ns, work_ns, wait_ns;
     double mean_ns; /* sum of the means of the instances */
 };
@@ -44,15 +44,15 @@ struct regions {
     struct report *report;
     struct filter filter;
     struct keys numbers; /* process, parallelId: of list */
-    struct region *list;
+    struct region_sum_region *list;
     size_t room;
-    struct span *spans;
+    struct region_sum_span *spans;
     size_t span_count, span_room;
-    struct keys chains; /* callchainId: of chain_places */
-    struct keys places; /* symbol, file, line */
+    struct keys chains;            /* callchainId: of chain_places */
+    struct keys places;            /* symbol, file, line */
     uint32_t *chain_places;
     size_t chain_room;
-    struct place *sums; /* by place */
+    struct region_sum_place *sums; /* by place */
     size_t sum_room;
 };
 
@@ -85,7 +85,7 @@ static int read_places(struct regions *regions, struct error *err)
     return code;
 }
 
-static uint32_t place_of(struct regions *regions, int64_t chain)
+static uint32_t region_sum_place_of(struct regions *regions, int64_t chain)
 {
     const int64_t unknown[] = { -1, -1, 0 };
     uint32_t number = keys_find(&regions->chains, &chain);
@@ -102,19 +102,19 @@ static int add_region(struct regions *regions, const struct row_cursor *rows)
 
     if (!filter_thread(&regions->filter, thread, start, end))
         return 0;
-    uint32_t number = keys_add(&regions->numbers, key), place = place_of(regions, row_int_or(rows, 4, 0));
+    uint32_t number = keys_add(&regions->numbers, key), place = region_sum_place_of(regions, row_int_or(rows, 4, 0));
     if (number == NO_KEY || place == NO_KEY ||
         array_reserve_zeroed(&regions->list, &regions->room, number + 1u, sizeof *regions->list) != 0)
         return ERR_NO_MEMORY;
-    regions->list[number] = (struct region){ .start_ns = start, .end_ns = end, .place = place };
+    regions->list[number] = (struct region_sum_region){ .start_ns = start, .end_ns = end, .place = place };
     return 0;
 }
 
-static int add_span(struct regions *regions, const struct row_cursor *rows, uint32_t region, int is_wait)
+static int region_sum_add_span(struct regions *regions, const struct row_cursor *rows, uint32_t region, int is_wait)
 {
     if (array_reserve(&regions->spans, &regions->span_room, regions->span_count + 1, sizeof *regions->spans) != 0)
         return ERR_NO_MEMORY;
-    regions->spans[regions->span_count++] = (struct span){
+    regions->spans[regions->span_count++] = (struct region_sum_span){
         .thread = row_int_or(rows, 2, 0),
         .start_ns = row_int(rows, 0),
         .end_ns = row_int_or(rows, 1, row_int(rows, 0)),
@@ -132,16 +132,16 @@ static int add_task(struct regions *regions, const struct row_cursor *rows)
 
     if (region == NO_KEY && !(kind & TASK_EXPLICIT))
         return 0;
-    return add_span(regions, rows, region == NO_KEY ? NO_REGION : region, 0);
+    return region_sum_add_span(regions, rows, region == NO_KEY ? NO_REGION : region, 0);
 }
 
-static int add_wait(struct regions *regions, const struct row_cursor *rows)
+static int region_sum_add_wait(struct regions *regions, const struct row_cursor *rows)
 {
-    return add_span(regions, rows, NO_REGION, 1);
+    return region_sum_add_span(regions, rows, NO_REGION, 1);
 }
 
-static int read_table(struct regions *regions, const char *table, const char *fifth,
-                      int (*add)(struct regions *regions, const struct row_cursor *rows), struct error *err)
+static int region_sum_read_table(struct regions *regions, const char *table, const char *fifth,
+                                 int (*add)(struct regions *regions, const struct row_cursor *rows), struct error *err)
 {
     const char *const names[] = { "start", "end", "globalTid", "parallelId", fifth, NULL };
     struct row_cursor rows;
@@ -161,7 +161,7 @@ static int read_table(struct regions *regions, const char *table, const char *fi
 /* By thread and start; of two that start together, the longer is around the other. */
 static int compare_spans(const void *left, const void *right)
 {
-    const struct span *a = left, *b = right;
+    const struct region_sum_span *a = left, *b = right;
 
     if (a->thread != b->thread)
         return a->thread < b->thread ? -1 : 1;
@@ -173,9 +173,9 @@ static int compare_spans(const void *left, const void *right)
 }
 
 /* A span has ended: a wait counts in the part around it, without the time of what ran inside it. */
-static void leave(struct span *const *stack, size_t depth)
+static void region_sum_leave(struct region_sum_span *const *stack, size_t depth)
 {
-    const struct span *span = stack[depth];
+    const struct region_sum_span *span = stack[depth];
     int64_t own_ns = saturating_duration(span->start_ns, span->end_ns) - span->inside_ns;
 
     if (depth && span->region == NO_REGION)
@@ -189,34 +189,34 @@ static void leave(struct span *const *stack, size_t depth)
 
 static int find_waits(struct regions *regions)
 {
-    struct span **stack = NULL;
+    struct region_sum_span **stack = NULL;
     size_t depth = 0, room = 0;
 
     if (regions->span_count)
         qsort(regions->spans, regions->span_count, sizeof *regions->spans, compare_spans);
     for (size_t i = 0; i < regions->span_count; i++) {
-        struct span *span = &regions->spans[i];
+        struct region_sum_span *span = &regions->spans[i];
         while (depth && (stack[depth - 1]->thread != span->thread || stack[depth - 1]->end_ns <= span->start_ns))
-            leave(stack, --depth);
-        if (array_reserve(&stack, &room, depth + 1, sizeof(struct span *)) != 0) {
+            region_sum_leave(stack, --depth);
+        if (array_reserve(&stack, &room, depth + 1, sizeof(struct region_sum_span *)) != 0) {
             free(stack);
             return ERR_NO_MEMORY;
         }
         stack[depth++] = span;
     }
     while (depth)
-        leave(stack, --depth);
+        region_sum_leave(stack, --depth);
     free(stack);
     return 0;
 }
 
-static void add_parts(struct regions *regions)
+static void region_sum_add_parts(struct regions *regions)
 {
     for (size_t i = 0; i < regions->span_count; i++) {
-        const struct span *part = &regions->spans[i];
+        const struct region_sum_span *part = &regions->spans[i];
         if (part->region == NO_REGION)
             continue;
-        struct region *region = &regions->list[part->region];
+        struct region_sum_region *region = &regions->list[part->region];
         int64_t work_ns = saturating_duration(part->start_ns, part->end_ns) - part->wait_ns;
         int64_t tail_ns = saturating_duration(part->end_ns, region->end_ns);
         region->parts++;
@@ -231,8 +231,8 @@ static int sum_places(struct regions *regions)
     if (array_reserve_zeroed(&regions->sums, &regions->sum_room, regions->places.count + 1, sizeof *regions->sums) != 0)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < regions->numbers.count; i++) {
-        const struct region *region = &regions->list[i];
-        struct place *sum = &regions->sums[region->place];
+        const struct region_sum_region *region = &regions->list[i];
+        struct region_sum_place *sum = &regions->sums[region->place];
         sum->instances++;
         sum->total_ns = saturating_add(sum->total_ns, saturating_duration(region->start_ns, region->end_ns));
         sum->threads = region->parts > sum->threads ? region->parts : sum->threads;
@@ -259,7 +259,7 @@ enum {
     CELLS
 };
 
-static int compare_rows(const struct table_cell *a, const struct table_cell *b, void *context)
+static int region_sum_compare_rows(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     if (a[CELL_GAIN].integer != b[CELL_GAIN].integer)
         return a[CELL_GAIN].integer > b[CELL_GAIN].integer ? -1 : 1;
@@ -268,7 +268,8 @@ static int compare_rows(const struct table_cell *a, const struct table_cell *b, 
     return 0;
 }
 
-static int set_texts(struct regions *regions, struct table *table, struct table_cell *cells, const int64_t *key)
+static int region_sum_set_texts(struct regions *regions, struct table *table, struct table_cell *cells,
+                                const int64_t *key)
 {
     struct text place = { 0 };
     const char *symbol = key[0] >= 0 ? report_string(regions->report, key[0], NULL) : "[Unknown]";
@@ -281,10 +282,10 @@ static int set_texts(struct regions *regions, struct table *table, struct table_
     return failed ? ERR_NO_MEMORY : 0;
 }
 
-static int fill_table(struct regions *regions, struct table *table)
+static int region_sum_fill_table(struct regions *regions, struct table *table)
 {
     for (uint32_t i = 0; i < regions->places.count; i++) {
-        const struct place *sum = &regions->sums[i];
+        const struct region_sum_place *sum = &regions->sums[i];
         int64_t gain_ns = sum->most_ns - (int64_t)sum->mean_ns, spent_ns = saturating_add(sum->work_ns, sum->wait_ns);
         if (!sum->instances)
             continue;
@@ -300,10 +301,10 @@ static int fill_table(struct regions *regions, struct table *table)
         cell_set_int(&cells[CELL_INSTANCES], sum->instances);
         cell_set_real(&cells[CELL_AVG], (double)sum->total_ns / (double)sum->instances);
         cell_set_int(&cells[CELL_THREADS], sum->threads);
-        if (set_texts(regions, table, cells, keys_get(&regions->places, i)) != 0)
+        if (region_sum_set_texts(regions, table, cells, keys_get(&regions->places, i)) != 0)
             return ERR_NO_MEMORY;
     }
-    table_sort(table, compare_rows, NULL);
+    table_sort(table, region_sum_compare_rows, NULL);
     return 0;
 }
 
@@ -327,15 +328,15 @@ static int read_regions(struct regions *regions, const struct analysis_request *
     } tables[] = {
         { "OPENMP_EVENT_KIND_PARALLEL", "callchainId", add_region },
         { "OPENMP_EVENT_KIND_TASK", "kind", add_task },
-        { "OPENMP_EVENT_KIND_SYNC_REGION", "kind", add_wait },
-        { "OPENMP_EVENT_KIND_MUTEX_WAIT", "kind", add_wait },
+        { "OPENMP_EVENT_KIND_SYNC_REGION", "kind", region_sum_add_wait },
+        { "OPENMP_EVENT_KIND_MUTEX_WAIT", "kind", region_sum_add_wait },
     };
     int code = filter_open(&regions->filter, regions->report, request, err);
 
     if (code != 0 || (code = read_places(regions, err)) != 0)
         return code;
     for (size_t i = 0; i < COUNT_OF(tables); i++)
-        if ((code = read_table(regions, tables[i].table, tables[i].fifth, tables[i].add, err)) != 0)
+        if ((code = region_sum_read_table(regions, tables[i].table, tables[i].fifth, tables[i].add, err)) != 0)
             return code;
     return 0;
 }
@@ -364,10 +365,10 @@ static int openmp_region_sum(struct report *report, const struct analysis_reques
         goto done;
     if ((code = find_waits(&regions)) != 0)
         goto done;
-    add_parts(&regions);
+    region_sum_add_parts(&regions);
     if ((code = sum_places(&regions)) != 0)
         goto done;
-    code = fill_table(&regions, table);
+    code = region_sum_fill_table(&regions, table);
 done:
     regions_free(&regions);
     return table_hand_over(table, code, out, err);

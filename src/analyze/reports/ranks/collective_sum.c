@@ -14,7 +14,7 @@ struct last_count {
     int64_t rank, times;
 };
 
-struct sum {
+struct coll_sum_row {
     uint32_t communicator;
     int64_t operation;          /* string id */
     enum collective_kind kind;
@@ -27,13 +27,14 @@ struct sum {
     size_t next;                /* of the same communicator: its index and one, or 0 */
 };
 
-struct sums {
-    struct sum *list; /* owned */
+struct coll_sums {
+    struct coll_sum_row *list; /* owned */
     size_t count, room;
-    size_t *first;    /* owned; of each communicator, as sum.next: there may be very many */
+    size_t *first;             /* owned; of each communicator, as sum.next: there may be very many */
 };
 
-static struct sum *sum_of(struct sums *sums, struct report *report, const struct collective_instance *instance)
+static struct coll_sum_row *collective_sum_of(struct coll_sums *sums, struct report *report,
+                                              const struct collective_instance *instance)
 {
     const char *wanted = report_string(report, instance->operation, NULL);
     size_t *first = &sums->first[instance->communicator];
@@ -43,14 +44,14 @@ static struct sum *sum_of(struct sums *sums, struct report *report, const struct
             return &sums->list[i - 1];
     if (array_reserve(&sums->list, &sums->room, sums->count + 1, sizeof *sums->list) != 0)
         return NULL;
-    sums->list[sums->count] = (struct sum){
+    sums->list[sums->count] = (struct coll_sum_row){
         .communicator = instance->communicator, .operation = instance->operation, .kind = instance->kind, .next = *first
     };
     *first = sums->count + 1;
     return &sums->list[sums->count++];
 }
 
-static int count_last(struct sum *sum, int64_t rank)
+static int count_last(struct coll_sum_row *sum, int64_t rank)
 {
     size_t at = 0;
 
@@ -65,11 +66,11 @@ static int count_last(struct sum *sum, int64_t rank)
     return 0;
 }
 
-static int add_instance(struct sums *sums, const struct collectives *all, const struct collective_instance *instance,
-                        int64_t *waits)
+static int collective_sum_add_instance(struct coll_sums *sums, const struct collectives *all,
+                                       const struct collective_instance *instance, int64_t *waits)
 {
     const struct collective_figures figures = collective_figures(all, instance, waits);
-    struct sum *sum = sum_of(sums, all->report, instance);
+    struct coll_sum_row *sum = collective_sum_of(sums, all->report, instance);
 
     if (!sum)
         return ERR_NO_MEMORY;
@@ -89,7 +90,7 @@ static int add_instance(struct sums *sums, const struct collectives *all, const 
 }
 
 enum { SHARE, TIME, INSTANCES, RANKS, BYTES, ALG, BUS, WAIT, WAIT_SHARE, LAST, TIMES_LAST, NAME, COMM, CELLS };
-static const struct table_column columns[CELLS] = {
+static const struct table_column collective_sum_columns[CELLS] = {
     { "Time", CELL_REAL, UNIT_PERCENT, 1 },      { "Total Time", CELL_INT, UNIT_NS, 0 },
     { "Instances", CELL_INT, UNIT_NONE, 0 },     { "Ranks", CELL_INT, UNIT_NONE, 0 },
     { "Data", CELL_REAL, UNIT_MEGABYTES, 3 },    { "Alg (GB/s)", CELL_REAL, UNIT_NONE, 3 },
@@ -100,7 +101,7 @@ static const struct table_column columns[CELLS] = {
 };
 
 /* The one that was last most often; of equals, the lowest rank. */
-static const struct last_count *most_often_last(const struct sum *sum)
+static const struct last_count *most_often_last(const struct coll_sum_row *sum)
 {
     const struct last_count *most = NULL;
 
@@ -112,7 +113,8 @@ static const struct last_count *most_often_last(const struct sum *sum)
     return most;
 }
 
-static int add_row(struct table *table, const struct collectives *all, const struct sum *sum, int64_t whole_ns)
+static int collective_sum_add_row(struct table *table, const struct collectives *all, const struct coll_sum_row *sum,
+                                  int64_t whole_ns)
 {
     struct table_cell *cells = table_add_row(table);
     const struct last_count *last = most_often_last(sum);
@@ -146,7 +148,7 @@ static int add_row(struct table *table, const struct collectives *all, const str
     return cell_set_string(table, &cells[COMM], communicator->label);
 }
 
-static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
+static int collective_sum_compare(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     if (a[TIME].integer != b[TIME].integer)
         return a[TIME].integer < b[TIME].integer ? 1 : -1;
@@ -154,7 +156,7 @@ static int compare(const struct table_cell *a, const struct table_cell *b, void 
     return by_name ? by_name : cell_compare_text(&a[COMM], &b[COMM]);
 }
 
-static int fill_table(struct table *table, struct collective_request *request, struct sums *sums)
+static int collective_sum_fill_table(struct table *table, struct collective_request *request, struct coll_sums *sums)
 {
     const struct collectives *all = &request->all;
     int64_t whole_ns = 0;
@@ -163,14 +165,14 @@ static int fill_table(struct table *table, struct collective_request *request, s
     if (!sums->first)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < all->instance_count; i++)
-        if (add_instance(sums, all, &all->instances[i], request->waits) != 0)
+        if (collective_sum_add_instance(sums, all, &all->instances[i], request->waits) != 0)
             return ERR_NO_MEMORY;
     for (size_t i = 0; i < sums->count; i++)
         whole_ns = saturating_add(whole_ns, sums->list[i].total_ns);
     for (size_t i = 0; i < sums->count; i++)
-        if (add_row(table, all, &sums->list[i], whole_ns) != 0)
+        if (collective_sum_add_row(table, all, &sums->list[i], whole_ns) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, compare, NULL);
+    table_sort(table, collective_sum_compare, NULL);
     return 0;
 }
 
@@ -178,13 +180,13 @@ static int collective_sum(struct report *report, const struct analysis_request *
                           struct error *err)
 {
     struct collective_request request;
-    struct sums sums = { 0 };
-    struct table *table = table_new(columns, CELLS);
+    struct coll_sums sums = { 0 };
+    struct table *table = table_new(collective_sum_columns, CELLS);
     int code = collective_request_open(&request, report, asked, err);
 
     if (code != 0)
         goto done;
-    code = table ? fill_table(table, &request, &sums) : ERR_NO_MEMORY;
+    code = table ? collective_sum_fill_table(table, &request, &sums) : ERR_NO_MEMORY;
 done:
     for (size_t i = 0; i < sums.count; i++)
         free(sums.list[i].lasts);

@@ -4,7 +4,7 @@
 #include "collective_reports.h"
 
 enum { START, TIME, RANKS, BYTES, FIRST, LAST, LATENESS, ERROR, WAIT, ALG, BUS, NUMBER, NAME, COMM, CELLS };
-static const struct table_column columns[CELLS] = {
+static const struct table_column coll_trace_columns[CELLS] = {
     { "Start", CELL_INT, UNIT_TIME, 0 },       { "Duration", CELL_INT, UNIT_NS, 0 },
     { "Ranks", CELL_INT, UNIT_NONE, 0 },       { "Bytes", CELL_INT, UNIT_BYTES, 0 },
     { "First Rank", CELL_INT, UNIT_ID, 0 },    { "Last Rank", CELL_INT, UNIT_ID, 0 },
@@ -14,7 +14,7 @@ static const struct table_column columns[CELLS] = {
     { "Operation", CELL_TEXT, UNIT_NAME, 0 },  { "Communicator", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static void set_rank(struct table_cell *cell, const struct collectives *all, size_t call)
+static void coll_trace_set_rank(struct table_cell *cell, const struct collectives *all, size_t call)
 {
     if (all->calls[call].rank != COLLECTIVE_UNKNOWN)
         cell_set_int(cell, all->calls[call].rank);
@@ -29,8 +29,8 @@ static void set_waits(struct table_cell *cells, const struct collectives *all,
     if (!figures->is_timed)
         return;
     if (figures->last != SIZE_MAX) {
-        set_rank(&cells[FIRST], all, instance->first + figures->first);
-        set_rank(&cells[LAST], all, instance->first + figures->last);
+        coll_trace_set_rank(&cells[FIRST], all, instance->first + figures->first);
+        coll_trace_set_rank(&cells[LAST], all, instance->first + figures->last);
     }
     cell_set_int(&cells[LATENESS], figures->lateness_ns);
     cell_set_int(&cells[ERROR], figures->error_ns);
@@ -43,8 +43,8 @@ static void set_waits(struct table_cell *cells, const struct collectives *all,
         cell_set_real(&cells[BUS], bandwidth * factor);
 }
 
-static int add_row(struct table *table, const struct collectives *all, const struct collective_instance *instance,
-                   int64_t *waits)
+static int coll_trace_add_row(struct table *table, const struct collectives *all,
+                              const struct collective_instance *instance, int64_t *waits)
 {
     const struct collective_figures figures = collective_figures(all, instance, waits);
     struct table_cell *cells = table_add_row(table);
@@ -64,17 +64,17 @@ static int add_row(struct table *table, const struct collectives *all, const str
     return cell_set_string(table, &cells[COMM], all->communicators[instance->communicator].label);
 }
 
-static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
+static int coll_trace_compare(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     return (a[START].integer > b[START].integer) - (a[START].integer < b[START].integer);
 }
 
-static int fill_table(struct table *table, const struct collective_request *request)
+static int coll_trace_fill_table(struct table *table, const struct collective_request *request)
 {
     for (size_t i = 0; i < request->all.instance_count; i++)
-        if (add_row(table, &request->all, &request->all.instances[i], request->waits) != 0)
+        if (coll_trace_add_row(table, &request->all, &request->all.instances[i], request->waits) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, compare, NULL);
+    table_sort(table, coll_trace_compare, NULL);
     return 0;
 }
 
@@ -82,12 +82,12 @@ static int collective_trace(struct report *report, const struct analysis_request
                             struct error *err)
 {
     struct collective_request request;
-    struct table *table = table_new(columns, CELLS);
+    struct table *table = table_new(coll_trace_columns, CELLS);
     int code = collective_request_open(&request, report, asked, err);
 
     if (code != 0)
         goto done;
-    code = table ? fill_table(table, &request) : ERR_NO_MEMORY;
+    code = table ? coll_trace_fill_table(table, &request) : ERR_NO_MEMORY;
 done:
     collective_request_close(&request);
     return table_hand_over(table, code, out, err);

@@ -20,7 +20,7 @@ struct stretch_sum {
     int64_t total_ns, count;
 };
 
-struct path {
+struct critical_path {
     struct report *report;
     struct mpi_job job;
     struct places places;
@@ -35,7 +35,7 @@ struct path {
     int64_t rank, name, site;
 };
 
-static void path_free(struct path *path)
+static void path_free(struct critical_path *path)
 {
     mpi_job_close(&path->job);
     places_close(&path->places);
@@ -47,9 +47,9 @@ static void path_free(struct path *path)
 
 /* ---- Stretches -------------------------------------------------------------------------------------------------- */
 
-static int add_part(void *context, uint32_t place, int64_t from_ns, int64_t to_ns)
+static int critical_path_add_part(void *context, uint32_t place, int64_t from_ns, int64_t to_ns)
 {
-    struct path *path = context;
+    struct critical_path *path = context;
     const int64_t key[KEY_PARTS] = { path->rank, path->name, path->site, places_line(&path->places, place) };
     uint32_t number = keys_add(&path->keys, key);
 
@@ -63,7 +63,8 @@ static int add_part(void *context, uint32_t place, int64_t from_ns, int64_t to_n
 }
 
 /* A stretch inside of a call, or, if that is NULL, outside of all. */
-static int add_stretch(struct path *path, int64_t thread, const struct mpi_call *call, int64_t from_ns, int64_t to_ns)
+static int critical_path_add_stretch(struct critical_path *path, int64_t thread, const struct mpi_call *call,
+                                     int64_t from_ns, int64_t to_ns)
 {
     size_t length;
     const char *text = call ? report_string(path->report, call->name, &length) : NULL;
@@ -78,12 +79,12 @@ static int add_stretch(struct path *path, int64_t thread, const struct mpi_call 
     if (call && path->name < 0)
         return ERR_NO_MEMORY;
     if (call)
-        return add_part(path, NO_PLACE, from_ns, to_ns);
-    return places_each(&path->places, thread, from_ns, to_ns, add_part, path);
+        return critical_path_add_part(path, NO_PLACE, from_ns, to_ns);
+    return places_each(&path->places, thread, from_ns, to_ns, critical_path_add_part, path);
 }
 
 /* The time of a thread, divided by its calls. */
-static int add_time(struct path *path, int64_t thread, int64_t from_ns, int64_t to_ns)
+static int critical_path_add_time(struct critical_path *path, int64_t thread, int64_t from_ns, int64_t to_ns)
 {
     const struct mpi_calls *calls = &path->job.calls;
     const struct mpi_thread *own = mpi_calls_thread(calls, thread);
@@ -94,7 +95,7 @@ static int add_time(struct path *path, int64_t thread, int64_t from_ns, int64_t 
         int is_inside = call && call->end_ns >= to_ns;
         int64_t begin = !call ? from_ns : is_inside ? call->start_ns : call->end_ns;
         begin = begin > from_ns ? begin : from_ns;
-        if (add_stretch(path, thread, is_inside ? call : NULL, begin, to_ns) != 0)
+        if (critical_path_add_stretch(path, thread, is_inside ? call : NULL, begin, to_ns) != 0)
             return ERR_NO_MEMORY;
         to_ns = begin;
     }
@@ -103,7 +104,7 @@ static int add_time(struct path *path, int64_t thread, int64_t from_ns, int64_t 
 
 /* ---- The walk --------------------------------------------------------------------------------------------------- */
 
-static int mark_waits(struct path *path)
+static int mark_waits(struct critical_path *path)
 {
     const struct mpi_calls *calls = &path->job.calls;
     size_t at = 0;
@@ -120,7 +121,8 @@ static int mark_waits(struct path *path)
 }
 
 /* The last wait of the thread that was over at that time, and was not met yet; NULL: there is none. */
-static const struct mpi_wait *find_wait(struct path *path, const struct mpi_thread *thread, int64_t before_ns)
+static const struct mpi_wait *critical_path_find_wait(struct critical_path *path, const struct mpi_thread *thread,
+                                                      int64_t before_ns)
 {
     size_t number = (size_t)(thread - path->job.calls.threads);
     const struct mpi_wait *list = path->job.waits.list;
@@ -153,7 +155,7 @@ static int64_t find_first_ns(const struct mpi_calls *calls)
     return first;
 }
 
-static int walk(struct path *path)
+static int critical_path_walk(struct critical_path *path)
 {
     const struct mpi_calls *calls = &path->job.calls;
     const struct mpi_call *last = find_last_call(calls);
@@ -163,9 +165,9 @@ static int walk(struct path *path)
     if (mark_waits(path) != 0)
         return ERR_NO_MEMORY;
     while (thread && at_ns > first_ns) {
-        const struct mpi_wait *wait = find_wait(path, thread, at_ns);
+        const struct mpi_wait *wait = critical_path_find_wait(path, thread, at_ns);
         int64_t until_ns = wait && wait->until_ns > first_ns ? wait->until_ns : first_ns;
-        if (add_time(path, thread->id, until_ns, at_ns) != 0)
+        if (critical_path_add_time(path, thread->id, until_ns, at_ns) != 0)
             return ERR_NO_MEMORY;
         at_ns = until_ns;
         const struct mpi_thread *cause = wait ? mpi_calls_thread(calls, wait->cause) : NULL;
@@ -178,7 +180,7 @@ static int walk(struct path *path)
 
 enum { SHARE, TOTAL, COUNT, RANK, NAME, WHERE, CELLS };
 
-static int add_row(struct path *path, struct table *table, uint32_t number)
+static int critical_path_add_row(struct critical_path *path, struct table *table, uint32_t number)
 {
     static const char outside[] = "(outside of MPI)";
     const int64_t *key = keys_get(&path->keys, number);
@@ -210,7 +212,7 @@ static int add_row(struct path *path, struct table *table, uint32_t number)
     return code;
 }
 
-static int compare_rows(const struct table_cell *a, const struct table_cell *b, void *context)
+static int critical_path_compare_rows(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     if (a[TOTAL].integer != b[TOTAL].integer)
         return a[TOTAL].integer > b[TOTAL].integer ? -1 : 1;
@@ -220,12 +222,12 @@ static int compare_rows(const struct table_cell *a, const struct table_cell *b, 
     return order ? order : cell_compare_text(&a[WHERE], &b[WHERE]);
 }
 
-static int fill_table(struct path *path, struct table *table)
+static int critical_path_fill_table(struct critical_path *path, struct table *table)
 {
     for (size_t i = 0; i < path->keys.count; i++)
-        if (add_row(path, table, (uint32_t)i) != 0)
+        if (critical_path_add_row(path, table, (uint32_t)i) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, compare_rows, NULL);
+    table_sort(table, critical_path_compare_rows, NULL);
     return 0;
 }
 
@@ -238,7 +240,7 @@ static int critical_path_sum(struct report *report, const struct analysis_reques
         [NAME] = { "Name", CELL_TEXT, UNIT_NAME, 0 },     [WHERE] = { "Where", CELL_TEXT, UNIT_NONE, 0 },
     };
     struct table *table = table_new(columns, CELLS);
-    struct path path = { .report = report, .keys.width = KEY_PARTS, .span = request->span };
+    struct critical_path path = { .report = report, .keys.width = KEY_PARTS, .span = request->span };
     int code = ERR_NO_MEMORY;
 
     if (!table)
@@ -247,9 +249,9 @@ static int critical_path_sum(struct report *report, const struct analysis_reques
         goto done;
     if ((code = places_open(&path.places, report, err)) != 0)
         goto done;
-    if ((code = walk(&path)) != 0)
+    if ((code = critical_path_walk(&path)) != 0)
         goto done;
-    code = fill_table(&path, table);
+    code = critical_path_fill_table(&path, table);
 done:
     path_free(&path);
     return table_hand_over(table, code, out, err);

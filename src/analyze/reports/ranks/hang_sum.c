@@ -64,8 +64,8 @@ static int read_all_open(struct hangs *hangs, struct error *err)
 
 /* ---- Where the ranks of an instance are ------------------------------------------------------------------------ */
 
-static const struct collective_call *call_of(const struct hangs *hangs, const struct collective_instance *instance,
-                                             int64_t rank)
+static const struct collective_call *hang_sum_call_of(const struct hangs *hangs,
+                                                      const struct collective_instance *instance, int64_t rank)
 {
     const struct collective_call *calls = hangs->all->calls + instance->first;
 
@@ -75,11 +75,12 @@ static const struct collective_call *call_of(const struct hangs *hangs, const st
     return NULL;
 }
 
-enum place { INSIDE, LEFT, ABSENT, UNKNOWN };
+enum hang_sum_place { INSIDE, LEFT, ABSENT, UNKNOWN };
 
-static enum place place_of(const struct hangs *hangs, const struct collective_instance *instance, int64_t rank)
+static enum hang_sum_place hang_sum_place_of(const struct hangs *hangs, const struct collective_instance *instance,
+                                             int64_t rank)
 {
-    const struct collective_call *call = call_of(hangs, instance, rank);
+    const struct collective_call *call = hang_sum_call_of(hangs, instance, rank);
 
     if (call)
         return call->leave_ns == COLLECTIVE_NEVER_LEFT ? INSIDE : LEFT;
@@ -94,20 +95,20 @@ static size_t member_count(const struct hangs *hangs, const struct collective_in
     return communicator->members ? (size_t)communicator->size : instance->count;
 }
 
-static int64_t member(const struct hangs *hangs, const struct collective_instance *instance, size_t index)
+static int64_t hang_sum_member(const struct hangs *hangs, const struct collective_instance *instance, size_t index)
 {
     const struct collective_communicator *communicator = &hangs->all->communicators[instance->communicator];
 
     return communicator->members ? communicator->members[index] : hangs->all->calls[instance->first + index].rank;
 }
 
-static size_t ranks_at(struct hangs *hangs, const struct collective_instance *instance, enum place place)
+static size_t ranks_at(struct hangs *hangs, const struct collective_instance *instance, enum hang_sum_place place)
 {
     size_t count = 0, members = member_count(hangs, instance);
 
     for (size_t i = 0; i < members; i++) {
-        int64_t rank = member(hangs, instance, i);
-        if (place_of(hangs, instance, rank) == place)
+        int64_t rank = hang_sum_member(hangs, instance, i);
+        if (hang_sum_place_of(hangs, instance, rank) == place)
             hangs->ranks[count++] = rank;
     }
     return count;
@@ -141,7 +142,7 @@ enum {
     COMM,
     CELLS
 };
-static const struct table_column columns[CELLS] = {
+static const struct table_column hang_sum_columns[CELLS] = {
     { "State", CELL_TEXT, UNIT_NONE, 0 },         { "Never Came", CELL_TEXT, UNIT_NONE, 0 },
     { "Inside", CELL_TEXT, UNIT_NONE, 0 },        { "Brought Another", CELL_TEXT, UNIT_NONE, 0 },
     { "Absent Are In", CELL_TEXT, UNIT_NONE, 0 }, { "Left", CELL_TEXT, UNIT_NONE, 0 },
@@ -150,7 +151,7 @@ static const struct table_column columns[CELLS] = {
     { "Operation", CELL_TEXT, UNIT_NAME, 0 },     { "Communicator", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int set_ranks(struct table *table, struct table_cell *cell, struct hangs *hangs, size_t count)
+static int hang_sum_set_ranks(struct table *table, struct table_cell *cell, struct hangs *hangs, size_t count)
 {
     text_clear(&hangs->text);
     rank_list_add(&hangs->text, hangs->ranks, count, SHOWN_RUNS);
@@ -197,8 +198,8 @@ static int set_was_in(struct table *table, struct table_cell *cell, struct hangs
     return count && ranks && ranks->rows ? cell_set_built(table, cell, &hangs->text) : 0;
 }
 
-static const char *state_of(const struct collective_instance *instance, size_t inside, size_t absent, size_t unknown,
-                            int is_mixed)
+static const char *hang_sum_state_of(const struct collective_instance *instance, size_t inside, size_t absent,
+                                     size_t unknown, int is_mixed)
 {
     if (is_mixed)
         return "mismatch";
@@ -209,7 +210,7 @@ static const char *state_of(const struct collective_instance *instance, size_t i
     return unknown ? "unknown" : "complete";
 }
 
-static int add_row(struct table *table, struct hangs *hangs, const struct collective_instance *instance)
+static int hang_sum_add_row(struct table *table, struct hangs *hangs, const struct collective_instance *instance)
 {
     struct table_cell *cells = table_add_row(table);
     const struct collective_call *calls = hangs->all->calls + instance->first;
@@ -222,14 +223,14 @@ static int add_row(struct table *table, struct hangs *hangs, const struct collec
     for (size_t i = 1; i < instance->count; i++)
         since_ns = calls[i].enter_ns < since_ns ? calls[i].enter_ns : since_ns;
     inside = ranks_at(hangs, instance, INSIDE);
-    failed |= set_ranks(table, &cells[INSIDE_RANKS], hangs, inside);
-    failed |= set_ranks(table, &cells[LEFT_RANKS], hangs, ranks_at(hangs, instance, LEFT));
+    failed |= hang_sum_set_ranks(table, &cells[INSIDE_RANKS], hangs, inside);
+    failed |= hang_sum_set_ranks(table, &cells[LEFT_RANKS], hangs, ranks_at(hangs, instance, LEFT));
     unknown = ranks_at(hangs, instance, UNKNOWN);
     if (!unknown && !inside)
         unknown = ranks_cut_behind(hangs, instance);
-    failed |= set_ranks(table, &cells[UNKNOWN_RANKS], hangs, unknown);
+    failed |= hang_sum_set_ranks(table, &cells[UNKNOWN_RANKS], hangs, unknown);
     absent = ranks_at(hangs, instance, ABSENT);
-    failed |= set_ranks(table, &cells[ABSENT_RANKS], hangs, absent);
+    failed |= hang_sum_set_ranks(table, &cells[ABSENT_RANKS], hangs, absent);
     failed |= set_was_in(table, &cells[WAS_IN], hangs, absent);
     failed |= set_others(table, &cells[OTHER], hangs, instance);
     cell_set_int(&cells[SINCE], since_ns);
@@ -237,14 +238,14 @@ static int add_row(struct table *table, struct hangs *hangs, const struct collec
     if (instance->bytes != COLLECTIVE_UNKNOWN)
         cell_set_int(&cells[BYTES], instance->bytes);
     int is_mixed = cells[OTHER].kind != CELL_NONE;
-    failed |= cell_set_string(table, &cells[STATE], state_of(instance, inside, absent, unknown, is_mixed));
+    failed |= cell_set_string(table, &cells[STATE], hang_sum_state_of(instance, inside, absent, unknown, is_mixed));
     failed |= cell_set_pooled(table, &cells[NAME], hangs->report, instance->operation);
     failed |= cell_set_string(table, &cells[COMM], hangs->all->communicators[instance->communicator].label);
     return failed ? ERR_NO_MEMORY : 0;
 }
 
 /* Those that hang first, then by time. */
-static int order_of(const struct table_cell *state)
+static int hang_sum_order_of(const struct table_cell *state)
 {
     static const char *const states[] = { "hang", "mismatch", "incomplete", "unknown" };
 
@@ -254,9 +255,9 @@ static int order_of(const struct table_cell *state)
     return 9;
 }
 
-static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
+static int hang_sum_compare(const struct table_cell *a, const struct table_cell *b, void *context)
 {
-    int difference = order_of(&a[STATE]) - order_of(&b[STATE]);
+    int difference = hang_sum_order_of(&a[STATE]) - hang_sum_order_of(&b[STATE]);
 
     if (difference)
         return difference;
@@ -273,7 +274,7 @@ static size_t most_members(const struct collectives *all)
     return most;
 }
 
-static int fill_table(struct table *table, struct hangs *hangs, struct error *err)
+static int hang_sum_fill_table(struct table *table, struct hangs *hangs, struct error *err)
 {
     const struct collectives *all = hangs->all;
     int code = read_all_open(hangs, err);
@@ -286,10 +287,10 @@ static int fill_table(struct table *table, struct hangs *hangs, struct error *er
     for (size_t i = 0; i < all->instance_count; i++) {
         int is_last = i + 1 == all->instance_count ||
                       all->instances[i + 1].communicator != all->instances[i].communicator;
-        if (is_last && add_row(table, hangs, &all->instances[i]) != 0)
+        if (is_last && hang_sum_add_row(table, hangs, &all->instances[i]) != 0)
             return ERR_NO_MEMORY;
     }
-    table_sort(table, compare, NULL);
+    table_sort(table, hang_sum_compare, NULL);
     return 0;
 }
 
@@ -297,12 +298,12 @@ static int hang_sum(struct report *report, const struct analysis_request *asked,
 {
     struct collective_request request;
     struct hangs hangs = { .report = report, .all = &request.all };
-    struct table *table = table_new(columns, CELLS);
+    struct table *table = table_new(hang_sum_columns, CELLS);
     int code = collective_request_open(&request, report, asked, err);
 
     if (code != 0)
         goto done;
-    code = table ? fill_table(table, &hangs, err) : ERR_NO_MEMORY;
+    code = table ? hang_sum_fill_table(table, &hangs, err) : ERR_NO_MEMORY;
 done:
     open_map_free(&hangs.open);
     text_free(&hangs.text);

@@ -8,7 +8,7 @@
 
 enum { SENT, RECEIVED, DURATION, RANK, PEER, TAG, BYTES, SEND_CALL, POSTED, RECEIVE_CALL, CELLS };
 
-static int add_message(struct table *table, const struct mpi_job *job, const struct message_side *send)
+static int message_trace_add_message(struct table *table, const struct mpi_job *job, const struct message_side *send)
 {
     const struct message_side *receive = &job->messages.list[send->other];
     struct table_cell *cells = table_add_row(table);
@@ -29,12 +29,12 @@ static int add_message(struct table *table, const struct mpi_job *job, const str
     return cell_set_pooled(table, &cells[RECEIVE_CALL], job->report, receive->name);
 }
 
-static int passes(const struct filter *filter, const struct message_side *side)
+static int message_trace_passes(const struct filter *filter, const struct message_side *side)
 {
     return filter_thread(filter, side->thread, side->start_ns, side->is_open ? side->start_ns : side->end_ns);
 }
 
-static int compare_rows(const struct table_cell *a, const struct table_cell *b, void *context)
+static int message_trace_compare_rows(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     static const int order[] = { SENT, RANK, PEER, POSTED };
 
@@ -57,19 +57,19 @@ static int are_meant(const struct ends *ends, const struct message_side *send, c
            (ends->peer == ANY_RANK || receive->rank == ends->peer);
 }
 
-static int fill_table(struct table *table, const struct mpi_job *job, const struct filter *filter,
-                      const struct ends *ends)
+static int message_trace_fill_table(struct table *table, const struct mpi_job *job, const struct filter *filter,
+                                    const struct ends *ends)
 {
     for (size_t i = 0; i < job->messages.count; i++) {
         const struct message_side *side = &job->messages.list[i];
         if (side->is_received || side->other == NO_MESSAGE ||
             !are_meant(ends, side, &job->messages.list[side->other]) ||
-            (!passes(filter, side) && !passes(filter, &job->messages.list[side->other])))
+            (!message_trace_passes(filter, side) && !message_trace_passes(filter, &job->messages.list[side->other])))
             continue;
-        if (add_message(table, job, side) != 0)
+        if (message_trace_add_message(table, job, side) != 0)
             return ERR_NO_MEMORY;
     }
-    table_sort(table, compare_rows, NULL);
+    table_sort(table, message_trace_compare_rows, NULL);
     return 0;
 }
 
@@ -96,14 +96,14 @@ static int mpi_message_trace(struct report *report, const struct analysis_reques
         goto done;
     if ((code = mpi_job_open(&job, report, err)) != 0)
         goto done;
-    code = table ? fill_table(table, &job, &filter, &ends) : ERR_NO_MEMORY;
+    code = table ? message_trace_fill_table(table, &job, &filter, &ends) : ERR_NO_MEMORY;
 done:
     mpi_job_close(&job);
     filter_close(&filter);
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const message_tables[] = { "TACHO_MPI_MESSAGE", NULL };
+static const char *const message_trace_tables[] = { "TACHO_MPI_MESSAGE", NULL };
 
 const struct analysis analysis_mpi_message_trace = {
     .name = "mpi_message_trace",
@@ -115,7 +115,7 @@ const struct analysis analysis_mpi_message_trace = {
         "mpi_wait_sum counts the messages that could not be matched. With rank, only messages that this rank sent; "
         "with "
         "peer, only those that this rank received.",
-    .needs = { { "MPI message data", message_tables } },
+    .needs = { { "MPI message data", message_trace_tables } },
     .is_of_one_job = 1,
     .run = mpi_message_trace,
 };

@@ -21,7 +21,7 @@ struct pair_sum {
     int64_t total_ns, longest_ns, count;
 };
 
-struct wait_sum {
+struct mpi_wait_row {
     struct report *report;
     struct filter filter;
     struct mpi_job job;
@@ -33,7 +33,7 @@ struct wait_sum {
     int by_pair;
 };
 
-static void wait_sum_free(struct wait_sum *sum)
+static void wait_sum_free(struct mpi_wait_row *sum)
 {
     filter_close(&sum->filter);
     mpi_job_close(&sum->job);
@@ -44,7 +44,7 @@ static void wait_sum_free(struct wait_sum *sum)
 
 /* ---- Adding ----------------------------------------------------------------------------------------------------- */
 
-static int add_wait(struct wait_sum *sum, const struct mpi_wait *wait)
+static int mpi_wait_sum_add_wait(struct mpi_wait_row *sum, const struct mpi_wait *wait)
 {
     const struct mpi_call *call = &sum->job.calls.list[wait->call];
     int64_t time_ns = mpi_wait_ns(&sum->job.calls, wait), key[KEY_PARTS] = { 0 };
@@ -70,7 +70,7 @@ static int add_wait(struct wait_sum *sum, const struct mpi_wait *wait)
 }
 
 /* From the first call of each process to the end of its last one, as far as the filter lets it pass. */
-static int64_t time_of_ranks(const struct wait_sum *sum)
+static int64_t time_of_ranks(const struct mpi_wait_row *sum)
 {
     const struct mpi_calls *calls = &sum->job.calls;
     int64_t total = 0;
@@ -94,7 +94,7 @@ static int64_t time_of_ranks(const struct wait_sum *sum)
 
 enum { SHARE, TOTAL, COUNT, MEAN, MOST, STATE, CALL, WHERE, RANKS, CAUSE, ITS_SHARE, CELLS };
 
-static int compare_pairs(const void *left, const void *right)
+static int mpi_wait_sum_compare_pairs(const void *left, const void *right)
 {
     const struct pair_sum *a = left, *b = right;
 
@@ -104,7 +104,7 @@ static int compare_pairs(const void *left, const void *right)
     return 0;
 }
 
-static int is_of_site(const struct wait_sum *sum, const struct pair_sum *a, const struct pair_sum *b)
+static int is_of_site(const struct mpi_wait_row *sum, const struct pair_sum *a, const struct pair_sum *b)
 {
     for (int i = 0; i < (sum->by_pair ? KEY_PARTS : KEY_SITE_PARTS); i++)
         if (a->key[i] != b->key[i])
@@ -113,7 +113,8 @@ static int is_of_site(const struct wait_sum *sum, const struct pair_sum *a, cons
 }
 
 /* Pairs are by rank. */
-static int set_ranks(struct table *table, struct table_cell *cell, const struct pair_sum *pairs, size_t count)
+static int mpi_wait_sum_set_ranks(struct table *table, struct table_cell *cell, const struct pair_sum *pairs,
+                                  size_t count)
 {
     int64_t *ranks = array_alloc(count + 1, sizeof *ranks);
     struct text text = { 0 };
@@ -131,30 +132,30 @@ static int set_ranks(struct table *table, struct table_cell *cell, const struct 
     return code;
 }
 
-struct cause {
+struct mpi_wait_sum_cause {
     int64_t rank, total_ns;
 };
 
 static int compare_causes(const void *left, const void *right)
 {
-    const struct cause *a = left, *b = right;
+    const struct mpi_wait_sum_cause *a = left, *b = right;
 
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
 /* The rank that most of the time was waited for, and how much that is. */
-static int find_cause(const struct pair_sum *pairs, size_t count, struct cause *most)
+static int find_cause(const struct pair_sum *pairs, size_t count, struct mpi_wait_sum_cause *most)
 {
-    struct cause *causes = array_alloc(count + 1, sizeof *causes);
+    struct mpi_wait_sum_cause *causes = array_alloc(count + 1, sizeof *causes);
 
     if (!causes)
         return ERR_NO_MEMORY;
-    *most = (struct cause){ MPI_RANK_UNKNOWN, -1 };
+    *most = (struct mpi_wait_sum_cause){ MPI_RANK_UNKNOWN, -1 };
     for (size_t i = 0; i < count; i++)
-        causes[i] = (struct cause){ pairs[i].key[KEY_CAUSE], pairs[i].total_ns };
+        causes[i] = (struct mpi_wait_sum_cause){ pairs[i].key[KEY_CAUSE], pairs[i].total_ns };
     qsort(causes, count, sizeof *causes, compare_causes);
     for (size_t first = 0, end; first < count; first = end) {
-        struct cause sum = { causes[first].rank, 0 };
+        struct mpi_wait_sum_cause sum = { causes[first].rank, 0 };
         for (end = first; end < count && causes[end].rank == sum.rank; end++)
             sum.total_ns = saturating_add(sum.total_ns, causes[end].total_ns);
         if (sum.total_ns > most->total_ns)
@@ -164,7 +165,8 @@ static int find_cause(const struct pair_sum *pairs, size_t count, struct cause *
     return 0;
 }
 
-static int set_texts(struct wait_sum *sum, struct table *table, struct table_cell *cells, const int64_t *key)
+static int mpi_wait_sum_set_texts(struct mpi_wait_row *sum, struct table *table, struct table_cell *cells,
+                                  const int64_t *key)
 {
     const struct intern_string *name = &sum->names.strings[key[KEY_NAME]];
     int code;
@@ -177,11 +179,12 @@ static int set_texts(struct wait_sum *sum, struct table *table, struct table_cel
     return cell_set_text(table, &cells[WHERE], site->bytes, site->length);
 }
 
-static int add_row(struct wait_sum *sum, struct table *table, const struct pair_sum *pairs, size_t count)
+static int mpi_wait_sum_add_row(struct mpi_wait_row *sum, struct table *table, const struct pair_sum *pairs,
+                                size_t count)
 {
     struct table_cell *cells = table_add_row(table);
     int64_t total = 0, longest = 0, waits = 0;
-    struct cause cause;
+    struct mpi_wait_sum_cause cause;
 
     if (!cells || find_cause(pairs, count, &cause) != 0)
         return ERR_NO_MEMORY;
@@ -198,13 +201,13 @@ static int add_row(struct wait_sum *sum, struct table *table, const struct pair_
     if (cause.rank != MPI_RANK_UNKNOWN)
         cell_set_int(&cells[CAUSE], cause.rank);
     cell_set_real(&cells[ITS_SHARE], total > 0 ? 100.0 * (double)cause.total_ns / (double)total : 0);
-    if (set_texts(sum, table, cells, pairs->key) != 0)
+    if (mpi_wait_sum_set_texts(sum, table, cells, pairs->key) != 0)
         return ERR_NO_MEMORY;
-    return set_ranks(table, &cells[RANKS], pairs, count);
+    return mpi_wait_sum_set_ranks(table, &cells[RANKS], pairs, count);
 }
 
 /* Messages that are missing above, by the reason. */
-static int add_unmatched(const struct wait_sum *sum, struct table *table)
+static int add_unmatched(const struct mpi_wait_row *sum, struct table *table)
 {
     for (int received = 0; received < 2; received++)
         for (int state = MESSAGE_MATCHED + 1; state < MESSAGE_STATE_COUNT; state++) {
@@ -226,7 +229,7 @@ static int add_unmatched(const struct wait_sum *sum, struct table *table)
     return 0;
 }
 
-static int compare_rows(const struct table_cell *a, const struct table_cell *b, void *context)
+static int mpi_wait_sum_compare_rows(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     if (a[TOTAL].integer != b[TOTAL].integer)
         return a[TOTAL].integer > b[TOTAL].integer ? -1 : 1;
@@ -236,7 +239,7 @@ static int compare_rows(const struct table_cell *a, const struct table_cell *b, 
     return order ? order : cell_compare_text(&a[RANKS], &b[RANKS]);
 }
 
-static int fill_table(struct wait_sum *sum, struct table *table)
+static int mpi_wait_sum_fill_table(struct mpi_wait_row *sum, struct table *table)
 {
     size_t count = sum->keys.count;
 
@@ -244,18 +247,18 @@ static int fill_table(struct wait_sum *sum, struct table *table)
     for (size_t i = 0; i < count; i++)
         sum->pairs[i].key = keys_get(&sum->keys, (uint32_t)i);
     if (count)
-        qsort(sum->pairs, count, sizeof *sum->pairs, compare_pairs);
+        qsort(sum->pairs, count, sizeof *sum->pairs, mpi_wait_sum_compare_pairs);
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first; end < count && is_of_site(sum, &sum->pairs[first], &sum->pairs[end]); end++)
             ;
-        if (add_row(sum, table, &sum->pairs[first], end - first) != 0)
+        if (mpi_wait_sum_add_row(sum, table, &sum->pairs[first], end - first) != 0)
             return ERR_NO_MEMORY;
     }
-    table_sort(table, compare_rows, NULL);
+    table_sort(table, mpi_wait_sum_compare_rows, NULL);
     return add_unmatched(sum, table);
 }
 
-static int read_waits(struct wait_sum *sum, const struct analysis_request *request, struct error *err)
+static int mpi_wait_sum_read_waits(struct mpi_wait_row *sum, const struct analysis_request *request, struct error *err)
 {
     int code;
 
@@ -266,7 +269,7 @@ static int read_waits(struct wait_sum *sum, const struct analysis_request *reque
     if ((code = mpi_job_open(&sum->job, sum->report, err)) != 0)
         return code;
     for (size_t i = 0; i < sum->job.waits.count; i++)
-        if (add_wait(sum, &sum->job.waits.list[i]) != 0)
+        if (mpi_wait_sum_add_wait(sum, &sum->job.waits.list[i]) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
@@ -288,18 +291,18 @@ static int mpi_wait_sum(struct report *report, const struct analysis_request *re
         [ITS_SHARE] = { "Its Share", CELL_REAL, UNIT_PERCENT, 1 },
     };
     struct table *table = table_new(columns, CELLS);
-    struct wait_sum sum = { .report = report };
-    int code = table ? read_waits(&sum, request, err) : ERR_NO_MEMORY;
+    struct mpi_wait_row sum = { .report = report };
+    int code = table ? mpi_wait_sum_read_waits(&sum, request, err) : ERR_NO_MEMORY;
 
     if (code != 0)
         goto done;
-    code = fill_table(&sum, table);
+    code = mpi_wait_sum_fill_table(&sum, table);
 done:
     wait_sum_free(&sum);
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const wait_tables[] = { "TACHO_MPI_MESSAGE", "MPI_COLLECTIVES_EVENTS", NULL };
+static const char *const mpi_wait_sum_wait_tables[] = { "TACHO_MPI_MESSAGE", "MPI_COLLECTIVES_EVENTS", NULL };
 
 const struct analysis analysis_mpi_wait_sum = {
     .name = "mpi_wait_sum",
@@ -312,7 +315,7 @@ const struct analysis analysis_mpi_wait_sum = {
         "of the time of all ranks. Waiting are the ranks that waited, Waits For is the rank that most of the time was "
         "waited for. With pairs, a row for each rank that waited and rank that it waited for. Messages that could "
         "not be matched are counted in the last rows.",
-    .needs = { { "MPI communication data", wait_tables } },
+    .needs = { { "MPI communication data", mpi_wait_sum_wait_tables } },
     .is_of_one_job = 1,
     .run = mpi_wait_sum,
 };

@@ -15,7 +15,7 @@ struct rank_step {
     uint32_t rank; /* of the index */
 };
 
-struct summary {
+struct rank_step_sum_summary {
     struct report *report;
     struct rank_index index;
     struct steps found;     /* owned, unless the request brought its own */
@@ -50,7 +50,7 @@ static int by_duration(const void *a, const void *b)
 }
 
 /* A number that a rank has twice, in several processes, counts once: the first of them. */
-static void drop_repeated(struct summary *summary)
+static void drop_repeated(struct rank_step_sum_summary *summary)
 {
     size_t kept = 0;
 
@@ -64,7 +64,7 @@ static void drop_repeated(struct summary *summary)
     summary->count = kept;
 }
 
-static int take_steps(struct summary *summary, const struct analysis_request *request)
+static int take_steps(struct rank_step_sum_summary *summary, const struct analysis_request *request)
 {
     summary->list = array_alloc(summary->steps->count + 1, sizeof *summary->list);
     if (!summary->list)
@@ -83,7 +83,8 @@ static int take_steps(struct summary *summary, const struct analysis_request *re
     return 0;
 }
 
-static int read_all(struct summary *summary, const struct analysis_request *request, struct error *err)
+static int rank_step_sum_read_all(struct rank_step_sum_summary *summary, const struct analysis_request *request,
+                                  struct error *err)
 {
     const struct steps_request automatic = { .may_guess = 1 };
     const struct steps *given = request->filter ? request->filter->steps : NULL;
@@ -101,7 +102,7 @@ static int read_all(struct summary *summary, const struct analysis_request *requ
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 enum { STEP, RANKS, LEAST, MEDIAN, GREATEST, SPREAD, SLOWEST, SLOWEST_HOST, CELLS };
-static const struct table_column columns[CELLS] = {
+static const struct table_column rank_step_sum_columns[CELLS] = {
     { "Step", CELL_INT, UNIT_ID, 0 },         { "Ranks", CELL_INT, UNIT_NONE, 0 }, { "Min", CELL_INT, UNIT_NS, 0 },
     { "Med", CELL_REAL, UNIT_NS, 1 },         { "Max", CELL_INT, UNIT_NS, 0 },     { "Spread", CELL_INT, UNIT_NS, 0 },
     { "Slowest Rank", CELL_INT, UNIT_ID, 0 }, { "Host", CELL_TEXT, UNIT_NONE, 0 },
@@ -113,18 +114,19 @@ static const struct table_column own_columns[OWN_CELLS] = {
     { "Time", CELL_INT, UNIT_NS, 0 }, { "Over Median", CELL_REAL, UNIT_NS, 1 }, { "Place", CELL_INT, UNIT_NONE, 0 },
 };
 
-static double median_of(const struct rank_step *steps, size_t count)
+static double rank_step_sum_median_of(const struct rank_step *steps, size_t count)
 {
     return ((double)steps[(count - 1) / 2].duration_ns + (double)steps[count / 2].duration_ns) / 2;
 }
 
-static void set_rank(struct table_cell *cell, const struct summary *summary, uint32_t rank)
+static void rank_step_sum_set_rank(struct table_cell *cell, const struct rank_step_sum_summary *summary, uint32_t rank)
 {
     if (summary->index.ranks[rank] >= 0)
         cell_set_int(cell, summary->index.ranks[rank]);
 }
 
-static int add_step(struct table *table, const struct summary *summary, const struct rank_step *steps, size_t count)
+static int rank_step_sum_add_step(struct table *table, const struct rank_step_sum_summary *summary,
+                                  const struct rank_step *steps, size_t count)
 {
     const struct rank_step *slowest = &steps[count - 1];
     struct table_cell *row = table_add_row(table);
@@ -134,24 +136,25 @@ static int add_step(struct table *table, const struct summary *summary, const st
     cell_set_int(&row[STEP], steps->number);
     cell_set_int(&row[RANKS], (int64_t)count);
     cell_set_int(&row[LEAST], steps->duration_ns);
-    cell_set_real(&row[MEDIAN], median_of(steps, count));
+    cell_set_real(&row[MEDIAN], rank_step_sum_median_of(steps, count));
     cell_set_int(&row[GREATEST], slowest->duration_ns);
     cell_set_int(&row[SPREAD], saturating_subtract(slowest->duration_ns, steps->duration_ns));
-    set_rank(&row[SLOWEST], summary, slowest->rank);
+    rank_step_sum_set_rank(&row[SLOWEST], summary, slowest->rank);
     return cell_set_string(table, &row[SLOWEST_HOST], summary->index.hosts[slowest->rank]);
 }
 
 /* The fastest rank first. */
-static int add_ranks(struct table *table, const struct summary *summary, const struct rank_step *steps, size_t count)
+static int add_ranks(struct table *table, const struct rank_step_sum_summary *summary, const struct rank_step *steps,
+                     size_t count)
 {
-    double median = median_of(steps, count);
+    double median = rank_step_sum_median_of(steps, count);
 
     for (size_t i = 0; i < count; i++) {
         struct table_cell *row = table_add_row(table);
         if (!row)
             return ERR_NO_MEMORY;
         cell_set_int(&row[OWN_STEP], steps[i].number);
-        set_rank(&row[OWN_RANK], summary, steps[i].rank);
+        rank_step_sum_set_rank(&row[OWN_RANK], summary, steps[i].rank);
         if (cell_set_string(table, &row[OWN_HOST], summary->index.hosts[steps[i].rank]) != 0)
             return ERR_NO_MEMORY;
         cell_set_int(&row[OWN_TIME], steps[i].duration_ns);
@@ -161,14 +164,15 @@ static int add_ranks(struct table *table, const struct summary *summary, const s
     return 0;
 }
 
-static int fill(struct table *table, const struct summary *summary)
+static int rank_step_sum_fill(struct table *table, const struct rank_step_sum_summary *summary)
 {
     int code;
 
     for (size_t first = 0, end; first < summary->count; first = end) {
         for (end = first; end < summary->count && summary->list[end].number == summary->list[first].number;)
             end++;
-        code = (summary->by_rank ? add_ranks : add_step)(table, summary, summary->list + first, end - first);
+        code = (summary->by_rank ? add_ranks : rank_step_sum_add_step)(table, summary, summary->list + first,
+                                                                       end - first);
         if (code != 0)
             return code;
     }
@@ -178,14 +182,14 @@ static int fill(struct table *table, const struct summary *summary)
 static int rank_step_sum(struct report *report, const struct analysis_request *request, struct table **out,
                          struct error *err)
 {
-    struct summary summary = { .report = report };
+    struct rank_step_sum_summary summary = { .report = report };
     struct table *table = option_given(request, "ranks") ? table_new(own_columns, OWN_CELLS)
-                                                         : table_new(columns, CELLS);
-    int code = table ? read_all(&summary, request, err) : ERR_NO_MEMORY;
+                                                         : table_new(rank_step_sum_columns, CELLS);
+    int code = table ? rank_step_sum_read_all(&summary, request, err) : ERR_NO_MEMORY;
 
     if (code != 0)
         goto free_all;
-    code = fill(table, &summary);
+    code = rank_step_sum_fill(table, &summary);
 free_all:
     steps_free(&summary.found);
     rank_index_free(&summary.index);

@@ -12,14 +12,14 @@
 #include "base/array.h"
 #include "base/saturating.h"
 
-enum figure { CUDA_TIME, KERNEL_TIME, COPY_TIME, NCCL_TIME, MPI_TIME, FIGURES };
+enum rank_sum_figure { CUDA_TIME, KERNEL_TIME, COPY_TIME, NCCL_TIME, MPI_TIME, FIGURES };
 
 /* The tables with the events that are summed. */
-static const struct source {
+static const struct rank_sum_source {
     const char *table;
-    enum figure figure;
+    enum rank_sum_figure figure;
     int is_on_gpu;
-} sources[] = {
+} rank_sum_sources[] = {
     { "CUPTI_ACTIVITY_KIND_RUNTIME", CUDA_TIME, 0 },
     { "CUPTI_ACTIVITY_KIND_KERNEL", KERNEL_TIME, 1 },
     { "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", KERNEL_TIME, 1 },
@@ -32,7 +32,7 @@ static const struct source {
 };
 
 /* Of one rank. */
-struct sums {
+struct rank_sums {
     int64_t ns[FIGURES];
     int has[FIGURES];
     uint64_t devices; /* a bit each */
@@ -40,21 +40,21 @@ struct sums {
 };
 
 /* Work of the GPUs of one rank that one worker saw; overlapping pieces are one. */
-struct work {
+struct rank_sum_work {
     int64_t start_ns, end_ns;
 };
 struct works {
-    struct work *list; /* owned */
+    struct rank_sum_work *list; /* owned */
     size_t count, room;
     int is_unsorted;
 };
 
-struct summary {
+struct rank_sum_summary {
     struct report *report;
     struct rank_index index;
     struct filter filter;
-    const struct source *source;
-    struct sums *sums;                          /* owned; by worker and rank */
+    const struct rank_sum_source *source;
+    struct rank_sums *sums;                     /* owned; by worker and rank */
     struct works *works;                        /* owned; by worker and rank: of GPUs */
     int workers;
     int64_t *cpu_ns, *lost, *begin_ns, *end_ns; /* owned; by rank; cpu_ns -1: unknown */
@@ -66,19 +66,19 @@ static const char *const read_columns[READ_COLUMNS] = { "start", "end",      "gl
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
 
-static struct sums *sums_of(const struct summary *summary, int worker, uint32_t rank)
+static struct rank_sums *rank_sums_of(const struct rank_sum_summary *summary, int worker, uint32_t rank)
 {
     return &summary->sums[(size_t)worker * summary->index.count + rank];
 }
 
-static struct works *works_of(const struct summary *summary, int worker, uint32_t rank)
+static struct works *works_of(const struct rank_sum_summary *summary, int worker, uint32_t rank)
 {
     return &summary->works[(size_t)worker * summary->index.count + rank];
 }
 
-static int add_work(struct works *works, int64_t start, int64_t end)
+static int rank_sum_add_work(struct works *works, int64_t start, int64_t end)
 {
-    struct work *last = works->count ? &works->list[works->count - 1] : NULL;
+    struct rank_sum_work *last = works->count ? &works->list[works->count - 1] : NULL;
 
     if (last && start >= last->start_ns && start <= last->end_ns) {
         last->end_ns = end > last->end_ns ? end : last->end_ns;
@@ -87,7 +87,7 @@ static int add_work(struct works *works, int64_t start, int64_t end)
     works->is_unsorted |= last && start < last->start_ns;
     if (array_reserve(&works->list, &works->room, works->count + 1, sizeof *works->list) != 0)
         return ERR_NO_MEMORY;
-    works->list[works->count++] = (struct work){ start, end };
+    works->list[works->count++] = (struct rank_sum_work){ start, end };
     return 0;
 }
 
@@ -96,22 +96,22 @@ static int is_nccl(struct report *report, int64_t name)
     return communication_of_kernel(report_string(report, name, NULL)) == COMMUNICATION_NCCL;
 }
 
-static int64_t value_or(const struct report_block *block, size_t column, size_t row, int64_t fallback)
+static int64_t rank_sum_value_or(const struct report_block *block, size_t column, size_t row, int64_t fallback)
 {
     return block_is_null(block, column, row) ? fallback : block->values[column][row];
 }
 
-static int add_row(struct summary *summary, int worker, const struct report_block *block, size_t r)
+static int rank_sum_add_row(struct rank_sum_summary *summary, int worker, const struct report_block *block, size_t r)
 {
-    int64_t start = value_or(block, START, r, INT64_MIN), end = value_or(block, END, r, INT64_MIN);
-    int64_t process = value_or(block, THREAD, r, value_or(block, PROCESS, r, 0));
-    int64_t device = value_or(block, DEVICE, r, -1);
-    uint32_t rank = rank_index_of(&summary->index, value_or(block, RANK, r, -1), process);
+    int64_t start = rank_sum_value_or(block, START, r, INT64_MIN), end = rank_sum_value_or(block, END, r, INT64_MIN);
+    int64_t process = rank_sum_value_or(block, THREAD, r, rank_sum_value_or(block, PROCESS, r, 0));
+    int64_t device = rank_sum_value_or(block, DEVICE, r, -1);
+    uint32_t rank = rank_index_of(&summary->index, rank_sum_value_or(block, RANK, r, -1), process);
 
     if (rank == NO_RANK || start == INT64_MIN || end < start || !filter_process(&summary->filter, process, start, end))
         return 0;
-    struct sums *sums = sums_of(summary, worker, rank);
-    enum figure figure = summary->source->figure;
+    struct rank_sums *sums = rank_sums_of(summary, worker, rank);
+    enum rank_sum_figure figure = summary->source->figure;
     int64_t duration = saturating_duration(start, end);
     sums->has[figure] = 1;
     sums->ns[figure] = saturating_add(sums->ns[figure], duration);
@@ -125,31 +125,31 @@ static int add_row(struct summary *summary, int worker, const struct report_bloc
         sums->has[NCCL_TIME] = 1;
         sums->ns[NCCL_TIME] = saturating_add(sums->ns[NCCL_TIME], duration);
     }
-    return add_work(works_of(summary, worker, rank), start, end);
+    return rank_sum_add_work(works_of(summary, worker, rank), start, end);
 }
 
-static int add_block(void *context, int worker, const struct report_block *block)
+static int rank_sum_add_block(void *context, int worker, const struct report_block *block)
 {
     int code;
 
     for (size_t r = 0; r < block->rows; r++)
-        if ((code = add_row(context, worker, block, r)) != 0)
+        if ((code = rank_sum_add_row(context, worker, block, r)) != 0)
             return code;
     return 0;
 }
 
-static int scan_events(struct summary *summary, struct error *err)
+static int scan_events(struct rank_sum_summary *summary, struct error *err)
 {
-    for (size_t i = 0; i < COUNT_OF(sources); i++) {
-        const struct report_table *table = report_table(summary->report, sources[i].table);
+    for (size_t i = 0; i < COUNT_OF(rank_sum_sources); i++) {
+        const struct report_table *table = report_table(summary->report, rank_sum_sources[i].table);
         int columns[READ_COLUMNS], code;
         if (!table || !table->rows)
             continue;
         for (size_t c = 0; c < READ_COLUMNS; c++)
             columns[c] = report_column(table, read_columns[c]);
-        summary->source = &sources[i];
-        if ((code = report_scan(summary->report, table, columns, READ_COLUMNS, summary->filter.span, add_block, summary,
-                                err)) != 0)
+        summary->source = &rank_sum_sources[i];
+        if ((code = report_scan(summary->report, table, columns, READ_COLUMNS, summary->filter.span, rank_sum_add_block,
+                                summary, err)) != 0)
             return code;
     }
     return 0;
@@ -158,7 +158,7 @@ static int scan_events(struct summary *summary, struct error *err)
 /* ---- processes ------------------------------------------------------------------------------------------------- */
 
 /* A process has a row when it begins and another when it ends; its CPU time is in the second. */
-static int read_processes(struct summary *summary, struct error *err)
+static int rank_sum_read_processes(struct rank_sum_summary *summary, struct error *err)
 {
     static const char *const names[] = { "globalPid", "rank", "start", "end", "cpuNs", NULL };
     struct row_cursor rows;
@@ -182,7 +182,7 @@ static int read_processes(struct summary *summary, struct error *err)
     return 0;
 }
 
-static int read_losses(struct summary *summary, struct error *err)
+static int read_losses(struct rank_sum_summary *summary, struct error *err)
 {
     static const char *const names[] = { "globalPid", "rank", "source", "fate", "count", NULL };
     struct row_cursor rows;
@@ -205,13 +205,13 @@ static int read_losses(struct summary *summary, struct error *err)
 
 static int compare_works(const void *a, const void *b)
 {
-    const struct work *x = a, *y = b;
+    const struct rank_sum_work *x = a, *y = b;
 
     return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
 /* All work of a rank, sorted, in the list of the first worker. */
-static int join_works(struct summary *summary, uint32_t rank)
+static int join_works(struct rank_sum_summary *summary, uint32_t rank)
 {
     struct works *all = works_of(summary, 0, rank);
 
@@ -237,7 +237,7 @@ static int64_t idle_of(const struct works *works)
     int64_t idle = 0, busy_until = works->count ? works->list[0].start_ns : 0;
 
     for (size_t i = 0; i < works->count; i++) {
-        const struct work *work = &works->list[i];
+        const struct rank_sum_work *work = &works->list[i];
         if (work->start_ns > busy_until)
             idle = saturating_add(idle, saturating_subtract(work->start_ns, busy_until));
         busy_until = work->end_ns > busy_until ? work->end_ns : busy_until;
@@ -258,7 +258,7 @@ enum {
     CELL_LOST,
     CELLS
 };
-static const struct table_column columns[CELLS] = {
+static const struct table_column rank_sum_columns[CELLS] = {
     [CELL_RANK] = { "Rank", CELL_INT, UNIT_ID, 0 },
     [CELL_HOST] = { "Host", CELL_TEXT, UNIT_NONE, 0 },
     [CELL_GPU] = { "GPU", CELL_TEXT, UNIT_NONE, 0 },
@@ -273,12 +273,12 @@ static const struct table_column columns[CELLS] = {
     [CELL_LOST] = { "Lost", CELL_INT, UNIT_NONE, 0 },
 };
 
-static void join_sums(struct summary *summary, uint32_t rank)
+static void join_sums(struct rank_sum_summary *summary, uint32_t rank)
 {
-    struct sums *all = sums_of(summary, 0, rank);
+    struct rank_sums *all = rank_sums_of(summary, 0, rank);
 
     for (int w = 1; w < summary->workers; w++) {
-        const struct sums *more = sums_of(summary, w, rank);
+        const struct rank_sums *more = rank_sums_of(summary, w, rank);
         for (int i = 0; i < FIGURES; i++) {
             all->ns[i] = saturating_add(all->ns[i], more->ns[i]);
             all->has[i] |= more->has[i];
@@ -289,7 +289,7 @@ static void join_sums(struct summary *summary, uint32_t rank)
     }
 }
 
-static int set_devices(struct table *table, struct table_cell *cell, uint64_t devices)
+static int rank_sum_set_devices(struct table *table, struct table_cell *cell, uint64_t devices)
 {
     struct text list = { 0 };
     int code = 0;
@@ -304,9 +304,9 @@ static int set_devices(struct table *table, struct table_cell *cell, uint64_t de
 }
 
 /* The life of the rank's processes, or of its events, if that is all that is known. */
-static void set_span(struct table_cell *cell, const struct summary *summary, uint32_t rank)
+static void set_span(struct table_cell *cell, const struct rank_sum_summary *summary, uint32_t rank)
 {
-    const struct sums *sums = sums_of(summary, 0, rank);
+    const struct rank_sums *sums = rank_sums_of(summary, 0, rank);
     int64_t first = summary->begin_ns[rank], last = summary->end_ns[rank];
 
     if (summary->filter.span || first > last) {
@@ -317,7 +317,7 @@ static void set_span(struct table_cell *cell, const struct summary *summary, uin
         cell_set_int(cell, saturating_duration(first, last));
 }
 
-static int add_rank(struct table *table, struct summary *summary, uint32_t rank)
+static int rank_sum_add_rank(struct table *table, struct rank_sum_summary *summary, uint32_t rank)
 {
     struct table_cell *row = table_add_row(table);
     struct works *works = works_of(summary, 0, rank);
@@ -328,11 +328,11 @@ static int add_rank(struct table *table, struct summary *summary, uint32_t rank)
     free(works->list);
     *works = (struct works){ 0 };
     join_sums(summary, rank);
-    const struct sums *sums = sums_of(summary, 0, rank);
+    const struct rank_sums *sums = rank_sums_of(summary, 0, rank);
     if (summary->index.ranks[rank] >= 0)
         cell_set_int(&row[CELL_RANK], summary->index.ranks[rank]);
     if (cell_set_string(table, &row[CELL_HOST], summary->index.hosts[rank]) != 0 ||
-        set_devices(table, &row[CELL_GPU], sums->devices) != 0)
+        rank_sum_set_devices(table, &row[CELL_GPU], sums->devices) != 0)
         return ERR_NO_MEMORY;
     set_span(&row[CELL_SPAN], summary, rank);
     for (int i = 0; i < FIGURES; i++)
@@ -346,17 +346,17 @@ static int add_rank(struct table *table, struct summary *summary, uint32_t rank)
     return 0;
 }
 
-static int fill(struct table *table, struct summary *summary)
+static int rank_sum_fill(struct table *table, struct rank_sum_summary *summary)
 {
     int code;
 
     for (uint32_t rank = 0; rank < summary->index.count; rank++)
-        if ((code = add_rank(table, summary, rank)) != 0)
+        if ((code = rank_sum_add_rank(table, summary, rank)) != 0)
             return code;
     return 0;
 }
 
-static int allocate(struct summary *summary)
+static int allocate(struct rank_sum_summary *summary)
 {
     size_t ranks = summary->index.count;
 
@@ -382,7 +382,7 @@ static int allocate(struct summary *summary)
     return 0;
 }
 
-static void free_summary(struct summary *summary)
+static void rank_sum_free_summary(struct rank_sum_summary *summary)
 {
     for (size_t i = 0; summary->works && i < (size_t)summary->workers * summary->index.count; i++)
         free(summary->works[i].list);
@@ -396,7 +396,8 @@ static void free_summary(struct summary *summary)
     rank_index_free(&summary->index);
 }
 
-static int read_all(struct summary *summary, const struct analysis_request *request, struct error *err)
+static int rank_sum_read_all(struct rank_sum_summary *summary, const struct analysis_request *request,
+                             struct error *err)
 {
     int code;
 
@@ -406,7 +407,7 @@ static int read_all(struct summary *summary, const struct analysis_request *requ
         return code;
     if (allocate(summary) != 0)
         return error_no_memory(err);
-    if ((code = scan_events(summary, err)) != 0 || (code = read_processes(summary, err)) != 0)
+    if ((code = scan_events(summary, err)) != 0 || (code = rank_sum_read_processes(summary, err)) != 0)
         return code;
     return read_losses(summary, err);
 }
@@ -414,15 +415,15 @@ static int read_all(struct summary *summary, const struct analysis_request *requ
 static int rank_sum(struct report *report, const struct analysis_request *request, struct table **out,
                     struct error *err)
 {
-    struct summary summary = { .report = report };
-    struct table *table = table_new(columns, CELLS);
-    int code = table ? read_all(&summary, request, err) : ERR_NO_MEMORY;
+    struct rank_sum_summary summary = { .report = report };
+    struct table *table = table_new(rank_sum_columns, CELLS);
+    int code = table ? rank_sum_read_all(&summary, request, err) : ERR_NO_MEMORY;
 
     if (code != 0)
         goto free_all;
-    code = fill(table, &summary);
+    code = rank_sum_fill(table, &summary);
 free_all:
-    free_summary(&summary);
+    rank_sum_free_summary(&summary);
     return table_hand_over(table, code, out, err);
 }
 

@@ -5,7 +5,7 @@
 #include "collective_reports.h"
 
 enum { RANK, HOST, DEVICE, TIMES, WAIT, LATENESS, CAUSE, WHERE, GAIN, CELLS };
-static const struct table_column columns[CELLS] = {
+static const struct table_column straggler_sum_columns[CELLS] = {
     { "Rank", CELL_INT, UNIT_ID, 0 },
     { "Host", CELL_TEXT, UNIT_NONE, 0 },
     { "Device", CELL_INT, UNIT_ID, 0 },
@@ -17,12 +17,12 @@ static const struct table_column columns[CELLS] = {
     { "Could Gain a Step", CELL_INT, UNIT_NS, 0 },
 };
 
-static int set_text(struct table *table, struct table_cell *cell, const char *text)
+static int straggler_sum_set_text(struct table *table, struct table_cell *cell, const char *text)
 {
     return *text ? cell_set_string(table, cell, text) : 0;
 }
 
-static int add_row(struct table *table, const struct straggler *straggler)
+static int straggler_sum_add_row(struct table *table, const struct straggler *straggler)
 {
     struct table_cell *cells = table_add_row(table);
 
@@ -35,9 +35,10 @@ static int add_row(struct table *table, const struct straggler *straggler)
     cell_set_int(&cells[WAIT], straggler->caused_wait_ns);
     cell_set_int(&cells[LATENESS], straggler->lateness_ns);
     cell_set_int(&cells[GAIN], straggler->gain_ns);
-    if (set_text(table, &cells[HOST], straggler->host) != 0 || set_text(table, &cells[CAUSE], straggler->cause) != 0)
+    if (straggler_sum_set_text(table, &cells[HOST], straggler->host) != 0 ||
+        straggler_sum_set_text(table, &cells[CAUSE], straggler->cause) != 0)
         return ERR_NO_MEMORY;
-    return set_text(table, &cells[WHERE], straggler->where);
+    return straggler_sum_set_text(table, &cells[WHERE], straggler->where);
 }
 
 static int straggler_sum(struct report *report, const struct analysis_request *asked, struct table **out,
@@ -45,7 +46,7 @@ static int straggler_sum(struct report *report, const struct analysis_request *a
 {
     struct filter filter = { 0 };
     struct stragglers found = { 0 };
-    struct table *table = table_new(columns, CELLS);
+    struct table *table = table_new(straggler_sum_columns, CELLS);
     int code;
 
     if ((code = filter_open(&filter, report, asked, err)) != 0)
@@ -54,7 +55,7 @@ static int straggler_sum(struct report *report, const struct analysis_request *a
         goto done;
     code = table ? 0 : ERR_NO_MEMORY;
     for (size_t i = 0; table && i < found.count; i++)
-        if ((code = add_row(table, &found.list[i])) != 0)
+        if ((code = straggler_sum_add_row(table, &found.list[i])) != 0)
             break;
 done:
     stragglers_free(&found);

@@ -23,7 +23,7 @@ struct tensor_sum {
     int64_t total_ns;
 };
 
-static int add_kernels(struct tensor_sum *sum)
+static int tensor_core_sum_add_kernels(struct tensor_sum *sum)
 {
     const struct gpu_ops *ops = &sum->ops;
 
@@ -48,7 +48,7 @@ static int add_kernels(struct tensor_sum *sum)
 
 enum { TIME, TOTAL, INSTANCES, USES, SOURCE, TYPE, PRODUCT, NAME, COLUMNS };
 
-static int add_row(struct table *table, const struct tensor_sum *sum, const struct kernel_time *kernel)
+static int tensor_core_sum_add_row(struct table *table, const struct tensor_sum *sum, const struct kernel_time *kernel)
 {
     const struct tensor_cores *cores = &kernel->cores;
     struct table_cell *row = table_add_row(table);
@@ -74,10 +74,10 @@ static int longest_first(const struct table_cell *left, const struct table_cell 
     return (left[TOTAL].integer < right[TOTAL].integer) - (left[TOTAL].integer > right[TOTAL].integer);
 }
 
-static int fill_table(struct table *table, const struct tensor_sum *sum)
+static int tensor_core_sum_fill_table(struct table *table, const struct tensor_sum *sum)
 {
     for (size_t i = 0; i < sum->names.count; i++)
-        if (add_row(table, sum, &sum->list[i]) != 0)
+        if (tensor_core_sum_add_row(table, sum, &sum->list[i]) != 0)
             return ERR_NO_MEMORY;
     table_sort(table, longest_first, NULL);
     return 0;
@@ -100,8 +100,8 @@ static int tensor_core_sum(struct report *report, const struct analysis_request 
         (code = gpu_read(&sum.ops, report, GPU_KERNEL, tensor_kernel_columns, err)) != 0)
         goto done;
     code = ERR_NO_MEMORY;
-    if (table && add_kernels(&sum) == 0)
-        code = fill_table(table, &sum);
+    if (table && tensor_core_sum_add_kernels(&sum) == 0)
+        code = tensor_core_sum_fill_table(table, &sum);
 done:
     gpu_free(&sum.ops);
     filter_close(&sum.filter);

@@ -26,7 +26,7 @@ enum {
     CELL_STACK,
     CELLS
 };
-static const struct table_column columns[CELLS] = {
+static const struct table_column torch_events_columns[CELLS] = {
     [CELL_START] = { "Start", CELL_INT, UNIT_TIME, 0 },
     [CELL_DURATION] = { "Duration", CELL_INT, UNIT_NS, 0 },
     [CELL_KERNELS] = { "GPU Launched", CELL_INT, UNIT_NS, 0 },
@@ -44,7 +44,7 @@ static const struct table_column columns[CELLS] = {
     [CELL_STACK] = { "Stack", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static const char *const kinds[] = {
+static const char *const torch_events_kinds[] = {
     [OPERATOR] = "operator",
     [OPERATOR_ANNOTATION] = "annotation",
     [OPERATOR_CALL] = "call",
@@ -63,8 +63,8 @@ static void set_row_of(struct table_cell *cell, const struct operators *operator
         cell_set_int(cell, rows[at]);
 }
 
-static void set_numbers(struct table_cell *row, const struct operators *operators, const struct operators_event *op,
-                        const uint32_t *rows)
+static void torch_events_set_numbers(struct table_cell *row, const struct operators *operators,
+                                     const struct operators_event *op, const uint32_t *rows)
 {
     cell_set_int(&row[CELL_START], op->start_ns);
     cell_set_int(&row[CELL_DURATION], saturating_duration(op->start_ns, op->end_ns));
@@ -82,7 +82,7 @@ static void set_numbers(struct table_cell *row, const struct operators *operator
 }
 
 /* Sets the frames that torch shows. */
-static int set_stack(struct table *table, struct table_cell *cell, struct intern_string stack)
+static int torch_events_set_stack(struct table *table, struct table_cell *cell, struct intern_string stack)
 {
     const char *at = stack.bytes, *end = at + stack.length;
     struct text text = { 0 };
@@ -96,19 +96,20 @@ static int set_stack(struct table *table, struct table_cell *cell, struct intern
     return code;
 }
 
-static int set_texts(struct table *table, struct table_cell *row, const struct operators *operators,
-                     const struct operators_event *op)
+static int torch_events_set_texts(struct table *table, struct table_cell *row, const struct operators *operators,
+                                  const struct operators_event *op)
 {
-    if (cell_set_string(table, &row[CELL_KIND_NAME], kinds[op->kind]) != 0 ||
+    if (cell_set_string(table, &row[CELL_KIND_NAME], torch_events_kinds[op->kind]) != 0 ||
         operators_cell(table, &row[CELL_NAME], operators, op->name) != 0 ||
         operators_cell(table, &row[CELL_SHAPES], operators, op->shapes) != 0 ||
         operators_cell(table, &row[CELL_VALUES], operators, op->values) != 0)
         return ERR_NO_MEMORY;
-    return op->stack == NO_TEXT ? 0 : set_stack(table, &row[CELL_STACK], operators_text(operators, op->stack));
+    return op->stack == NO_TEXT ? 0
+                                : torch_events_set_stack(table, &row[CELL_STACK], operators_text(operators, op->stack));
 }
 
 /* The number of each operator's row, from 1 on. */
-static void number_rows(uint32_t *rows, const struct operators *operators)
+static void torch_events_number_rows(uint32_t *rows, const struct operators *operators)
 {
     for (size_t i = 0, number = 0; i < operators->count; i++) {
         number += !operators->list[i].is_collapsed;
@@ -116,18 +117,18 @@ static void number_rows(uint32_t *rows, const struct operators *operators)
     }
 }
 
-static int add_row(struct table *table, const struct operators *operators, const struct operators_event *op,
-                   const uint32_t *rows)
+static int torch_events_add_row(struct table *table, const struct operators *operators,
+                                const struct operators_event *op, const uint32_t *rows)
 {
     struct table_cell *row = table_add_row(table);
 
     if (!row)
         return ERR_NO_MEMORY;
-    set_numbers(row, operators, op, rows);
-    return set_texts(table, row, operators, op);
+    torch_events_set_numbers(row, operators, op, rows);
+    return torch_events_set_texts(table, row, operators, op);
 }
 
-static int fill_table(struct table *table, struct operators *operators)
+static int torch_events_fill_table(struct table *table, struct operators *operators)
 {
     uint32_t *rows = calloc(operators->count + 1, sizeof *rows);
     int code = ERR_NO_MEMORY;
@@ -136,30 +137,32 @@ static int fill_table(struct table *table, struct operators *operators)
         return code;
     if ((code = operators_nest(operators)) != 0)
         goto free_rows;
-    number_rows(rows, operators);
+    torch_events_number_rows(rows, operators);
     for (size_t i = 0; i < operators->count; i++)
-        if (!operators->list[i].is_collapsed && (code = add_row(table, operators, &operators->list[i], rows)) != 0)
+        if (!operators->list[i].is_collapsed &&
+            (code = torch_events_add_row(table, operators, &operators->list[i], rows)) != 0)
             goto free_rows;
 free_rows:
     free(rows);
     return code;
 }
 
-static int run(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int torch_events_run(struct report *report, const struct analysis_request *request, struct table **out,
+                            struct error *err)
 {
-    struct table *table = table_new(columns, CELLS);
+    struct table *table = table_new(torch_events_columns, CELLS);
     struct operators operators = { 0 };
     int code = operators_read(&operators, report, request, err);
 
     if (code != 0)
         goto done;
-    code = table ? fill_table(table, &operators) : ERR_NO_MEMORY;
+    code = table ? torch_events_fill_table(table, &operators) : ERR_NO_MEMORY;
 done:
     operators_free(&operators);
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
+static const char *const torch_events_tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
 
 const struct analysis analysis_torch_events = {
     .name = "torch_events",
@@ -168,7 +171,7 @@ const struct analysis analysis_torch_events = {
     .help = "PyTorch operators, annotations, CUDA calls and GPU work by start time, with the names of torch.profiler. "
             "Parent: the row, counted from 1, of the enclosing operator. Launched By: the row that launched this GPU "
             "work. GPU Launched: the time of the work that the event itself launched, without its children.",
-    .needs = { { "PyTorch operators", tables } },
+    .needs = { { "PyTorch operators", torch_events_tables } },
     .overlap = "operators contain each other",
-    .run = run,
+    .run = torch_events_run,
 };

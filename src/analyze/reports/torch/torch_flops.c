@@ -5,7 +5,7 @@
 
 #include "analyze/model/flops/op_inputs.h"
 
-static uint64_t product(const struct op_input *tensor)
+static uint64_t torch_flops_product(const struct op_input *tensor)
 {
     uint64_t all = 1;
 
@@ -14,7 +14,7 @@ static uint64_t product(const struct op_input *tensor)
     return all;
 }
 
-static uint64_t convolution(const struct op_inputs *inputs)
+static uint64_t torch_flops_convolution(const struct op_inputs *inputs)
 {
     enum { STRIDE, PADDING, DILATION, LISTS, FIRST_LIST = 3, GROUPS = 6 };
     const struct op_input *image = &inputs->list[0], *kernel = &inputs->list[1];
@@ -43,8 +43,8 @@ static uint64_t multiplication(const struct op_input *a, const struct op_input *
 {
     if (a->rank == 0 || !a->dims[a->rank - 1] || (in_batches && !a->dims[0]))
         return 0;
-    uint64_t rows = product(a) / (uint64_t)a->dims[a->rank - 1];
-    return 2 * (in_batches ? rows / (uint64_t)a->dims[0] : rows) * product(b);
+    uint64_t rows = torch_flops_product(a) / (uint64_t)a->dims[a->rank - 1];
+    return 2 * (in_batches ? rows / (uint64_t)a->dims[0] : rows) * torch_flops_product(b);
 }
 
 int64_t torch_flops(const char *name, struct intern_string shapes, struct intern_string values)
@@ -70,8 +70,8 @@ int64_t torch_flops(const char *name, struct intern_string shapes, struct intern
             return 0;
         const struct op_input *first = &inputs.list[counted[i].first];
         switch (counted[i].how) {
-        case CONVOLUTION: return (int64_t)convolution(&inputs);
-        case ELEMENTS: return (int64_t)product(first);
+        case CONVOLUTION: return (int64_t)torch_flops_convolution(&inputs);
+        case ELEMENTS: return (int64_t)torch_flops_product(first);
         default: return (int64_t)multiplication(first, first + 1, counted[i].how == BATCHES);
         }
     }

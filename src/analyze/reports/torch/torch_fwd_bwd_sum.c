@@ -46,7 +46,7 @@ static void add_side(struct operator_matching *matching, struct operator_pair *p
     pair->gpu_ns[side] = saturating_add(pair->gpu_ns[side], saturating_from_double(matching->gpu_us[at] * 1000 + 0.5));
 }
 
-static int add_pair(struct operator_matching *matching, uint32_t forward, uint32_t backward)
+static int fwd_bwd_sum_add_pair(struct operator_matching *matching, uint32_t forward, uint32_t backward)
 {
     const struct operators_event *list = matching->operators.list;
     uint32_t key = keys_add(&matching->names, (int64_t[]){ list[forward].name, list[backward].name });
@@ -61,7 +61,7 @@ static int add_pair(struct operator_matching *matching, uint32_t forward, uint32
 
 /* Whether an operator can be part of a pair. An operator of autograd's engine encloses each backward operator, and in
  * some versions it has the same sequence number. */
-static int counts(const struct operator_matching *matching, const struct operators_event *op)
+static int fwd_bwd_sum_counts(const struct operator_matching *matching, const struct operators_event *op)
 {
     struct intern_string name = operators_text(&matching->operators, op->name);
 
@@ -77,13 +77,13 @@ static int match_one(struct operator_matching *matching, uint32_t at)
     uint32_t forward = forward_operators_find(&matching->forwards, op).last;
     if (forward == NO_OPERATOR)
         return 0; /* the forward operator was not recorded */
-    return add_pair(matching, forward, at);
+    return fwd_bwd_sum_add_pair(matching, forward, at);
 }
 
-static int match(struct operator_matching *matching)
+static int fwd_bwd_sum_match(struct operator_matching *matching)
 {
     for (size_t i = 0; i < matching->operators.count; i++)
-        if (counts(matching, &matching->operators.list[i]) && match_one(matching, (uint32_t)i) != 0)
+        if (fwd_bwd_sum_counts(matching, &matching->operators.list[i]) && match_one(matching, (uint32_t)i) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
@@ -98,7 +98,7 @@ enum {
     CELL_NAMES = CELL_GPU + SIDES,
     CELLS = CELL_NAMES + SIDES
 };
-static const struct table_column columns[CELLS] = {
+static const struct table_column fwd_bwd_sum_columns[CELLS] = {
     { "Time", CELL_REAL, UNIT_PERCENT, 1 },  { "Pairs", CELL_INT, UNIT_NONE, 0 },
     { "Forward CPU", CELL_INT, UNIT_NS, 0 }, { "Backward CPU", CELL_INT, UNIT_NS, 0 },
     { "Forward GPU", CELL_INT, UNIT_NS, 0 }, { "Backward GPU", CELL_INT, UNIT_NS, 0 },
@@ -106,21 +106,22 @@ static const struct table_column columns[CELLS] = {
 };
 
 /* The time by which pairs are ranked. */
-static int64_t weight(const struct operator_pair *pair, int by_gpu)
+static int64_t fwd_bwd_sum_weight(const struct operator_pair *pair, int by_gpu)
 {
     const int64_t *ns = by_gpu ? pair->gpu_ns : pair->cpu_ns;
 
     return saturating_add(ns[FORWARD], ns[BACKWARD]);
 }
 
-static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
+static int fwd_bwd_sum_compare(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     double x = a[CELL_SHARE].real, y = b[CELL_SHARE].real;
 
     return (x < y) - (x > y);
 }
 
-static int add_row(struct table *table, const struct operator_matching *matching, uint32_t key, double share)
+static int fwd_bwd_sum_add_row(struct table *table, const struct operator_matching *matching, uint32_t key,
+                               double share)
 {
     const struct operator_pair *pair = &matching->pairs[key];
     const int64_t *names = keys_get(&matching->names, key);
@@ -140,19 +141,20 @@ static int add_row(struct table *table, const struct operator_matching *matching
     return 0;
 }
 
-static int fill(struct table *table, const struct operator_matching *matching)
+static int fwd_bwd_sum_fill(struct table *table, const struct operator_matching *matching)
 {
     int64_t totals[2] = { 0 };
 
     for (uint32_t key = 0; key < matching->names.count; key++)
         for (int by_gpu = 0; by_gpu < 2; by_gpu++)
-            totals[by_gpu] = saturating_add(totals[by_gpu], weight(&matching->pairs[key], by_gpu));
+            totals[by_gpu] = saturating_add(totals[by_gpu], fwd_bwd_sum_weight(&matching->pairs[key], by_gpu));
     int by_gpu = totals[1] > 0;
     double total = totals[by_gpu] ? (double)totals[by_gpu] : 1;
     for (uint32_t key = 0; key < matching->names.count; key++)
-        if (add_row(table, matching, key, 100.0 * (double)weight(&matching->pairs[key], by_gpu) / total) != 0)
+        if (fwd_bwd_sum_add_row(table, matching, key,
+                                100.0 * (double)fwd_bwd_sum_weight(&matching->pairs[key], by_gpu) / total) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, compare, NULL);
+    table_sort(table, fwd_bwd_sum_compare, NULL);
     return 0;
 }
 
@@ -164,18 +166,19 @@ static int find_pairs(struct operator_matching *matching)
     if (!matching->gpu_us || !matching->pairs || operators_nest(&matching->operators) != 0)
         return ERR_NO_MEMORY;
     sum_gpu(matching);
-    return match(matching);
+    return fwd_bwd_sum_match(matching);
 }
 
-static int run(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int fwd_bwd_sum_run(struct report *report, const struct analysis_request *request, struct table **out,
+                           struct error *err)
 {
     struct operator_matching matching = { .forwards = FORWARD_OPERATORS_NONE, .names.width = 2 };
-    struct table *table = table_new(columns, CELLS);
+    struct table *table = table_new(fwd_bwd_sum_columns, CELLS);
     int code = operators_read(&matching.operators, report, request, err);
 
     if (code != 0)
         goto done;
-    if (!table || find_pairs(&matching) != 0 || fill(table, &matching) != 0)
+    if (!table || find_pairs(&matching) != 0 || fwd_bwd_sum_fill(table, &matching) != 0)
         code = error_short_memory(err, "for the operators");
 done:
     operators_free(&matching.operators);
@@ -186,7 +189,7 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
+static const char *const fwd_bwd_sum_tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
 
 const struct analysis analysis_torch_fwd_bwd_sum = {
     .name = "torch_fwd_bwd_sum",
@@ -195,6 +198,6 @@ const struct analysis analysis_torch_fwd_bwd_sum = {
     .help = "PyTorch forward operators with their backward operators, matched by sequence number: count, CPU time and "
             "GPU time of both, including their callees. Time is the share of GPU time, or of CPU time if nothing ran "
             "on a GPU.",
-    .needs = { { "PyTorch operators", tables } },
-    .run = run,
+    .needs = { { "PyTorch operators", fwd_bwd_sum_tables } },
+    .run = fwd_bwd_sum_run,
 };

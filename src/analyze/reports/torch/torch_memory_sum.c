@@ -9,8 +9,8 @@
 #include "analyze/model/torch/torch_memory.h"
 #include "analyze/registry.h"
 
-static int set_place(struct table *table, struct table_cell *device, struct table_cell *pid,
-                     const struct torch_memory_place *place)
+static int memory_sum_set_place(struct table *table, struct table_cell *device, struct table_cell *pid,
+                                const struct torch_memory_place *place)
 {
     struct text label = { 0 };
 
@@ -21,7 +21,7 @@ static int set_place(struct table *table, struct table_cell *device, struct tabl
     return code;
 }
 
-static uint32_t name_of(const struct operators *operators, uint32_t at)
+static uint32_t memory_sum_name_of(const struct operators *operators, uint32_t at)
 {
     return at == NO_OPERATOR ? NO_TEXT : operators->list[at].name;
 }
@@ -48,7 +48,7 @@ struct memory_sums {
 };
 
 /* A trace may hold any number: a sum can be wrong, but it must not overflow. */
-static void add_to(int64_t *sum, int64_t bytes)
+static void memory_sum_add_to(int64_t *sum, int64_t bytes)
 {
     *sum = saturating_add(*sum, bytes);
 }
@@ -64,25 +64,25 @@ static void sum_place(const struct torch_memory *memory, uint32_t place, struct 
         if (event->place != place)
             continue;
         int64_t *own = by_operator[event->op == NO_OPERATOR ? operators->count : event->op].of;
-        add_to(&own[event->bytes > 0 ? TAKEN_SELF : GIVEN_SELF],
-               event->bytes > 0 ? event->bytes : saturating_duration(event->bytes, 0));
+        memory_sum_add_to(&own[event->bytes > 0 ? TAKEN_SELF : GIVEN_SELF],
+                          event->bytes > 0 ? event->bytes : saturating_duration(event->bytes, 0));
         own[TAKEN_COUNT] += event->bytes > 0;
-        add_to(&own[AT_PEAK], torch_memory_is_at_peak(memory, i) ? event->bytes : 0);
+        memory_sum_add_to(&own[AT_PEAK], torch_memory_is_at_peak(memory, i) ? event->bytes : 0);
     }
     for (size_t i = operators->count + 1; i-- > 0;) { /* parents come before their children */
         int64_t *own = by_operator[i].of;
         own[NET_SELF] = saturating_duration(own[GIVEN_SELF], own[TAKEN_SELF]);
-        add_to(&own[NET_TOTAL], own[NET_SELF]);
-        add_to(&own[TAKEN_TOTAL], own[TAKEN_SELF]);
+        memory_sum_add_to(&own[NET_TOTAL], own[NET_SELF]);
+        memory_sum_add_to(&own[TAKEN_TOTAL], own[TAKEN_SELF]);
         uint32_t parent = i < operators->count ? operators->list[i].parent : NO_OPERATOR;
         if (parent != NO_OPERATOR) {
-            add_to(&by_operator[parent].of[NET_TOTAL], own[NET_TOTAL]);
-            add_to(&by_operator[parent].of[TAKEN_TOTAL], own[TAKEN_TOTAL]);
+            memory_sum_add_to(&by_operator[parent].of[NET_TOTAL], own[NET_TOTAL]);
+            memory_sum_add_to(&by_operator[parent].of[TAKEN_TOTAL], own[TAKEN_TOTAL]);
         }
     }
 }
 
-static int is_counted(const struct operators_event *op, const struct torch_memory_place *place)
+static int memory_sum_is_counted(const struct operators_event *op, const struct torch_memory_place *place)
 {
     return (op->kind == OPERATOR || op->kind == OPERATOR_ANNOTATION) && !op->is_collapsed &&
            global_process(op->thread) == place->process;
@@ -95,13 +95,13 @@ static int sum_names(struct memory_sums *sums, struct keys *names, const struct 
     const struct operators *operators = &memory->operators;
 
     for (size_t i = 0; i <= operators->count; i++) {
-        if (i < operators->count && !is_counted(&operators->list[i], &memory->places[place]))
+        if (i < operators->count && !memory_sum_is_counted(&operators->list[i], &memory->places[place]))
             continue;
         uint32_t key = keys_add(names, (int64_t[]){ i < operators->count ? operators->list[i].name : NO_TEXT });
         if (key == NO_KEY)
             return ERR_NO_MEMORY;
         for (int f = 0; f < SUM_FIGURES; f++)
-            add_to(&sums[key].of[f], f == CALLS ? i < operators->count : by_operator[i].of[f]);
+            memory_sum_add_to(&sums[key].of[f], f == CALLS ? i < operators->count : by_operator[i].of[f]);
     }
     return 0;
 }
@@ -117,11 +117,11 @@ static int add_sum_row(struct table *table, const struct torch_memory *memory, u
         cell_set_int(&row[f], sums->of[f]);
     if (operators_cell(table, &row[SUM_NAME], &memory->operators, name) != 0)
         return ERR_NO_MEMORY;
-    return set_place(table, &row[SUM_DEVICE], &row[SUM_PID], &memory->places[place]);
+    return memory_sum_set_place(table, &row[SUM_DEVICE], &row[SUM_PID], &memory->places[place]);
 }
 
-static int add_sums(struct table *table, const struct torch_memory *memory, uint32_t place,
-                    const struct memory_sums *by_operator)
+static int memory_sum_add_sums(struct table *table, const struct torch_memory *memory, uint32_t place,
+                               const struct memory_sums *by_operator)
 {
     struct keys names = { .width = 1 };
     struct memory_sums *sums = calloc(memory->operators.texts.count + 2, sizeof *sums);
@@ -155,7 +155,7 @@ static int by_use(const struct table_cell *a, const struct table_cell *b, void *
     return order ? order : cell_compare_text(&a[SUM_DEVICE], &b[SUM_DEVICE]);
 }
 
-static int fill_sums(struct table *table, const struct torch_memory *memory)
+static int memory_sum_fill_sums(struct table *table, const struct torch_memory *memory)
 {
     struct memory_sums *by_operator = malloc((memory->operators.count + 1) * sizeof *by_operator);
     int code = 0;
@@ -164,7 +164,7 @@ static int fill_sums(struct table *table, const struct torch_memory *memory)
         return ERR_NO_MEMORY;
     for (uint32_t place = 0; place < memory->place_count; place++) {
         sum_place(memory, place, by_operator);
-        if ((code = add_sums(table, memory, place, by_operator)) != 0)
+        if ((code = memory_sum_add_sums(table, memory, place, by_operator)) != 0)
             goto free_sums;
     }
     table_sort(table, by_use, NULL);
@@ -195,7 +195,7 @@ static int torch_memory_sum(struct report *report, const struct analysis_request
 
     if (code != 0)
         goto done;
-    code = table ? fill_sums(table, &memory) : ERR_NO_MEMORY;
+    code = table ? memory_sum_fill_sums(table, &memory) : ERR_NO_MEMORY;
 done:
     torch_memory_free(&memory);
     return table_hand_over(table, code, out, err);
@@ -262,10 +262,10 @@ static uint32_t peak_key(struct keys *keys, const struct torch_memory *memory, c
              module = inner == NO_OPERATOR ? NO_OPERATOR : frames->module[inner];
     int64_t key[KEY_WIDTH] = {
         [KEY_PLACE] = event->place,
-        [KEY_OPERATOR] = name_of(operators, outer),
-        [KEY_INNERMOST] = name_of(operators, inner),
+        [KEY_OPERATOR] = memory_sum_name_of(operators, outer),
+        [KEY_INNERMOST] = memory_sum_name_of(operators, inner),
         [KEY_SHAPES] = shapes_of(operators, inner),
-        [KEY_MODULE] = name_of(&frames->modules, module),
+        [KEY_MODULE] = memory_sum_name_of(&frames->modules, module),
         [KEY_LINE] = inner == NO_OPERATOR ? NO_TEXT : frames->line[inner],
     };
 
@@ -287,7 +287,7 @@ static int add_peak_row(struct table *table, const struct torch_memory_place *pl
         cell_set_int(&row[PEAK_SINCE], group->since_ns);
     }
     cell_set_int(&row[PEAK_TIME], peak_ns);
-    return set_place(table, &row[PEAK_DEVICE], &row[PEAK_PID], place);
+    return memory_sum_set_place(table, &row[PEAK_DEVICE], &row[PEAK_PID], place);
 }
 
 static int64_t peak_time(const struct torch_memory *memory, uint32_t place)
@@ -295,8 +295,9 @@ static int64_t peak_time(const struct torch_memory *memory, uint32_t place)
     return memory->list[memory->places[place].peak].time_ns;
 }
 
-static int add_groups(struct table *table, const struct torch_memory *memory, const struct torch_frames *frames,
-                      const struct keys *keys, const struct peak_group *groups)
+static int memory_sum_add_groups(struct table *table, const struct torch_memory *memory,
+                                 const struct torch_frames *frames, const struct keys *keys,
+                                 const struct peak_group *groups)
 {
     for (uint32_t i = 0; i < keys->count; i++) {
         const int64_t *key = keys_get(keys, i);
@@ -356,10 +357,10 @@ static int fill_peak(struct table *table, const struct torch_memory *memory, con
             goto done;
         if (groups[key].count++ == 0)
             groups[key].since_ns = event->time_ns;
-        add_to(&groups[key].bytes, event->bytes);
-        add_to(&known[event->place], event->bytes);
+        memory_sum_add_to(&groups[key].bytes, event->bytes);
+        memory_sum_add_to(&known[event->place], event->bytes);
     }
-    if ((code = add_groups(table, memory, frames, &keys, groups)) != 0)
+    if ((code = memory_sum_add_groups(table, memory, frames, &keys, groups)) != 0)
         goto done;
     if ((code = add_older(table, memory, known)) != 0)
         goto done;
@@ -406,7 +407,8 @@ enum {
     TRACE_CELLS
 };
 
-static int add_event(struct table *table, const struct torch_memory *memory, const struct torch_memory_event *event)
+static int memory_sum_add_event(struct table *table, const struct torch_memory *memory,
+                                const struct torch_memory_event *event)
 {
     struct table_cell *row = table_add_row(table);
 
@@ -421,15 +423,16 @@ static int add_event(struct table *table, const struct torch_memory *memory, con
         cell_set_int(&row[TRACE_LIFETIME], saturating_duration(event->time_ns, memory->list[event->until].time_ns));
     cell_set_int(&row[TRACE_ADDRESS], event->address);
     cell_set_int(&row[TRACE_TID], global_tid_number(event->thread));
-    if (operators_cell(table, &row[TRACE_NAME], &memory->operators, name_of(&memory->operators, event->op)) != 0)
+    if (operators_cell(table, &row[TRACE_NAME], &memory->operators,
+                       memory_sum_name_of(&memory->operators, event->op)) != 0)
         return ERR_NO_MEMORY;
-    return set_place(table, &row[TRACE_DEVICE], &row[TRACE_PID], &memory->places[event->place]);
+    return memory_sum_set_place(table, &row[TRACE_DEVICE], &row[TRACE_PID], &memory->places[event->place]);
 }
 
-static int fill_trace(struct table *table, const struct torch_memory *memory)
+static int memory_sum_fill_trace(struct table *table, const struct torch_memory *memory)
 {
     for (size_t i = 0; i < memory->count; i++)
-        if (add_event(table, memory, &memory->list[i]) != 0)
+        if (memory_sum_add_event(table, memory, &memory->list[i]) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
@@ -450,7 +453,7 @@ static int torch_memory_trace(struct report *report, const struct analysis_reque
 
     if (code != 0)
         goto done;
-    code = table ? fill_trace(table, &memory) : ERR_NO_MEMORY;
+    code = table ? memory_sum_fill_trace(table, &memory) : ERR_NO_MEMORY;
 done:
     torch_memory_free(&memory);
     return table_hand_over(table, code, out, err);

@@ -8,7 +8,7 @@
 
 static const char *const operator_tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
 static const char *const python_tables[] = { "TACHO_TORCH_PYTHON", NULL };
-static const char *const kernel_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
+static const char *const module_sum_kernel_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
 
 struct operator_places {
     struct operators operators;
@@ -38,7 +38,7 @@ static int64_t duration(const struct operators_event *op)
     return saturating_duration(op->start_ns, op->end_ns);
 }
 
-static void add(int64_t *sum, int64_t ns)
+static void module_sum_add(int64_t *sum, int64_t ns)
 {
     *sum = saturating_add(*sum, ns);
 }
@@ -74,17 +74,17 @@ static void count_operator(const struct operator_places *places, struct module_f
     if (!places->frames.is_backward[i])
         figures[module].of[OPERATORS]++;
     else if (parent == NO_OPERATOR || !places->frames.is_backward[parent])
-        add(&figures[module].of[BACKWARD_CPU], duration(op));
+        module_sum_add(&figures[module].of[BACKWARD_CPU], duration(op));
 }
 
-static void count_work(const struct operator_places *places, struct module_figures *figures, size_t i)
+static void module_sum_count_work(const struct operator_places *places, struct module_figures *figures, size_t i)
 {
     uint32_t launcher = torch_launcher(&places->operators, i),
              module = launcher == NO_OPERATOR ? NO_OPERATOR : places->frames.module[launcher];
 
     if (module != NO_OPERATOR)
-        add(&figures[module].of[places->frames.is_backward[launcher] ? BACKWARD_GPU : GPU_SELF],
-            duration(&places->operators.list[i]));
+        module_sum_add(&figures[module].of[places->frames.is_backward[launcher] ? BACKWARD_GPU : GPU_SELF],
+                       duration(&places->operators.list[i]));
 }
 
 /* Runs from the last module to the first, so that a module is summed after the modules inside it. */
@@ -99,18 +99,18 @@ static void sum_modules(const struct operators *modules, struct module_figures *
             continue;
         own[CALLS] = 1;
         own[CPU_TOTAL] = duration(module);
-        add(&own[CPU_SELF], own[CPU_TOTAL]);
-        add(&own[GPU_TOTAL], own[GPU_SELF]);
+        module_sum_add(&own[CPU_SELF], own[CPU_TOTAL]);
+        module_sum_add(&own[GPU_TOTAL], own[GPU_SELF]);
         if (module->parent == NO_OPERATOR)
             continue;
         int64_t *around = figures[module->parent].of;
         around[CPU_SELF] = saturating_subtract(around[CPU_SELF], own[CPU_TOTAL]);
         for (size_t f = 0; f < COUNT_OF(handed_up); f++)
-            add(&around[handed_up[f]], own[handed_up[f]]);
+            module_sum_add(&around[handed_up[f]], own[handed_up[f]]);
     }
 }
 
-static int by_time(const struct table_cell *a, const struct table_cell *b, void *context)
+static int module_sum_by_time(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     int64_t x = saturating_add(a[GPU_TOTAL].integer, a[BACKWARD_GPU].integer),
             y = saturating_add(b[GPU_TOTAL].integer, b[BACKWARD_GPU].integer);
@@ -136,15 +136,15 @@ static int add_module(struct table *table, const struct operators *modules, cons
 }
 
 /* Joins the figures of all calls of a module in a process. */
-static int sum_calls(struct module_figures *sums, struct keys *names, const struct operators *modules,
-                     const struct module_figures *figures)
+static int module_sum_calls(struct module_figures *sums, struct keys *names, const struct operators *modules,
+                            const struct module_figures *figures)
 {
     for (size_t i = 0; i < modules->count; i++) {
         uint32_t key = keys_add(names, (int64_t[]){ modules->list[i].name, global_process(modules->list[i].thread) });
         if (key == NO_KEY)
             return ERR_NO_MEMORY;
         for (int f = 0; f < MODULE_FIGURES; f++)
-            add(&sums[key].of[f], figures[i].of[f]);
+            module_sum_add(&sums[key].of[f], figures[i].of[f]);
     }
     return 0;
 }
@@ -157,7 +157,7 @@ static int add_modules(struct table *table, const struct operators *modules, con
 
     if (!sums)
         return code;
-    if ((code = sum_calls(sums, &names, modules, figures)) != 0)
+    if ((code = module_sum_calls(sums, &names, modules, figures)) != 0)
         goto done;
     for (uint32_t key = 0; key < names.count; key++)
         if ((code = add_module(table, modules, keys_get(&names, key), &sums[key])) != 0)
@@ -178,14 +178,14 @@ static int fill_modules(struct table *table, const struct operator_places *place
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < places->operators.count; i++) {
         if (places->operators.list[i].kind == OPERATOR_GPU)
-            count_work(places, figures, i);
+            module_sum_count_work(places, figures, i);
         else
             count_operator(places, figures, i);
     }
     sum_modules(modules, figures);
     if ((code = add_modules(table, modules, figures)) != 0)
         goto free_figures;
-    table_sort(table, by_time, NULL);
+    table_sort(table, module_sum_by_time, NULL);
 free_figures:
     free(figures);
     return code;
@@ -218,7 +218,7 @@ done:
 enum { SHARE, TOTAL, INSTANCES, MEAN, MEDIAN, LEAST, GREATEST, KERNEL, OPERATOR_NAME, MODULE, LINE, PID, KERNEL_CELLS };
 enum { KEY_KERNEL, KEY_OPERATOR, KEY_MODULE, KEY_LINE, KEY_PROCESS, KEY_WIDTH };
 
-static int by_total(const struct table_cell *a, const struct table_cell *b, void *context)
+static int module_sum_by_total(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     if (a[TOTAL].integer != b[TOTAL].integer)
         return a[TOTAL].integer < b[TOTAL].integer ? 1 : -1;
@@ -265,7 +265,7 @@ static uint32_t kernel_key(struct keys *keys, const struct operator_places *plac
     return keys_add(keys, key);
 }
 
-static int fill_kernels(struct table *table, const struct operator_places *places)
+static int module_sum_fill_kernels(struct table *table, const struct operator_places *places)
 {
     size_t room = places->operators.count + 1, count = 0;
     struct keys keys = { .width = KEY_WIDTH };
@@ -293,7 +293,7 @@ static int fill_kernels(struct table *table, const struct operator_places *place
     for (uint32_t key = 0; key < keys.count; key++)
         if ((code = add_kernel_row(table, places, keys_get(&keys, key), &figures[key], all)) != 0)
             goto done;
-    table_sort(table, by_total, NULL);
+    table_sort(table, module_sum_by_total, NULL);
 done:
     free(groups);
     free(values);
@@ -319,7 +319,7 @@ static int torch_kern_sum(struct report *report, const struct analysis_request *
 
     if (code != 0)
         goto done;
-    code = table ? fill_kernels(table, &places) : ERR_NO_MEMORY;
+    code = table ? module_sum_fill_kernels(table, &places) : ERR_NO_MEMORY;
 done:
     places_free(&places);
     return table_hand_over(table, code, out, err);
@@ -343,6 +343,6 @@ const struct analysis analysis_torch_kern_sum = {
     .help = "Kernels, copies and fills by the operator that launched them and, if Python functions or call stacks were "
             "recorded, by its module and the innermost Python line outside PyTorch. For backward operators, those of "
             "the forward operator.",
-    .needs = { { "PyTorch operators", operator_tables }, { "CUDA kernel data", kernel_tables } },
+    .needs = { { "PyTorch operators", operator_tables }, { "CUDA kernel data", module_sum_kernel_tables } },
     .run = torch_kern_sum,
 };

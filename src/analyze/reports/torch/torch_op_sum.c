@@ -19,7 +19,7 @@ enum {
     STACK,
     COLUMNS
 };
-static const struct table_column columns[COLUMNS] = {
+static const struct table_column torch_op_sum_columns[COLUMNS] = {
     [SHARE] = { "Time", CELL_REAL, UNIT_PERCENT, 1 },
     [SELF_DEVICE] = { "Self CUDA", CELL_REAL, UNIT_NS, 0 },
     [SELF_CPU] = { "Self CPU", CELL_REAL, UNIT_NS, 0 },
@@ -49,13 +49,13 @@ struct torch_ops_sums torch_ops_sums(const struct torch_ops *ops)
     return sums;
 }
 
-static int copy_text(struct table *table, struct table_cell *to, const struct table_cell *from)
+static int torch_op_sum_copy_text(struct table *table, struct table_cell *to, const struct table_cell *from)
 {
     return from->kind == CELL_TEXT ? cell_set_text(table, to, from->text.bytes, from->text.length) : 0;
 }
 
-static int add_row(struct table *table, const struct torch_ops *ops, const struct table_cell *from,
-                   const struct torch_ops_sums *sums)
+static int torch_op_sum_add_row(struct table *table, const struct torch_ops *ops, const struct table_cell *from,
+                                const struct torch_ops_sums *sums)
 {
     static const struct {
         int to, from;
@@ -80,24 +80,24 @@ static int add_row(struct table *table, const struct torch_ops *ops, const struc
         cell_set_int(&row[DEVICE_BYTES], from[TORCH_SELF_DEVICE_BYTES].integer);
     if (ops->has_flops && from[TORCH_FLOPS].integer > 0)
         cell_set_int(&row[FLOPS], from[TORCH_FLOPS].integer);
-    if (copy_text(table, &row[NAME], &from[TORCH_KEY]) != 0)
+    if (torch_op_sum_copy_text(table, &row[NAME], &from[TORCH_KEY]) != 0)
         return ERR_NO_MEMORY;
     if (table_column_count(table) == NAMED_COLUMNS)
         return 0;
-    if (copy_text(table, &row[SHAPES], &from[TORCH_SHAPES]) != 0)
+    if (torch_op_sum_copy_text(table, &row[SHAPES], &from[TORCH_SHAPES]) != 0)
         return ERR_NO_MEMORY;
-    return copy_text(table, &row[STACK], &from[TORCH_STACK]);
+    return torch_op_sum_copy_text(table, &row[STACK], &from[TORCH_STACK]);
 }
 
 struct table *torch_ops_summary(const struct torch_ops *ops, int with_keys,
                                 int (*is_wanted)(const struct table_cell *row))
 {
-    struct table *table = table_new(columns, with_keys ? COLUMNS : NAMED_COLUMNS);
+    struct table *table = table_new(torch_op_sum_columns, with_keys ? COLUMNS : NAMED_COLUMNS);
     struct torch_ops_sums sums = torch_ops_sums(ops);
 
     for (size_t r = 0; table && r < table_row_count(ops->table); r++) {
         const struct table_cell *row = table_row(ops->table, r);
-        if ((!is_wanted || is_wanted(row)) && add_row(table, ops, row, &sums) != 0) {
+        if ((!is_wanted || is_wanted(row)) && torch_op_sum_add_row(table, ops, row, &sums) != 0) {
             table_delete(table);
             return NULL;
         }
@@ -106,7 +106,7 @@ struct table *torch_ops_summary(const struct torch_ops *ops, int with_keys,
 }
 
 /* Kernels have reports of their own. */
-static int is_operator(const struct table_cell *row)
+static int torch_op_sum_is_operator(const struct table_cell *row)
 {
     return !row[TORCH_ON_DEVICE].integer;
 }
@@ -120,12 +120,12 @@ static int torch_op_sum(struct report *report, const struct analysis_request *re
 
     if ((code = torch_ops(&ops, report, request, &by_time, err)) != 0)
         return code;
-    struct table *table = torch_ops_summary(&ops, 0, is_operator);
+    struct table *table = torch_ops_summary(&ops, 0, torch_op_sum_is_operator);
     table_delete(ops.table);
     return table_hand_over(table, table ? 0 : ERR_NO_MEMORY, out, err);
 }
 
-static const char *const tables[] = { "TACHO_TORCH_OP", NULL };
+static const char *const torch_op_sum_tables[] = { "TACHO_TORCH_OP", NULL };
 const struct analysis analysis_torch_op_sum = {
     .name = "torch_op_sum",
     .title = "PyTorch Operator Summary",
@@ -133,7 +133,7 @@ const struct analysis analysis_torch_op_sum = {
     .help = "Operators of PyTorch, and the CUDA calls among them, by their own GPU time, or by their own CPU time if "
             "there is none. Time is the share of the time of all GPU work, or of all operators. tacho ops prints the "
             "same figures as torch.profiler does, and those of kernels.",
-    .needs = { { "PyTorch operators", tables } },
+    .needs = { { "PyTorch operators", torch_op_sum_tables } },
     .overlap = "operators contain each other",
     .run = torch_op_sum,
 };

@@ -167,7 +167,7 @@ static struct key_average *average_of(struct key_averages *averages, const struc
     return &averages->list[key];
 }
 
-static int add_operator(struct key_averages *averages, size_t i)
+static int torch_ops_add_operator(struct key_averages *averages, size_t i)
 {
     const struct operators_event *op = &averages->operators.list[i];
     const struct operator_figures *own = &averages->figures[i];
@@ -194,7 +194,7 @@ static int add_operator(struct key_averages *averages, size_t i)
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-static const struct table_column columns[TORCH_COLUMNS] = {
+static const struct table_column torch_ops_columns[TORCH_COLUMNS] = {
     { "key", CELL_TEXT, UNIT_NAME, 0 },
     { "count", CELL_INT, UNIT_NONE, 0 },
     { "cpu_total_us", CELL_REAL, UNIT_NONE, 3 },
@@ -213,7 +213,7 @@ static const struct table_column columns[TORCH_COLUMNS] = {
     { "is_top_level", CELL_INT, UNIT_NONE, 0 },
 };
 
-static void set_numbers(struct table_cell *row, const struct key_average *average, const int64_t *parts)
+static void torch_ops_set_numbers(struct table_cell *row, const struct key_average *average, const int64_t *parts)
 {
     const struct {
         int column;
@@ -244,14 +244,15 @@ static int set_shapes(struct table *table, struct table_cell *cell, const struct
 }
 
 /* A stack that is not known becomes "", not an empty cell. */
-static int set_stack(struct table *table, struct table_cell *cell, const struct operators *operators, int64_t stack)
+static int torch_ops_set_stack(struct table *table, struct table_cell *cell, const struct operators *operators,
+                               int64_t stack)
 {
     struct intern_string text = operators_text(operators, (uint32_t)stack);
 
     return cell_set_text(table, cell, text.bytes, text.length);
 }
 
-static int add_row(struct key_averages *averages, struct table *table, uint32_t key)
+static int torch_ops_add_row(struct key_averages *averages, struct table *table, uint32_t key)
 {
     const struct torch_ops_request *request = averages->request;
     const struct operators *operators = &averages->operators;
@@ -260,10 +261,10 @@ static int add_row(struct key_averages *averages, struct table *table, uint32_t 
 
     if (!row || operators_cell(table, &row[TORCH_KEY], operators, (uint32_t)parts[KEY_NAME]) != 0)
         return ERR_NO_MEMORY;
-    set_numbers(row, &averages->list[key], parts);
+    torch_ops_set_numbers(row, &averages->list[key], parts);
     if (request->by_shapes && set_shapes(table, &row[TORCH_SHAPES], operators, parts[KEY_SHAPES]) != 0)
         return ERR_NO_MEMORY;
-    return request->stack_frames ? set_stack(table, &row[TORCH_STACK], operators, parts[KEY_STACK]) : 0;
+    return request->stack_frames ? torch_ops_set_stack(table, &row[TORCH_STACK], operators, parts[KEY_STACK]) : 0;
 }
 
 /* A column to sort by, or its average over the calls; largest first. */
@@ -306,7 +307,7 @@ const char *const *torch_ops_orders(void)
     return names;
 }
 
-static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
+static int torch_ops_compare(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     const struct sort_order *order = context;
     const struct table_cell *x = &a[order->column], *y = &b[order->column];
@@ -318,7 +319,7 @@ static int compare(const struct table_cell *a, const struct table_cell *b, void 
     return (first < second) - (first > second);
 }
 
-static void sort(struct table *table, const char *sort_by)
+static void torch_ops_sort(struct table *table, const char *sort_by)
 {
     int has_device_time = 0;
 
@@ -328,10 +329,10 @@ static void sort(struct table *table, const char *sort_by)
         sort_by = has_device_time ? "self_device_time_total" : "self_cpu_time_total";
     for (size_t i = 0; i < COUNT_OF(orders); i++)
         if (strcmp(sort_by, orders[i].name) == 0 && orders[i].column >= 0)
-            table_sort(table, compare, (void *)(uintptr_t)&orders[i]);
+            table_sort(table, torch_ops_compare, (void *)(uintptr_t)&orders[i]);
 }
 
-static int fill(struct key_averages *averages, struct table *table)
+static int torch_ops_fill(struct key_averages *averages, struct table *table)
 {
     if (operators_nest(&averages->operators) != 0)
         return ERR_NO_MEMORY;
@@ -341,12 +342,12 @@ static int fill(struct key_averages *averages, struct table *table)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < averages->operators.count; i++)
         if (!averages->operators.list[i].is_collapsed && averages->operators.list[i].kind != OPERATOR_PYTHON &&
-            add_operator(averages, i) != 0)
+            torch_ops_add_operator(averages, i) != 0)
             return ERR_NO_MEMORY;
     for (uint32_t key = 0; key < averages->keys.count; key++)
-        if (add_row(averages, table, key) != 0)
+        if (torch_ops_add_row(averages, table, key) != 0)
             return ERR_NO_MEMORY;
-    sort(table, averages->request->sort_by);
+    torch_ops_sort(table, averages->request->sort_by);
     return 0;
 }
 
@@ -373,13 +374,13 @@ int torch_ops(struct torch_ops *out, struct report *report, const struct analysi
               const struct torch_ops_request *request, struct error *err)
 {
     struct key_averages averages = { .request = request, .keys.width = KEY_WIDTH, .flop_keys.width = 3 };
-    struct table *table = table_new(columns, TORCH_COLUMNS);
+    struct table *table = table_new(torch_ops_columns, TORCH_COLUMNS);
     int code;
 
     *out = (struct torch_ops){ 0 };
     if ((code = operators_read_listed(&averages.operators, report, part, err)) != 0)
         goto done;
-    if ((!table || fill(&averages, table) != 0) && (code = error_short_memory(err, "for the operators")) != 0)
+    if ((!table || torch_ops_fill(&averages, table) != 0) && (code = error_short_memory(err, "for the operators")) != 0)
         goto done;
     out->has_memory = averages.operators.has_memory;
     out->has_flops = request->with_flops || averages.operators.has_flops;

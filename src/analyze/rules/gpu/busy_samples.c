@@ -26,7 +26,7 @@ static int search_read(void *context, struct error *err)
     return 0;
 }
 
-static void search_free(void *context)
+static void busy_samples_search_free(void *context)
 {
     struct busy_search *search = context;
 
@@ -37,7 +37,7 @@ static void search_free(void *context)
 }
 
 /* Adds [start, end) to the samples from *at on, which moves to the first that may overlap what comes later. */
-static void add_time(int64_t *busy, const struct gpu_clock *clock, int64_t start, int64_t end, size_t *at)
+static void busy_samples_add_time(int64_t *busy, const struct gpu_clock *clock, int64_t start, int64_t end, size_t *at)
 {
     while (*at < clock->count && clock->end[*at] <= start)
         ++*at;
@@ -60,13 +60,13 @@ int64_t *busy_samples(const struct busy_search *search, const struct gpu_clock *
         if (kernels->end[row] <= start ||
             gpu_device_of(&search->devices, kernels->process[row], kernels->device[row]) != clock->gpu)
             continue;
-        add_time(busy, clock, start, kernels->end[row], &at);
+        busy_samples_add_time(busy, clock, start, kernels->end[row], &at);
         until = kernels->end[row];
     }
     return busy;
 }
 
-static int fill(void *context, struct table *table, struct error *err)
+static int busy_samples_fill(void *context, struct table *table, struct error *err)
 {
     struct busy_search *search = context;
     const struct gpu_metric *list = search->metrics->list;
@@ -82,8 +82,10 @@ static int fill(void *context, struct table *table, struct error *err)
 int busy_run(const struct busy_rule *how, struct report *report, const struct analysis_request *request,
              struct table **out, struct error *err)
 {
-    const struct rule_steps steps = { how->columns, how->column_count, how->percent, "the GPU metrics", search_read,
-                                      fill,         search_free };
+    const struct rule_steps steps = {
+        how->columns,      how->column_count,       how->percent, "the GPU metrics", search_read,
+        busy_samples_fill, busy_samples_search_free
+    };
     struct busy_search search = { .base.report = report, .how = how };
 
     return rule_run(&steps, &search.base, request, out, err);

@@ -12,7 +12,7 @@
 enum { LEAST_PERCENT = 5, COVERED_PERCENT = 90 };
 enum { ALL_KERNELS = -1 }; /* the group of all kernels of a GPU; others are names */
 
-struct search {
+struct kernel_metric_search {
     struct rule_search base;
     const struct kernel_metric *how;
     const struct gpu_metrics *metrics;
@@ -22,9 +22,9 @@ struct search {
     struct gpu_stretch_join join;
 };
 
-static void search_free(void *context)
+static void kernel_metric_search_free(void *context)
 {
-    struct search *search = context;
+    struct kernel_metric_search *search = context;
 
     gpu_stretch_join_free(&search->join);
     gpu_stretches_free(&search->stretches);
@@ -34,7 +34,8 @@ static void search_free(void *context)
 
 /* ---- kernels --------------------------------------------------------------------------------------------------- */
 
-static int add_kernels(struct search *search, const struct gpu_ops *ops, struct tensor_kernels *kernels)
+static int kernel_metric_add_kernels(struct kernel_metric_search *search, const struct gpu_ops *ops,
+                                     struct tensor_kernels *kernels)
 {
     for (size_t row = 0; row < ops->count; row++) {
         if (!gpu_counts(ops, row, &search->base.filter) ||
@@ -49,7 +50,7 @@ static int add_kernels(struct search *search, const struct gpu_ops *ops, struct 
     return 0;
 }
 
-static int read_kernels(struct search *search, struct error *err)
+static int kernel_metric_read_kernels(struct kernel_metric_search *search, struct error *err)
 {
     struct tensor_kernels kernels = { 0 };
     struct gpu_ops ops = { 0 };
@@ -58,7 +59,7 @@ static int read_kernels(struct search *search, struct error *err)
     if ((code = tensor_kernels_read(&kernels, search->base.report, err)) != 0 ||
         (code = gpu_read(&ops, search->base.report, GPU_KERNEL, tensor_kernel_columns, err)) != 0)
         goto done;
-    if (add_kernels(search, &ops, &kernels) != 0)
+    if (kernel_metric_add_kernels(search, &ops, &kernels) != 0)
         code = error_short_memory(err, "for the kernels");
 done:
     gpu_free(&ops);
@@ -66,15 +67,15 @@ done:
     return code;
 }
 
-static int read_all(void *context, struct error *err)
+static int kernel_metric_read_all(void *context, struct error *err)
 {
-    struct search *search = context;
+    struct kernel_metric_search *search = context;
     int code;
 
     if ((code = gpu_devices_read(&search->devices, search->base.report, err)) != 0 ||
         (code = gpu_metrics_get(&search->metrics, &search->own, search->base.report, &search->base.rule.request,
                                 err)) != 0 ||
-        (code = read_kernels(search, err)) != 0)
+        (code = kernel_metric_read_kernels(search, err)) != 0)
         return code;
     if (gpu_stretches_join(&search->join, &search->stretches, search->metrics, COVERED_PERCENT) != 0)
         return error_short_memory(err, "for the GPU metrics");
@@ -89,7 +90,7 @@ struct mean {
     const struct gpu_metric *metric;
 };
 
-static struct mean mean_in(const struct search *search, uint32_t group, enum gpu_metric_role role)
+static struct mean mean_in(const struct kernel_metric_search *search, uint32_t group, enum gpu_metric_role role)
 {
     int64_t gpu = keys_get(&search->stretches.groups, group)[STRETCH_GPU];
     struct gpu_role found = gpu_metric_role(search->metrics, search->base.report, gpu, role, NULL);
@@ -104,7 +105,7 @@ static struct mean mean_in(const struct search *search, uint32_t group, enum gpu
                           found.metric };
 }
 
-static struct mean mean_of(const struct search *search, uint32_t group)
+static struct mean kernel_metric_mean_of(const struct kernel_metric_search *search, uint32_t group)
 {
     const struct kernel_metric *how = search->how;
     struct mean mean = mean_in(search, group, how->instead), other;
@@ -118,7 +119,7 @@ static struct mean mean_of(const struct search *search, uint32_t group)
 }
 
 /* How far a mean is beyond the limit; at most 0: it is not. */
-static double beyond(const struct search *search, const struct mean *mean)
+static double beyond(const struct kernel_metric_search *search, const struct mean *mean)
 {
     double off = mean->percent - search->how->limit;
 
@@ -126,14 +127,14 @@ static double beyond(const struct search *search, const struct mean *mean)
 }
 
 /* The kernel that is beyond the limit for longest, weighted by how far; NO_KEY: none is known. */
-static uint32_t worst_kernel(const struct search *search, int64_t gpu)
+static uint32_t worst_kernel(const struct kernel_metric_search *search, int64_t gpu)
 {
     uint32_t worst = NO_KEY;
     double most = 0;
 
     for (uint32_t i = 0; i < search->stretches.groups.count; i++) {
         const int64_t *key = keys_get(&search->stretches.groups, i);
-        struct mean mean = key[STRETCH_GPU] == gpu && key[STRETCH_A] != ALL_KERNELS ? mean_of(search, i)
+        struct mean mean = key[STRETCH_GPU] == gpu && key[STRETCH_A] != ALL_KERNELS ? kernel_metric_mean_of(search, i)
                                                                                     : (struct mean){ 0 };
         double weight = beyond(search, &mean) * (double)mean.sampled_ns;
         if (weight > most) {
@@ -146,7 +147,7 @@ static uint32_t worst_kernel(const struct search *search, int64_t gpu)
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-static const struct table_column columns[METRIC_CELLS] = {
+static const struct table_column kernel_metric_columns[METRIC_CELLS] = {
     [METRIC_IMPACT] = { "Impact", CELL_INT, UNIT_NS, 0 },
     [METRIC_MEAN] = { "Avg", CELL_REAL, UNIT_PERCENT, 1 },
     [METRIC_SAMPLED] = { "Sampled", CELL_INT, UNIT_NS, 0 },
@@ -160,7 +161,7 @@ static const struct table_column columns[METRIC_CELLS] = {
     [METRIC_SOURCE] = { "Source", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int64_t first_start(const struct search *search, uint32_t group)
+static int64_t kernel_metric_first_start(const struct kernel_metric_search *search, uint32_t group)
 {
     size_t i = 0;
 
@@ -169,18 +170,20 @@ static int64_t first_start(const struct search *search, uint32_t group)
     return search->stretches.list[i].start_ns;
 }
 
-static int set_kernel(const struct search *search, struct table *table, struct table_cell *row, uint32_t kernel)
+static int kernel_metric_set_kernel(const struct kernel_metric_search *search, struct table *table,
+                                    struct table_cell *row, uint32_t kernel)
 {
     if (kernel == NO_KEY)
         return 0;
-    struct mean mean = mean_of(search, kernel);
+    struct mean mean = kernel_metric_mean_of(search, kernel);
     cell_set_real(&row[METRIC_KERNEL_MEAN], mean.percent);
     cell_set_int(&row[METRIC_KERNEL_SAMPLED], mean.sampled_ns);
     return cell_set_pooled(table, &row[METRIC_KERNEL], search->base.report,
                            keys_get(&search->stretches.groups, kernel)[STRETCH_A]);
 }
 
-static int add_row(const struct search *search, struct table *table, uint32_t group, const struct mean *mean)
+static int kernel_metric_add_row(const struct kernel_metric_search *search, struct table *table, uint32_t group,
+                                 const struct mean *mean)
 {
     int64_t gpu = keys_get(&search->stretches.groups, group)[STRETCH_GPU];
     uint32_t kernel = worst_kernel(search, gpu);
@@ -193,25 +196,25 @@ static int add_row(const struct search *search, struct table *table, uint32_t gr
     cell_set_real(&row[METRIC_MEAN], mean->percent);
     cell_set_int(&row[METRIC_SAMPLED], mean->sampled_ns);
     cell_set_int(&row[METRIC_KERNEL_TIME], search->join.busy_ns[group]);
-    cell_set_int(&row[METRIC_START], first_start(search, kernel == NO_KEY ? group : kernel));
+    cell_set_int(&row[METRIC_START], kernel_metric_first_start(search, kernel == NO_KEY ? group : kernel));
     cell_set_int(&row[METRIC_SAMPLES], mean->samples);
     cell_set_int(&row[METRIC_GPU], gpu);
     int code = samples_set_source(table, &row[METRIC_SOURCE], search->base.report, search->metrics, mean->metric);
-    return code != 0 ? code : set_kernel(search, table, row, kernel);
+    return code != 0 ? code : kernel_metric_set_kernel(search, table, row, kernel);
 }
 
-static int fill(void *context, struct table *table, struct error *err)
+static int kernel_metric_fill(void *context, struct table *table, struct error *err)
 {
-    struct search *search = context;
+    struct kernel_metric_search *search = context;
     int64_t samples = 0;
 
     for (uint32_t i = 0; i < search->stretches.groups.count; i++) {
         if (keys_get(&search->stretches.groups, i)[STRETCH_A] != ALL_KERNELS)
             continue;
-        struct mean mean = mean_of(search, i);
+        struct mean mean = kernel_metric_mean_of(search, i);
         samples += mean.samples;
         if (beyond(search, &mean) > 0 && rule_is_enough(&search->base, mean.sampled_ns) &&
-            add_row(search, table, i, &mean) != 0)
+            kernel_metric_add_row(search, table, i, &mean) != 0)
             return ERR_NO_MEMORY;
     }
     return samples ? 0
@@ -222,9 +225,10 @@ static int fill(void *context, struct table *table, struct error *err)
 int kernel_metric_run(const struct kernel_metric *how, struct report *report, const struct analysis_request *request,
                       struct table **out, struct error *err)
 {
-    static const struct rule_steps steps = { columns,  METRIC_CELLS, LEAST_PERCENT, "the GPU metrics",
-                                             read_all, fill,         search_free };
-    struct search search = { .base.report = report, .how = how, .stretches = GPU_STRETCHES_NONE };
+    static const struct rule_steps steps = { kernel_metric_columns,    METRIC_CELLS,           LEAST_PERCENT,
+                                             "the GPU metrics",        kernel_metric_read_all, kernel_metric_fill,
+                                             kernel_metric_search_free };
+    struct kernel_metric_search search = { .base.report = report, .how = how, .stretches = GPU_STRETCHES_NONE };
 
     return rule_run(&steps, &search.base, request, out, err);
 }

@@ -13,7 +13,7 @@ static int dram_bound(struct report *report, const struct analysis_request *requ
     return kernel_metric_run(&how, report, request, out, err);
 }
 
-static void say(struct text *out, const struct table *table, size_t row)
+static void dram_bound_say(struct text *out, const struct table *table, size_t row)
 {
     kernel_metric_say(out, "memory bandwidth", "kernels", table, row);
 }
@@ -28,7 +28,7 @@ const struct analysis rule_dram_bound = {
     .needs = { { "samples of memory bandwidth while kernels ran", gpu_metrics_tables },
                { "CUDA kernel data", gpu_kernel_tables } },
     .run = dram_bound,
-    .rule = ANALYSIS_RULE(.finding = say, .is_listing = 1,
+    .rule = ANALYSIS_RULE(.finding = dram_bound_say, .is_listing = 1,
                           .advice = "Kernels wait for the GPU's memory. Move fewer bytes: fuse operators, use 16-bit "
                                     "types, recompute instead of store, keep data in caches.",
                           .praise = "The GPU's memory was not saturated while kernels ran."),

@@ -12,11 +12,11 @@ enum { LEAST_PERCENT = 1, BUSY_PERCENT = 50, SAME_CLOCK_PERCENT = 98 };
 #define MISSING "samples of the GPU's clock while kernels ran"
 
 /* Reasons, the first that holds; a clock without a reason must be clearly lower. */
-enum reason { BY_POWER, BY_TEMPERATURE, BY_OTHER, UNKNOWN, REASONS };
+enum gpu_throttling_reason { BY_POWER, BY_TEMPERATURE, BY_OTHER, UNKNOWN, REASONS };
 static const struct {
     enum gpu_metric_role role;
     const char *text;
-} reasons[REASONS] = {
+} gpu_throttling_reasons[REASONS] = {
     { ROLE_THROTTLED_BY_POWER, "power limit" },
     { ROLE_THROTTLED_BY_TEMPERATURE, "temperature" },
     { ROLE_THROTTLED, "other throttling" },
@@ -39,22 +39,22 @@ struct clocks {
 
 /* ---- samples --------------------------------------------------------------------------------------------------- */
 
-static enum reason reason_of(const struct clocks *clocks, size_t at)
+static enum gpu_throttling_reason gpu_throttling_reason_of(const struct clocks *clocks, size_t at)
 {
     int is_known = 0;
 
     for (int i = 0; i < UNKNOWN; i++) {
         is_known |= clocks->by[i].metric != NULL;
         if (clocks->by[i].metric && clocks->by[i].metric->values[at] > 0)
-            return (enum reason)i;
+            return (enum gpu_throttling_reason)i;
     }
     return is_known ? REASONS : UNKNOWN;
 }
 
-static void add_sample(struct clocks *clocks, size_t at)
+static void gpu_throttling_add_sample(struct clocks *clocks, size_t at)
 {
     double speed = clocks->speed.metric->values[at] * clocks->speed.scale;
-    enum reason reason = reason_of(clocks, at);
+    enum gpu_throttling_reason reason = gpu_throttling_reason_of(clocks, at);
 
     clocks->busy_ns = saturating_add(clocks->busy_ns, clocks->busy[at]);
     if (reason == REASONS || speed * 100 >= clocks->highest * SAME_CLOCK_PERCENT)
@@ -71,14 +71,14 @@ static void add_sample(struct clocks *clocks, size_t at)
 }
 
 /* Chooses a clock with reasons, if there is one. */
-static int choose(struct clocks *clocks, const struct busy_search *search, int64_t gpu)
+static int gpu_throttling_choose(struct clocks *clocks, const struct busy_search *search, int64_t gpu)
 {
     const struct gpu_metrics *metrics = search->metrics;
     struct report *report = search->base.report;
 
     clocks->speed = gpu_metric_role(metrics, report, gpu, ROLE_CLOCK, NULL);
     for (int i = 0; i < UNKNOWN; i++) {
-        struct gpu_role by = gpu_metric_role(metrics, report, gpu, reasons[i].role, NULL);
+        struct gpu_role by = gpu_metric_role(metrics, report, gpu, gpu_throttling_reasons[i].role, NULL);
         struct gpu_role beside = by.metric ? gpu_metric_role(metrics, report, gpu, ROLE_CLOCK, &by.metric->clock)
                                            : (struct gpu_role){ NULL, 1 };
         if (beside.metric)
@@ -88,7 +88,8 @@ static int choose(struct clocks *clocks, const struct busy_search *search, int64
         return 0;
     clocks->clock = &metrics->clocks[clocks->speed.metric->clock];
     for (int i = 0; i < UNKNOWN; i++)
-        clocks->by[i] = gpu_metric_role(metrics, report, gpu, reasons[i].role, &clocks->speed.metric->clock);
+        clocks->by[i] = gpu_metric_role(metrics, report, gpu, gpu_throttling_reasons[i].role,
+                                        &clocks->speed.metric->clock);
     return 1;
 }
 
@@ -103,7 +104,7 @@ static void find_highest(struct clocks *clocks)
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 enum { IMPACT, THROTTLED, BUSY, START, SAMPLES, CLOCK, LOWEST, HIGHEST, GPU, REASON, SOURCE, CELLS };
-static const struct table_column columns[CELLS] = {
+static const struct table_column gpu_throttling_columns[CELLS] = {
     [IMPACT] = { "Impact", CELL_INT, UNIT_NS, 0 },
     [THROTTLED] = { "Throttled", CELL_INT, UNIT_NS, 0 },
     [BUSY] = { "Kernel Time", CELL_INT, UNIT_NS, 0 },
@@ -117,7 +118,8 @@ static const struct table_column columns[CELLS] = {
     [SOURCE] = { "Source", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int add_row(struct busy_search *search, const struct clocks *clocks, enum reason reason)
+static int gpu_throttling_add_row(struct busy_search *search, const struct clocks *clocks,
+                                  enum gpu_throttling_reason reason)
 {
     const struct lost *lost = &clocks->lost[reason];
     struct table_cell *row = table_add_row(search->table);
@@ -135,15 +137,15 @@ static int add_row(struct busy_search *search, const struct clocks *clocks, enum
     cell_set_int(&row[GPU], clocks->clock->gpu);
     int code = samples_set_source(search->table, &row[SOURCE], search->base.report, search->metrics,
                                   clocks->speed.metric);
-    return code != 0 ? code : cell_set_string(search->table, &row[REASON], reasons[reason].text);
+    return code != 0 ? code : cell_set_string(search->table, &row[REASON], gpu_throttling_reasons[reason].text);
 }
 
-static int visit(struct busy_search *search, int64_t gpu)
+static int gpu_throttling_visit(struct busy_search *search, int64_t gpu)
 {
     struct clocks clocks = { 0 };
     int code = 0;
 
-    if (!choose(&clocks, search, gpu))
+    if (!gpu_throttling_choose(&clocks, search, gpu))
         return 0;
     if (!(clocks.busy = busy_samples(search, clocks.clock)))
         return ERR_NO_MEMORY;
@@ -152,12 +154,12 @@ static int visit(struct busy_search *search, int64_t gpu)
         int64_t length = saturating_duration(clocks.clock->start[i], clocks.clock->end[i]);
         if (clocks.busy[i] > 0 && (double)clocks.busy[i] * 100 >= (double)length * BUSY_PERCENT) {
             search->samples++;
-            add_sample(&clocks, i);
+            gpu_throttling_add_sample(&clocks, i);
         }
     }
     for (int i = 0; i < REASONS; i++)
         if (clocks.lost[i].samples && rule_is_enough(&search->base, saturating_from_double(clocks.lost[i].lost_ns)) &&
-            (code = add_row(search, &clocks, (enum reason)i)) != 0)
+            (code = gpu_throttling_add_row(search, &clocks, (enum gpu_throttling_reason)i)) != 0)
             break;
     free(clocks.busy);
     return code;
@@ -166,14 +168,14 @@ static int visit(struct busy_search *search, int64_t gpu)
 static int gpu_throttling(struct report *report, const struct analysis_request *request, struct table **out,
                           struct error *err)
 {
-    static const struct busy_rule how = { columns, CELLS, LEAST_PERCENT, MISSING, visit };
+    static const struct busy_rule how = { gpu_throttling_columns, CELLS, LEAST_PERCENT, MISSING, gpu_throttling_visit };
 
     return busy_run(&how, report, request, out, err);
 }
 
 /* "GPU 0: power limit: on average 1410 MHz instead of 1980 MHz for 3.10 s of 4.00 s with kernels (31 samples of NVML,
  * 10 Hz), lowest 1290 MHz" */
-static void say(struct text *out, const struct table *table, size_t at)
+static void gpu_throttling_say(struct text *out, const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
 
@@ -188,7 +190,7 @@ static void say(struct text *out, const struct table *table, size_t at)
     text_addf(out, ", lowest %.0f MHz", row[LOWEST].real);
 }
 
-static int is_outside(const struct table *table, size_t row)
+static int gpu_throttling_is_outside(const struct table *table, size_t row)
 {
     return 1;
 }
@@ -205,7 +207,7 @@ const struct analysis rule_gpu_throttling = {
     .needs = { { MISSING, gpu_metrics_tables }, { "CUDA kernel data", gpu_kernel_tables } },
     .run = gpu_throttling,
     .rule = ANALYSIS_RULE(
-            .finding = say, .is_outside = is_outside,
+            .finding = gpu_throttling_say, .is_outside = gpu_throttling_is_outside,
             .advice =
                 "Compare runs only at the same clock. Power: raise the limit (nvidia-smi -pl) if the machine allows "
                 "it. Temperature: check cooling and neighbours. nvidia-smi -lgc locks a clock that the GPU can hold.",

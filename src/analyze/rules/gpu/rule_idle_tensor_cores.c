@@ -12,7 +12,7 @@ static int idle_tensor_cores(struct report *report, const struct analysis_reques
     return kernel_metric_run(&how, report, request, out, err);
 }
 
-static void say(struct text *out, const struct table *table, size_t row)
+static void idle_tensor_say(struct text *out, const struct table *table, size_t row)
 {
     kernel_metric_say(out, "tensor cores active", "products of matrices", table, row);
 }
@@ -28,7 +28,7 @@ const struct analysis rule_idle_tensor_cores = {
     .needs = { { "samples of tensor core activity while products of matrices ran", gpu_metrics_tables },
                { "CUDA kernel data", gpu_kernel_tables } },
     .run = idle_tensor_cores,
-    .rule = ANALYSIS_RULE(.finding = say,
+    .rule = ANALYSIS_RULE(.finding = idle_tensor_say,
                           .advice = "Products compute on other units, are too small, or wait for memory: use TF32, "
                                     "bf16 or fp16, larger batches, and sizes that are multiples of 8. The rule "
                                     "tensor_cores names products that do not use tensor cores at all.",

@@ -12,7 +12,7 @@ static int low_sm_activity(struct report *report, const struct analysis_request 
     return kernel_metric_run(&how, report, request, out, err);
 }
 
-static void say(struct text *out, const struct table *table, size_t row)
+static void low_sm_activity_say(struct text *out, const struct table *table, size_t row)
 {
     kernel_metric_say(out, "SMs active", "kernels", table, row);
 }
@@ -29,7 +29,7 @@ const struct analysis rule_low_sm_activity = {
                { "CUDA kernel data", gpu_kernel_tables } },
     .run = low_sm_activity,
     .rule = ANALYSIS_RULE(
-            .finding = say,
+            .finding = low_sm_activity_say,
             .advice = "Kernels have too few blocks for the GPU, or wait for their last ones. Give them more work at "
                       "once: larger batches, fused or batched operators, independent kernels in several streams.",
             .praise = "Most multiprocessors were active while kernels ran."),

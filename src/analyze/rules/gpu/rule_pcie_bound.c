@@ -63,7 +63,7 @@ static struct load load_of(const struct busy_search *search, int64_t gpu, const 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 enum { IMPACT, LOAD, BOUND, START, SAMPLES, GPU, DIRECTION, SOURCE, CELLS };
-static const struct table_column columns[CELLS] = {
+static const struct table_column pcie_bound_columns[CELLS] = {
     [IMPACT] = { "Impact", CELL_INT, UNIT_NS, 0 },
     [LOAD] = { "Link", CELL_REAL, UNIT_PERCENT, 1 },
     [BOUND] = { "Bound", CELL_INT, UNIT_NS, 0 },
@@ -75,13 +75,13 @@ static const struct table_column columns[CELLS] = {
 };
 
 /* What samples with a full link add up to. */
-struct bound {
+struct pcie_bound_side {
     int64_t bound_ns, idle_ns, start_ns, samples;
     double load_ns;
 };
 
-static int add_row(struct busy_search *search, int64_t gpu, const struct direction *direction, const struct load *load,
-                   const struct bound *bound)
+static int pcie_bound_add_row(struct busy_search *search, int64_t gpu, const struct direction *direction,
+                              const struct load *load, const struct pcie_bound_side *bound)
 {
     struct table_cell *row = table_add_row(search->table);
 
@@ -98,10 +98,10 @@ static int add_row(struct busy_search *search, int64_t gpu, const struct directi
 }
 
 /* time: that of the capture; the first and the last sample may reach beyond it. */
-static struct bound add_up(const struct gpu_clock *clock, const int64_t *busy, const struct load *load,
-                           const struct report_span *time)
+static struct pcie_bound_side pcie_bound_add_up(const struct gpu_clock *clock, const int64_t *busy,
+                                                const struct load *load, const struct report_span *time)
 {
-    struct bound bound = { 0 };
+    struct pcie_bound_side bound = { 0 };
 
     for (size_t i = 0; i < clock->count; i++) {
         int64_t start = clock->start[i] > time->from_ns ? clock->start[i] : time->from_ns,
@@ -120,7 +120,7 @@ static struct bound add_up(const struct gpu_clock *clock, const int64_t *busy, c
     return bound;
 }
 
-static int visit(struct busy_search *search, int64_t gpu)
+static int pcie_bound_visit(struct busy_search *search, int64_t gpu)
 {
     for (size_t i = 0; i < COUNT_OF(directions); i++) {
         struct load load = load_of(search, gpu, &directions[i]);
@@ -130,11 +130,11 @@ static int visit(struct busy_search *search, int64_t gpu)
         int64_t *times = busy_samples(search, clock);
         if (!times)
             return ERR_NO_MEMORY;
-        struct bound bound = add_up(clock, times, &load, &search->base.time);
+        struct pcie_bound_side bound = pcie_bound_add_up(clock, times, &load, &search->base.time);
         free(times);
         search->samples += (int64_t)clock->count;
         if (bound.samples && rule_is_enough(&search->base, bound.idle_ns) &&
-            add_row(search, gpu, &directions[i], &load, &bound) != 0)
+            pcie_bound_add_row(search, gpu, &directions[i], &load, &bound) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -143,13 +143,13 @@ static int visit(struct busy_search *search, int64_t gpu)
 static int pcie_bound(struct report *report, const struct analysis_request *request, struct table **out,
                       struct error *err)
 {
-    static const struct busy_rule how = { columns, CELLS, LEAST_PERCENT, MISSING, visit };
+    static const struct busy_rule how = { pcie_bound_columns, CELLS, LEAST_PERCENT, MISSING, pcie_bound_visit };
 
     return busy_run(&how, report, request, out, err);
 }
 
 /* "GPU 0: PCIe link 83 % full (to the GPU) for 1.20 s, of which it ran no kernels for 1.10 s (12 samples of …)" */
-static void say(struct text *out, const struct table *table, size_t at)
+static void pcie_bound_say(struct text *out, const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
 
@@ -175,7 +175,7 @@ const struct analysis rule_pcie_bound = {
     .needs = { { MISSING, gpu_metrics_tables }, { "CUDA work on GPUs", gpu_busy_tables } },
     .run = pcie_bound,
     .rule = ANALYSIS_RULE(
-            .finding = say,
+            .finding = pcie_bound_say,
             .advice = "Copy less or earlier: keep data on the GPU, copy the next batch in another stream while kernels "
                       "run (pinned memory, non_blocking=True), send narrower types, decode or augment on the GPU.",
             .praise = "The PCIe link was not full while the GPU had no kernels."),

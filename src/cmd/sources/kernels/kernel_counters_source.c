@@ -10,7 +10,7 @@
 
 enum { NAMES_MOST = 128 };
 
-struct settings {
+struct counted_source_settings {
     struct text sets, sections, metrics; /* with commas between them */
     const char *filters;                 /* lines for the agent, each ended by a line feed */
     const char *replay;
@@ -19,7 +19,7 @@ struct settings {
     struct option_list ranges;
 };
 
-static void add_name(struct text *list, const char *name)
+static void counted_source_add_name(struct text *list, const char *name)
 {
     text_addf(list, "%s%s", list->length ? "," : "", name);
 }
@@ -37,16 +37,16 @@ static const char *const *known_names(void)
     return names;
 }
 
-static int take_name(struct settings *own, const char *name, struct error *err)
+static int counted_source_take_name(struct counted_source_settings *own, const char *name, struct error *err)
 {
     const char *nearest;
 
     if (counter_set_find(name)) {
-        add_name(&own->sets, name);
+        counted_source_add_name(&own->sets, name);
     } else if (counter_section_find(name)) {
-        add_name(&own->sections, name);
+        counted_source_add_name(&own->sections, name);
     } else if (strstr(name, "__") || strchr(name, ':')) { /* regex:, breakdown: */
-        add_name(&own->metrics, name);
+        counted_source_add_name(&own->metrics, name);
     } else {
         nearest = nearest_name(name, known_names());
         return error_set(err, ERR_BAD_ARGUMENT,
@@ -57,9 +57,9 @@ static int take_name(struct settings *own, const char *name, struct error *err)
     return 0;
 }
 
-static int take_counters(void *settings, const char *value, struct error *err)
+static int counted_source_take_counters(void *settings, const char *value, struct error *err)
 {
-    struct settings *own = profile_source_settings(settings, &cmd_source_kernel_counters);
+    struct counted_source_settings *own = profile_source_settings(settings, &cmd_source_kernel_counters);
     size_t count = 0;
     char **names = option_split(value, &count);
     int code = 0;
@@ -70,7 +70,7 @@ static int take_counters(void *settings, const char *value, struct error *err)
         code = error_set(err, ERR_BAD_ARGUMENT,
                          "--gpu-counters needs a value: light, or a list of sets, sections and metrics");
     for (char **name = names; *name; name++)
-        if ((code = take_name(own, *name, err)) != 0)
+        if ((code = counted_source_take_name(own, *name, err)) != 0)
             break;
     free(names);
     return code;
@@ -85,14 +85,14 @@ static const char *const *replays(void)
 
 static int take_max_time(void *settings, const char *value, struct error *err)
 {
-    struct settings *own = profile_source_settings(settings, &cmd_source_kernel_counters);
+    struct counted_source_settings *own = profile_source_settings(settings, &cmd_source_kernel_counters);
 
     return option_seconds("gpu-counters-max-time", value, &own->max_seconds, err);
 }
 
 static int take_max_size(void *settings, const char *value, struct error *err)
 {
-    struct settings *own = profile_source_settings(settings, &cmd_source_kernel_counters);
+    struct counted_source_settings *own = profile_source_settings(settings, &cmd_source_kernel_counters);
 
     own->max_bytes = option_size(value, 1024);
     return own->max_bytes
@@ -106,9 +106,9 @@ static const char *kept(struct profile_settings *settings, struct text *list)
     return list->length ? profile_own(settings, text_take(list)) : NULL;
 }
 
-static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+static int counted_source_finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
-    struct settings *own = profile_source_settings(settings, &cmd_source_kernel_counters);
+    struct counted_source_settings *own = profile_source_settings(settings, &cmd_source_kernel_counters);
     struct counter_options *counters = &collect->kernel_counters;
 
     counters->sets = kept(settings, &own->sets);
@@ -129,19 +129,20 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     return 0;
 }
 
-static void release(void *settings)
+static void counted_source_release(void *settings)
 {
-    struct settings *own = settings;
+    struct counted_source_settings *own = settings;
 
     text_free(&own->sets);
     text_free(&own->sections);
     text_free(&own->metrics);
 }
 
-#define FIELD(name) offsetof(struct settings, name)
+#define FIELD(name) offsetof(struct counted_source_settings, name)
 /* clang-format off */
-static const struct option options[] = {
-    { .name = "gpu-counters", .kind = OPTION_CUSTOM, .value = "LIST", .choices = known_names, .take = take_counters,
+static const struct option counted_source_options[] = {
+    { .name = "gpu-counters", .kind = OPTION_CUSTOM, .value = "LIST", .choices = known_names,
+      .take = counted_source_take_counters,
       .help = "Count hardware events of kernels: light (one pass: time, cycles, occupancy, instructions, DRAM and L2 "
               "traffic), or a list of sets, sections and metrics of `tacho ncu`. Kernels run one at a time. With "
               "several passes each kernel is replayed, and only counted kernels are recorded. Kernels of graphs and of "
@@ -165,7 +166,7 @@ static const struct option options[] = {
 /* clang-format on */
 #undef FIELD
 
-static const struct cmd_source_table tables[] = {
+static const struct cmd_source_table counted_source_tables[] = {
     { "kernel counters", "TACHO_KERNEL_COUNTERS" },
     { "warp samples", "TACHO_PC_SAMPLES" },
     { 0 },
@@ -179,10 +180,10 @@ static const struct cmd_source_subject subjects[] = {
 };
 
 const struct cmd_source cmd_source_kernel_counters = {
-    .options = options,
-    .settings_bytes = sizeof(struct settings),
-    .release = release,
-    .finish = finish,
-    .tables = tables,
+    .options = counted_source_options,
+    .settings_bytes = sizeof(struct counted_source_settings),
+    .release = counted_source_release,
+    .finish = counted_source_finish,
+    .tables = counted_source_tables,
     .subjects = subjects,
 };

@@ -16,7 +16,7 @@
 #include "cmd/summary/source_summary.h"
 
 /* Whether this version has the -t that records a model. */
-static int is_known(enum model model)
+static int models_source_is_known(enum model model)
 {
     for (size_t i = 0; cmd_sources[i]; i++)
         for (const struct cmd_source_trace *trace = cmd_sources[i]->traces; trace && trace->name; trace++)
@@ -28,7 +28,7 @@ static int is_known(enum model model)
 /* ---- What a report has ----------------------------------------------------------------------------------------- */
 
 enum { PROCESS, MODEL_NAME, IMPLEMENTATION, USED_BY };
-static const char *const names[] = { "globalPid", "model", "implementation", "usedBy", NULL };
+static const char *const models_source_names[] = { "globalPid", "model", "implementation", "usedBy", NULL };
 
 struct model_use {
     uint64_t loaded, used;      /* processes */
@@ -75,7 +75,7 @@ static uint64_t recorded(const struct report_sources *sources, enum model model)
 
 /* ---- tacho info ------------------------------------------------------------------------------------------------ */
 
-static void add_processes(struct text *out, uint64_t count)
+static void models_source_add_processes(struct text *out, uint64_t count)
 {
     human_count(out, count);
     text_add(out, count == 1 ? " process" : " processes");
@@ -92,17 +92,17 @@ static void add_model(struct text *out, enum model model, const struct model_use
         text_addf(out, "%s, ", use->implementation);
     if (use->used) {
         text_add(out, "in use by ");
-        add_processes(out, use->used);
+        models_source_add_processes(out, use->used);
     } else {
         text_add(out, "loaded by ");
-        add_processes(out, use->loaded);
+        models_source_add_processes(out, use->loaded);
         text_add(out, ", perhaps for another library");
     }
     if (events) {
         text_add(out, "; recorded: ");
         human_count(out, events);
         text_add(out, events == 1 ? " event" : " events");
-    } else if (!is_known(model)) {
+    } else if (!models_source_is_known(model)) {
         text_add(out, "; this version cannot record it");
     } else if (is_wanted) {
         text_add(out, "; no event was recorded");
@@ -119,7 +119,7 @@ static int info(struct text *out, struct report *report, struct error *err)
     struct small_table rows;
     int code = facts ? 0 : error_no_memory(err);
 
-    if (code != 0 || (code = small_table_read(&rows, report, "TACHO_MODEL", names, err)) != 0)
+    if (code != 0 || (code = small_table_read(&rows, report, "TACHO_MODEL", models_source_names, err)) != 0)
         goto free_facts;
     if ((code = capture_facts_read(facts, report, err)) != 0)
         goto free_rows;
@@ -140,19 +140,20 @@ free_facts:
 
 /* ---- The summary ----------------------------------------------------------------------------------------------- */
 
-static void add_notes(struct text *out, const struct summary *summary, const void *finding)
+static void models_source_add_notes(struct text *out, const struct summary *summary, const void *finding)
 {
     struct model_use uses[MODEL_COUNT];
     struct small_table rows;
     struct error err;
 
     (void)finding;
-    if (*summary->facts.requested || small_table_read(&rows, summary->request->report, "TACHO_MODEL", names, &err) != 0)
+    if (*summary->facts.requested ||
+        small_table_read(&rows, summary->request->report, "TACHO_MODEL", models_source_names, &err) != 0)
         return;
     count_uses(uses, &rows);
     for (enum model model = 0; model < MODEL_COUNT; model++) {
         const struct model_row *row = &model_rows[model];
-        if (!uses[model].used || !is_known(model) || recorded(&summary->facts.sources, model))
+        if (!uses[model].used || !models_source_is_known(model) || recorded(&summary->facts.sources, model))
             continue;
         text_addf(out, "  %s is in use", row->name);
         if (strcmp(uses[model].implementation, row->name) != 0)
@@ -162,7 +163,7 @@ static void add_notes(struct text *out, const struct summary *summary, const voi
     small_table_free(&rows);
 }
 
-static const struct source_summary summary = { .add_notes = add_notes };
+static const struct source_summary models_source_summary = { .add_notes = models_source_add_notes };
 
 /* ---- tacho doctor ---------------------------------------------------------------------------------------------- */
 
@@ -199,8 +200,8 @@ static const char *implementation_of(enum model model, const char *folder, const
 }
 
 /* Adds the implementations that lie in this folder. */
-static void look_into(struct text *out, enum model model, const char *folder, size_t length,
-                      struct found_libraries *found)
+static void models_source_look_into(struct text *out, enum model model, const char *folder, size_t length,
+                                    struct found_libraries *found)
 {
     char path[4096];
     DIR *open_folder;
@@ -221,7 +222,7 @@ static void look_into(struct text *out, enum model model, const char *folder, si
     closedir(open_folder);
 }
 
-static int find_library(struct text *out, enum model model)
+static int models_source_find_library(struct text *out, enum model model)
 {
 #if defined(__x86_64__)
     static const char system[] = "/usr/lib/x86_64-linux-gnu:/usr/lib64:/usr/lib:/usr/local/lib:/usr/local/lib64";
@@ -235,7 +236,7 @@ static int find_library(struct text *out, enum model model)
     for (size_t i = 0; i < COUNT_OF(lists); i++)
         for (const char *at = lists[i]; *at; at += strspn(at, ":")) {
             size_t length = strcspn(at, ":");
-            look_into(out, model, at, length, &found);
+            models_source_look_into(out, model, at, length, &found);
             at += length;
         }
     text_add(out, found.count ? "." : "");
@@ -247,7 +248,7 @@ static void look_at_source(struct finding *finding, enum model model)
 {
     const struct model_row *row = &model_rows[model];
 
-    if (!is_known(model)) {
+    if (!models_source_is_known(model)) {
         finding->verdict = VERDICT_LATER;
         text_addf(&finding->why, "This version does not record calls of %s.", row->name);
         return;
@@ -272,31 +273,31 @@ static void look_at_variables(struct finding *finding, enum model model)
     }
 }
 
-static void look_at(struct finding *finding, enum model model)
+static void models_source_look_at(struct finding *finding, enum model model)
 {
     if (!finding->why.length)
         look_at_source(finding, model);
     if (finding->verdict != VERDICT_LATER)
         look_at_variables(finding, model);
-    if (!find_library(&finding->why, model) && finding->verdict != VERDICT_LATER)
+    if (!models_source_find_library(&finding->why, model) && finding->verdict != VERDICT_LATER)
         text_add(&finding->why, " No library was found in LD_LIBRARY_PATH or the system folders.");
 }
 
 #define MODEL(id, ...)                                                                                                 \
     static void look_at_##id(struct finding *finding)                                                                  \
     {                                                                                                                  \
-        look_at(finding, MODEL_##id);                                                                                  \
+        models_source_look_at(finding, MODEL_##id);                                                                    \
     }
 #include "abi/models/models.def"
 
-static const struct doctor_examination examinations[] = {
+static const struct doctor_examination models_source_examinations[] = {
 #define MODEL(id, name, ...) { name, look_at_##id },
 #include "abi/models/models.def"
     { 0 },
 };
 
 const struct cmd_source cmd_source_models = {
-    .examinations = examinations,
+    .examinations = models_source_examinations,
     .info = info,
-    .summary = &summary,
+    .summary = &models_source_summary,
 };

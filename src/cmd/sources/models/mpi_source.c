@@ -28,7 +28,7 @@ static int take_implementation(void *context, const char *value, struct error *e
 }
 
 /* clang-format off */
-static const struct option options[] = {
+static const struct option mpi_source_options[] = {
     { .name = "mpi-impl", .kind = OPTION_CUSTOM, .value = "NAME", .choices = choices, .take = take_implementation,
       .help = "MPI library of the program: openmpi, mpich (also Intel MPI, MVAPICH and Cray MPICH), abi (the standard "
               "ABI of MPI 5.0), or auto. Rarely needed. Default: auto." },
@@ -36,9 +36,9 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static const struct cmd_source_trace traces[] = { { .name = "mpi" }, { 0 } };
+static const struct cmd_source_trace mpi_source_traces[] = { { .name = "mpi" }, { 0 } };
 
-static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+static int mpi_source_finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
     if (collect->range == COLLECT_RANGE_MPI && !(collect->sources & WIRE_BIT(MPI)))
         return error_set(err, ERR_BAD_ARGUMENT, "--capture-range=mpi needs MPI: add mpi to --trace");
@@ -47,15 +47,15 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     return 0;
 }
 
-static void look(struct finding *finding)
+static void mpi_source_look(struct finding *finding)
 {
     if (finding_has_agent(finding))
         text_add(&finding->why, "-t mpi records calls into any MPI that is a shared library.");
 }
 
-static const struct doctor_examination examinations[] = { { "MPI", look }, { 0 } };
+static const struct doctor_examination mpi_source_examinations[] = { { "MPI", mpi_source_look }, { 0 } };
 
-static const struct cmd_source_table tables[] = {
+static const struct cmd_source_table mpi_source_tables[] = {
     { "mpi", "MPI_P2P_EVENTS" },
     { "mpi", "MPI_COLLECTIVES_EVENTS" },
     { "mpi", "MPI_START_WAIT_EVENTS" },
@@ -63,14 +63,14 @@ static const struct cmd_source_table tables[] = {
     { 0 },
 };
 
-static const struct source_summary summary = { .analysis = "mpi_event_sum", .heading = "MPI calls" };
+static const struct source_summary mpi_source_summary = { .analysis = "mpi_event_sum", .heading = "MPI calls" };
 
 const struct cmd_source cmd_source_mpi = {
     .events = WIRE_BIT(MPI),
-    .traces = traces,
-    .options = options,
-    .finish = finish,
-    .examinations = examinations,
-    .tables = tables,
-    .summary = &summary,
+    .traces = mpi_source_traces,
+    .options = mpi_source_options,
+    .finish = mpi_source_finish,
+    .examinations = mpi_source_examinations,
+    .tables = mpi_source_tables,
+    .summary = &mpi_source_summary,
 };

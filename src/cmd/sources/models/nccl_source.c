@@ -6,7 +6,7 @@
 #include "cmd/profile/profile_settings.h"
 #include "wire/wire_nccl.h"
 
-struct settings {
+struct nccl_settings {
     const char *level;
 };
 
@@ -22,9 +22,9 @@ static const char *const *level_names(void)
     return levels;
 }
 
-static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+static int nccl_source_finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
-    const struct settings *own = profile_source_settings(settings, &cmd_source_nccl);
+    const struct nccl_settings *own = profile_source_settings(settings, &cmd_source_nccl);
 
     (void)err;
     for (uint32_t i = 0; own->level && levels[i]; i++)
@@ -37,8 +37,8 @@ static int finish(struct profile_settings *settings, struct collect_options *col
 }
 
 /* clang-format off */
-static const struct option options[] = {
-    { .name = "nccl-plugin", .kind = OPTION_CHOICE, .offset = offsetof(struct settings, level), .value = "WHAT",
+static const struct option nccl_source_options[] = {
+    { .name = "nccl-plugin", .kind = OPTION_CHOICE, .offset = offsetof(struct nccl_settings, level), .value = "WHAT",
       .choices = level_names,
       .help = "Record what NCCL reports to profiler plugins: off, coll (groups, collectives and transfers with "
               "algorithm, protocol, channels), proxy (also the steps of network transfers). Default: off." },
@@ -46,9 +46,9 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static const struct cmd_source_label labels[] = { { "NCCL_PLUGIN", "NCCL plugin", NULL }, { 0 } };
+static const struct cmd_source_label nccl_source_labels[] = { { "NCCL_PLUGIN", "NCCL plugin", NULL }, { 0 } };
 
-static const struct cmd_source_table tables[] = {
+static const struct cmd_source_table nccl_source_tables[] = {
     { "nccl", "TACHO_NCCL_OP" },
     { "nccl proxy", "TACHO_NCCL_PROXY" },
     { 0 },
@@ -56,10 +56,10 @@ static const struct cmd_source_table tables[] = {
 
 const struct cmd_source cmd_source_nccl = {
     .events = WIRE_BIT(NCCL),
-    .options = options,
-    .settings_bytes = sizeof(struct settings),
-    .finish = finish,
-    .labels = labels,
-    .tables = tables,
+    .options = nccl_source_options,
+    .settings_bytes = sizeof(struct nccl_settings),
+    .finish = nccl_source_finish,
+    .labels = nccl_source_labels,
+    .tables = nccl_source_tables,
     .last = SOURCE_LAST_IN_TABLES,
 };

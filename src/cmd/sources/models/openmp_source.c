@@ -7,7 +7,7 @@
 #include "cmd/summary/source_summary.h"
 #include "wire/wire_openmp.h"
 
-struct settings {
+struct openmp_source_settings {
     uint32_t details;
 };
 
@@ -22,7 +22,7 @@ static const struct {
 
 static int take_details(void *settings, const char *value, struct error *err)
 {
-    struct settings *own = profile_source_settings(settings, &cmd_source_openmp);
+    struct openmp_source_settings *own = profile_source_settings(settings, &cmd_source_openmp);
     char **names = profile_own(settings, option_split(value, NULL));
 
     if (!names)
@@ -40,45 +40,46 @@ static int take_details(void *settings, const char *value, struct error *err)
     return 0;
 }
 
-static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+static int openmp_source_finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
-    collect->openmp_details = ((struct settings *)profile_source_settings(settings, &cmd_source_openmp))->details;
+    collect->openmp_details = ((struct openmp_source_settings *)profile_source_settings(settings, &cmd_source_openmp))
+                                  ->details;
     return 0;
 }
 
 /* clang-format off */
-static const struct option options[] = {
+static const struct option openmp_source_options[] = {
     { .name = "openmp-details", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_details,
       .help = "Record these frequent OpenMP events too: dispatch (chunks of loops, sections), flush. Default: none." },
     { 0 },
 };
 /* clang-format on */
 
-static const struct cmd_source_trace traces[] = { { .name = "openmp" }, { 0 } };
+static const struct cmd_source_trace openmp_source_traces[] = { { .name = "openmp" }, { 0 } };
 
-static void look(struct finding *finding)
+static void openmp_source_look(struct finding *finding)
 {
     if (finding_has_agent(finding))
         text_add(&finding->why,
                  "-t openmp records runtimes with OMPT (LLVM's, Intel's, AMD's, NVIDIA's), and GCC's libgomp.");
 }
 
-static const struct doctor_examination examinations[] = { { "OpenMP", look }, { 0 } };
+static const struct doctor_examination openmp_source_examinations[] = { { "OpenMP", openmp_source_look }, { 0 } };
 
-static const struct cmd_source_table tables[] = {
+static const struct cmd_source_table openmp_source_tables[] = {
     { "openmp", "OPENMP_EVENT_KIND_PARALLEL" },
     { 0 },
 };
 
-static const struct source_summary summary = { .analysis = "openmp_sum", .heading = "OpenMP" };
+static const struct source_summary openmp_source_summary = { .analysis = "openmp_sum", .heading = "OpenMP" };
 
 const struct cmd_source cmd_source_openmp = {
     .events = WIRE_BIT(OPENMP),
-    .traces = traces,
-    .options = options,
-    .settings_bytes = sizeof(struct settings),
-    .finish = finish,
-    .examinations = examinations,
-    .tables = tables,
-    .summary = &summary,
+    .traces = openmp_source_traces,
+    .options = openmp_source_options,
+    .settings_bytes = sizeof(struct openmp_source_settings),
+    .finish = openmp_source_finish,
+    .examinations = openmp_source_examinations,
+    .tables = openmp_source_tables,
+    .summary = &openmp_source_summary,
 };

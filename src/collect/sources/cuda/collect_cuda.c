@@ -29,13 +29,14 @@ static double extra_cost_ns(const struct collect_result *result)
 
 /* ---- The capture ----------------------------------------------------------------------------------------------- */
 
-static void environment(struct variables *variables, const struct collect_options *options, const char *agent_path)
+static void cuda_collect_environment(struct variables *variables, const struct collect_options *options,
+                                     const char *agent_path)
 {
     if (options->sources & WIRE_BIT(CUDA))
         variables_set(variables, "CUDA_INJECTION64_PATH", agent_path);
 }
 
-static void check(struct collector *collector, const char *agent_path)
+static void cuda_collect_check(struct collector *collector, const char *agent_path)
 {
     const char *other = variables_value(collector->options, "CUDA_INJECTION64_PATH");
     if ((collector->options->sources & WIRE_BIT(CUDA)) && other && *other && strcmp(other, agent_path) != 0)
@@ -52,7 +53,7 @@ static int is_counting(const struct collect_options *options)
     return (options->sources & WIRE_BIT(CUDA)) && (wanted->sets || wanted->sections || wanted->metrics);
 }
 
-static void begin(struct collector *collector, pid_t pid)
+static void cuda_collect_begin(struct collector *collector, pid_t pid)
 {
     struct cuda_gpus *gpus = collector->state[COLLECT_SOURCE_CUDA];
     (void)pid;
@@ -60,14 +61,14 @@ static void begin(struct collector *collector, pid_t pid)
         gpus->counters = counter_capture_begin(collector);
 }
 
-static void free_state(struct collector *collector)
+static void cuda_collect_free_state(struct collector *collector)
 {
     struct cuda_gpus *gpus = collector->state[COLLECT_SOURCE_CUDA];
     counter_capture_free(gpus->counters);
 }
 
 /* Writes the version that is known once a program has used CUDA. */
-static void finish(struct collector *collector)
+static void cuda_collect_finish(struct collector *collector)
 {
     const struct cuda_gpus *gpus = collector->state[COLLECT_SOURCE_CUDA];
     char value[16] = "";
@@ -92,7 +93,7 @@ static uint64_t arena_bytes(const struct collector *collector, uint64_t chunk_by
     return wire_arena_bytes(0, count) - wire_chunks_end(0);
 }
 
-static void arena(const struct collector *collector, struct collect_arena_texts *texts)
+static void cuda_collect_arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     const struct collect_options *options = collector->options;
     const struct cuda_gpus *gpus = collector->state[COLLECT_SOURCE_CUDA];
@@ -123,7 +124,7 @@ static void cupti_row(const struct collect_origin *origin, const struct wire_rec
     writer_append(origin->collector->writer, TABLE_TACHO_CUPTI, &row);
 }
 
-static void loaded(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+static void cuda_collect_loaded(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct row_TACHO_CUPTI row = { 0 };
     if (words < WIRE_HEAD_WORDS + 1) {
@@ -137,7 +138,7 @@ static void loaded(const struct collect_origin *origin, const struct wire_record
     origin->collector->result->cuda.processes++;
 }
 
-static void refused(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+static void cuda_collect_refused(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct collect_cuda_result *result = &origin->collector->result->cuda;
     struct row_TACHO_CUPTI row = { 0 };
@@ -168,7 +169,7 @@ static void counters_refused(const struct collect_origin *origin, const struct w
     warn_text(origin, record, words, 0);
 }
 
-static void told(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+static void cuda_collect_told(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     if (cuda_of(origin->process))
         cuda_record(cuda_of(origin->process), record, words, origin->reader->tid);
@@ -176,7 +177,7 @@ static void told(const struct collect_origin *origin, const struct wire_record *
 
 static void pc_sampling(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
-    told(origin, record, words);
+    cuda_collect_told(origin, record, words);
     if (record->a)
         warn_text(origin, record, words, 2);
 }
@@ -188,15 +189,15 @@ static void resource_named(const struct collect_origin *origin, const struct wir
         cuda_name_stream(cuda, record->body[0], record_text_id(origin, record, words, 2));
 }
 
-static void take_chains(const struct collect_origin *origin, const struct wire_record *record,
-                        struct call_chains chains)
+static void cuda_collect_take_chains(const struct collect_origin *origin, const struct wire_record *record,
+                                     struct call_chains chains)
 {
     if (cuda_of(origin->process))
         cuda_chain(cuda_of(origin->process), (record->body[0] & WIRE_CUDA_STACK_OF_DRIVER) != 0,
                    (uint32_t)record->body[0], chains);
 }
 
-static void chain_row(struct writer *writer, const struct chain_row *from)
+static void cuda_collect_chain_row(struct writer *writer, const struct chain_row *from)
 {
     struct row_CUDA_CALLCHAINS row = { 0 };
     CHAIN_ROW_SET(CUDA_CALLCHAINS, &row, from);
@@ -205,7 +206,7 @@ static void chain_row(struct writer *writer, const struct chain_row *from)
 
 /* ---- Processes and threads ------------------------------------------------------------------------------------- */
 
-static void attach_process(struct process *process)
+static void cuda_collect_attach_process(struct process *process)
 {
     struct collector *collector = process->collector;
     struct cuda_setup setup = {
@@ -226,7 +227,8 @@ static void attach_process(struct process *process)
 }
 
 /* The agent's own thread, which fetches CUPTI's records, is not a thread of the program. */
-static void thread_begin(struct process *process, struct process_reader *reader, const struct wire_thread *slot)
+static void cuda_collect_thread_begin(struct process *process, struct process_reader *reader,
+                                      const struct wire_thread *slot)
 {
     if (slot->tid && slot->tid == atomic_load_explicit(&wire_cuda(process->arena)->thread, memory_order_acquire))
         reader->is_agents = 1;
@@ -238,7 +240,7 @@ static void round_begin(struct process *process)
         cuda_note(cuda_of(process));
 }
 
-static size_t round_end(struct process *process, size_t budget, int is_all_read)
+static size_t cuda_collect_round_end(struct process *process, size_t budget, int is_all_read)
 {
     return cuda_of(process) ? cuda_read(cuda_of(process), budget, is_all_read) : 0;
 }
@@ -261,18 +263,18 @@ static void settle_goal(struct process *process)
 }
 
 /* The collector waits for a limited time, so it does not wait for kernels that run longer. */
-static int is_awaited(struct process *process)
+static int cuda_collect_is_awaited(struct process *process)
 {
     return cuda_of(process) && cuda_awaits(cuda_of(process));
 }
 
-static void trim(struct process *process)
+static void cuda_collect_trim(struct process *process)
 {
     if (cuda_of(process))
         cuda_trim(cuda_of(process));
 }
 
-static void counts(struct process *process)
+static void cuda_collect_counts(struct process *process)
 {
     if (!cuda_of(process))
         return;
@@ -298,20 +300,20 @@ static void check_row(const struct process *process, const char *finding, uint64
     writer_append(process->collector->writer, TABLE_TACHO_CUDA_CHECK, &row);
 }
 
-static void free_process(struct process *process)
+static void cuda_collect_free_process(struct process *process)
 {
     cuda_process_free(cuda_of(process));
     process->state[COLLECT_SOURCE_CUDA] = NULL;
 }
 
 /* Writes the checks of CUDA's records against each other, once all have been read. */
-static void end_process(struct process *process)
+static void cuda_collect_end_process(struct process *process)
 {
     struct collect_cuda_result *total = &process->collector->result->cuda;
     if (!cuda_of(process))
         return;
     cuda_finish(cuda_of(process));
-    counts(process);
+    cuda_collect_counts(process);
     const struct cuda_counts *counts = cuda_process_counts(cuda_of(process));
     if (counts->pc_full)
         collector_warn(
@@ -327,21 +329,21 @@ static void end_process(struct process *process)
     total->kernels_without_launch += counts->kernels_without_launch;
     total->kernels_before_launch += counts->kernels_before_launch;
     total->recovered += counts->recovered;
-    free_process(process);
+    cuda_collect_free_process(process);
 }
 
-static const struct collect_records records[] = {
-    { WIRE_CUDA_LOADED, WIRE_CUDA_LOADED, loaded },
-    { WIRE_CUDA_REFUSED, WIRE_CUDA_REFUSED, refused },
-    { WIRE_CUDA_DEVICE, WIRE_CUDA_CODE, told },
+static const struct collect_records cuda_collect_records[] = {
+    { WIRE_CUDA_LOADED, WIRE_CUDA_LOADED, cuda_collect_loaded },
+    { WIRE_CUDA_REFUSED, WIRE_CUDA_REFUSED, cuda_collect_refused },
+    { WIRE_CUDA_DEVICE, WIRE_CUDA_CODE, cuda_collect_told },
     { WIRE_CUDA_PC_SAMPLING, WIRE_CUDA_PC_SAMPLING, pc_sampling },
-    { WIRE_CUDA_STALL_REASON, WIRE_CUDA_UNCOUNTED, told },
+    { WIRE_CUDA_STALL_REASON, WIRE_CUDA_UNCOUNTED, cuda_collect_told },
     { WIRE_CUDA_COUNTERS_REFUSED, WIRE_CUDA_COUNTERS_REFUSED, counters_refused },
     { 0 },
 };
 
 #define TABLE(name) { TABLE_##name, "cuda", COLLECT_RECORDED_OF(CUDA) }
-static const struct collect_table tables[] = {
+static const struct collect_table cuda_collect_tables[] = {
     TABLE(CUPTI_ACTIVITY_KIND_KERNEL),
     TABLE(CUPTI_ACTIVITY_KIND_RUNTIME),
     TABLE(CUPTI_ACTIVITY_KIND_MEMCPY),
@@ -361,30 +363,30 @@ static const struct collect_table tables[] = {
 
 const struct collect_source collect_source_cuda = {
     .state_bytes = sizeof(struct cuda_gpus),
-    .records = records,
-    .tables = tables,
+    .records = cuda_collect_records,
+    .tables = cuda_collect_tables,
     .cost = { .recorded_ns = 60, .counted_ns = 60 }, /* including CUPTI's part */
     .extra_cost_ns = extra_cost_ns,
-    .environment = environment,
-    .check = check,
-    .begin = begin,
-    .finish = finish,
-    .free = free_state,
+    .environment = cuda_collect_environment,
+    .check = cuda_collect_check,
+    .begin = cuda_collect_begin,
+    .finish = cuda_collect_finish,
+    .free = cuda_collect_free_state,
     .arena_bytes = arena_bytes,
-    .arena = arena,
-    .process_attach = attach_process,
-    .process_end = end_process,
-    .process_free = free_process,
-    .counts = counts,
+    .arena = cuda_collect_arena,
+    .process_attach = cuda_collect_attach_process,
+    .process_end = cuda_collect_end_process,
+    .process_free = cuda_collect_free_process,
+    .counts = cuda_collect_counts,
     .round_begin = round_begin,
-    .round_end = round_end,
+    .round_end = cuda_collect_round_end,
     .set_goal = set_goal,
     .has_reached_goal = has_reached_goal,
     .settle_goal = settle_goal,
-    .is_awaited = is_awaited,
-    .trim = trim,
+    .is_awaited = cuda_collect_is_awaited,
+    .trim = cuda_collect_trim,
     .resource_named = resource_named,
-    .thread_begin = thread_begin,
-    .take_chains = take_chains,
-    .chain_row = chain_row,
+    .thread_begin = cuda_collect_thread_begin,
+    .take_chains = cuda_collect_take_chains,
+    .chain_row = cuda_collect_chain_row,
 };

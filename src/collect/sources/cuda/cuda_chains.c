@@ -17,7 +17,7 @@ void cuda_chains_free(struct cuda_process *cuda)
     free(cuda->chains.frames);
 }
 
-static int prepare(struct cuda_chains *chains)
+static int cuda_chains_prepare(struct cuda_chains *chains)
 {
     if (!chains->waiting)
         chains->waiting = calloc(CUDA_CHAINS_WAITING, sizeof *chains->waiting);
@@ -26,7 +26,7 @@ static int prepare(struct cuda_chains *chains)
     return chains->waiting && chains->frames ? 0 : -1;
 }
 
-static int64_t module_of(const struct process *process, uint64_t address)
+static int64_t cuda_chains_module_of(const struct process *process, uint64_t address)
 {
     for (size_t i = 0; process && i < process->module_count; i++)
         if (address - process->modules[i].address < process->modules[i].bytes)
@@ -39,7 +39,7 @@ const struct cuda_frame *cuda_frame_of(struct cuda_process *cuda, uint64_t addre
     static const struct cuda_frame nothing;
     struct cuda_chains *chains = &cuda->chains;
     const struct process *process = cuda->setup.process;
-    if (prepare(chains) != 0)
+    if (cuda_chains_prepare(chains) != 0)
         return &nothing;
     /* A module of an unknown address may be known now. */
     if (process && process->module_count != chains->module_count) {
@@ -51,7 +51,7 @@ const struct cuda_frame *cuda_frame_of(struct cuda_process *cuda, uint64_t addre
         return frame;
     char text[24];
     int length = snprintf(text, sizeof text, "0x%" PRIx64, address);
-    int64_t module = module_of(process, address);
+    int64_t module = cuda_chains_module_of(process, address);
     *frame = (struct cuda_frame){
         .address = address,
         .symbol_id = writer_string(cuda->writer, text, (size_t)length),
@@ -60,7 +60,8 @@ const struct cuda_frame *cuda_frame_of(struct cuda_process *cuda, uint64_t addre
     return frame;
 }
 
-static struct cuda_chain_id *place_of(const struct cuda_chains *chains, enum cuda_domain domain, uint32_t correlation)
+static struct cuda_chain_id *cuda_chains_place_of(const struct cuda_chains *chains, enum cuda_domain domain,
+                                                  uint32_t correlation)
 {
     return &chains->waiting[hash_number((uint64_t)correlation << 1 | domain) >> 16 & (CUDA_CHAINS_WAITING - 1)];
 }
@@ -69,10 +70,10 @@ void cuda_chain(struct cuda_process *cuda, int is_driver, uint32_t correlation, 
 {
     struct cuda_chains *chains = &cuda->chains;
     enum cuda_domain domain = is_driver ? CUDA_DRIVER : CUDA_RUNTIME;
-    if (prepare(chains) != 0)
+    if (cuda_chains_prepare(chains) != 0)
         return;
     chains->count++;
-    *place_of(chains, domain, correlation) = (struct cuda_chain_id){ correlation, domain, of };
+    *cuda_chains_place_of(chains, domain, correlation) = (struct cuda_chain_id){ correlation, domain, of };
 }
 
 struct call_chains cuda_chain_of(struct cuda_process *cuda, enum cuda_domain domain, uint32_t correlation)
@@ -80,7 +81,7 @@ struct call_chains cuda_chain_of(struct cuda_process *cuda, enum cuda_domain dom
     struct call_chains none = { 0 };
     if (!cuda->chains.count)
         return none;
-    struct cuda_chain_id *place = place_of(&cuda->chains, domain, correlation);
+    struct cuda_chain_id *place = cuda_chains_place_of(&cuda->chains, domain, correlation);
     if (place->correlation != correlation || place->domain != (uint32_t)domain)
         return none;
     struct call_chains chains = place->chains;

@@ -17,7 +17,7 @@ void cuda_clock_refresh(struct cuda_clock *clock)
     clock->length_ns = 0; /* no timestamp is in an empty stretch, so the next one looks up its own */
 }
 
-static uint64_t begin_of(const struct cuda_clock *clock, size_t stretch)
+static uint64_t cuda_clock_begin_of(const struct cuda_clock *clock, size_t stretch)
 {
     return wire_cuda_time(clock->map->stretches[stretch].ticks, clock->ns_per_tick);
 }
@@ -30,12 +30,12 @@ static uint64_t ratio_of(const struct cuda_clock *clock, const struct clock_stre
 
 void cuda_clock_find(struct cuda_clock *clock, uint64_t ns)
 {
-    size_t at = BISECT(1, clock->map->count, i, ns >= begin_of(clock, i)) - 1;
+    size_t at = BISECT(1, clock->map->count, i, ns >= cuda_clock_begin_of(clock, i)) - 1;
     const struct clock_stretch *stretch = &clock->map->stretches[at];
     clock->ratio = ratio_of(clock, stretch);
-    clock->from_ns = begin_of(clock, at);
+    clock->from_ns = cuda_clock_begin_of(clock, at);
     clock->base_ns = stretch->time_ns;
-    clock->length_ns = (at + 1 < clock->map->count ? begin_of(clock, at + 1) : UINT64_MAX) - clock->from_ns;
+    clock->length_ns = (at + 1 < clock->map->count ? cuda_clock_begin_of(clock, at + 1) : UINT64_MAX) - clock->from_ns;
     if (ns < clock->from_ns) { /* before the first stretch: its line is extended back to CUPTI's zero */
         clock->base_ns -= (int64_t)((unsigned __int128)clock->from_ns * clock->ratio >> CUDA_RATIO_SHIFT);
         clock->length_ns = clock->from_ns;

@@ -58,7 +58,7 @@ static void types_text(struct text *text, unsigned types)
             text_addf(text, "%s%s", text->length ? "," : "", names[i]);
 }
 
-static void write_row(struct cuda_process *cuda, const struct cuda_code_seen *seen)
+static void cuda_code_rows_write_row(struct cuda_process *cuda, const struct cuda_code_seen *seen)
 {
     struct row_TACHO_KERNEL_CODE row = { 0 };
     struct text types = { 0 };
@@ -81,7 +81,7 @@ void cuda_code_finish(struct cuda_process *cuda)
 
     while ((seen = cuda_code_map_next(&cuda->code, seen)))
         if (seen->is_run && seen->is_told)
-            write_row(cuda, seen);
+            cuda_code_rows_write_row(cuda, seen);
 }
 
 void cuda_code_free(struct cuda_process *cuda)

@@ -52,7 +52,7 @@ static struct wire_cuda_buffer *buffers_of(const struct cuda_process *cuda)
     return wire_cuda_buffers(cuda->setup.arena, cuda->setup.chunk_count);
 }
 
-static unsigned char *bytes_of(const struct cuda_process *cuda, uint32_t index)
+static unsigned char *cuda_records_bytes_of(const struct cuda_process *cuda, uint32_t index)
 {
     return wire_cuda_bytes(cuda->setup.arena, cuda->setup.chunk_count, cuda->setup.buffer_count, index);
 }
@@ -90,7 +90,7 @@ static enum plausibility judge(const struct cuda_process *cuda, const struct cud
 }
 
 /* Handles one record; 0, or -1 if the records behind it cannot be trusted either. */
-static int read_record(struct cuda_process *cuda, uint32_t number, const unsigned char *record)
+static int cuda_records_read_record(struct cuda_process *cuda, uint32_t number, const unsigned char *record)
 {
     const struct cupti_layout *layout = cuda->layouts.of[number];
     const struct cuda_kind *kind = &cuda_kinds[number];
@@ -112,7 +112,7 @@ static int read_record(struct cuda_process *cuda, uint32_t number, const unsigne
 }
 
 /* Returns the end of the records; less than length if they cannot be parsed to the end. */
-static size_t walk(struct cuda_process *cuda, const unsigned char *bytes, size_t length)
+static size_t cuda_records_walk(struct cuda_process *cuda, const unsigned char *bytes, size_t length)
 {
     size_t at = 0;
     while (length - at >= 8) {
@@ -120,7 +120,7 @@ static size_t walk(struct cuda_process *cuda, const unsigned char *bytes, size_t
         uint32_t size = cupti_record_bytes(&cuda->layouts, number);
         if (number == 0 || size == 0 || size > length - at)
             return at;
-        if (read_record(cuda, number, bytes + at) != 0)
+        if (cuda_records_read_record(cuda, number, bytes + at) != 0)
             return at;
         at += size;
     }
@@ -129,7 +129,7 @@ static size_t walk(struct cuda_process *cuda, const unsigned char *bytes, size_t
 
 static void walk_delivered(struct cuda_process *cuda, size_t length)
 {
-    size_t at = walk(cuda, cuda->copy, length);
+    size_t at = cuda_records_walk(cuda, cuda->copy, length);
     if (at == length)
         return;
     if (length - at >= 8 && cupti_kind_of(cuda->copy + at) != 0 &&
@@ -143,7 +143,7 @@ static void walk_delivered(struct cuda_process *cuda, size_t length)
 static void walk_lent(struct cuda_process *cuda, size_t length)
 {
     uint64_t unfinished = cuda->counts.unfinished;
-    size_t at = walk(cuda, cuda->copy, length);
+    size_t at = cuda_records_walk(cuda, cuda->copy, length);
     size_t until = length - at < HOLE_BYTES ? length : at + HOLE_BYTES;
     if (cuda->counts.unfinished != unfinished && at < length && cupti_kind_of(cuda->copy + at) != 0)
         return; /* it stopped at a record that is already counted */
@@ -181,10 +181,10 @@ static size_t read_buffer(struct cuda_process *cuda, uint32_t index)
     cuda_names_read(cuda, names_words ? (uint64_t)names_words * 8 : UINT64_MAX);
     int readable = length <= WIRE_CUDA_BUFFER_BYTES && choose_layouts(cuda) == 0;
     if (readable)
-        memcpy(cuda->copy, bytes_of(cuda, index), length);
+        memcpy(cuda->copy, cuda_records_bytes_of(cuda, index), length);
     else
         cuda->counts.damaged++;
-    memset(bytes_of(cuda, index), 0, readable ? length : WIRE_CUDA_BUFFER_BYTES);
+    memset(cuda_records_bytes_of(cuda, index), 0, readable ? length : WIRE_CUDA_BUFFER_BYTES);
     free_buffer(cuda, index);
     if (readable)
         walk_delivered(cuda, length);
@@ -195,7 +195,7 @@ static void recover_buffer(struct cuda_process *cuda, uint32_t index)
 {
     if (get_copy(cuda) != 0 || choose_layouts(cuda) != 0)
         return;
-    memcpy(cuda->copy, bytes_of(cuda, index), WIRE_CUDA_BUFFER_BYTES);
+    memcpy(cuda->copy, cuda_records_bytes_of(cuda, index), WIRE_CUDA_BUFFER_BYTES);
     walk_lent(cuda, WIRE_CUDA_BUFFER_BYTES);
 }
 
@@ -219,7 +219,7 @@ int cuda_awaits(struct cuda_process *cuda)
     return 0;
 }
 
-static int by_number(const void *left, const void *right)
+static int cuda_records_by_number(const void *left, const void *right)
 {
     uint64_t a = ((const struct cuda_noted *)left)->number, b = ((const struct cuda_noted *)right)->number;
     return (a > b) - (a < b);
@@ -243,7 +243,7 @@ void cuda_note(struct cuda_process *cuda)
         if (atomic_load_explicit(&buffers[i].state, memory_order_acquire) == WIRE_CUDA_DELIVERED)
             cuda->noted[cuda->noted_count++] = (struct cuda_noted){ buffers[i].number, i };
     if (cuda->noted_count > 1)
-        qsort(cuda->noted, cuda->noted_count, sizeof *cuda->noted, by_number);
+        qsort(cuda->noted, cuda->noted_count, sizeof *cuda->noted, cuda_records_by_number);
 }
 
 size_t cuda_read(struct cuda_process *cuda, size_t budget, int threads_read)
@@ -311,7 +311,7 @@ void cuda_record(struct cuda_process *cuda, const struct wire_record *record, ui
 
 /* ---- The end --------------------------------------------------------------------------------------------------- */
 
-static void take_pairs(struct cuda_process *cuda)
+static void cuda_records_take_pairs(struct cuda_process *cuda)
 {
     cuda_launches_settle(&cuda->pairs);
     cuda->counts.launches = cuda->pairs.launches;
@@ -338,7 +338,7 @@ void cuda_finish(struct cuda_process *cuda)
     cuda_target_finish(cuda);
     cuda_code_finish(cuda);
     cuda_pc_rows_finish(cuda);
-    take_pairs(cuda);
+    cuda_records_take_pairs(cuda);
 }
 
 /* Takes free buffers so that nobody fills them, releases their pages, and puts the buffers back. The program may wake
@@ -355,7 +355,7 @@ void cuda_trim(struct cuda_process *cuda)
         if (index == WIRE_NONE)
             break;
         held[count++] = index;
-        madvise(bytes_of(cuda, index), WIRE_CUDA_BUFFER_BYTES, MADV_REMOVE);
+        madvise(cuda_records_bytes_of(cuda, index), WIRE_CUDA_BUFFER_BYTES, MADV_REMOVE);
     }
     while (count > 0)
         free_buffer(cuda, held[--count]);

@@ -17,7 +17,7 @@
 /* Offsets in the body of WIRE_CUDA_DEVICE, in words. */
 enum { DEVICE_MEMORY, DEVICE_UUID, DEVICE_CUDA_VERSION = 3, DEVICE_PCI, DEVICE_ATTRIBUTES };
 
-struct device {
+struct cuda_device_rows {
     const uint64_t *body;
     uint32_t attribute_count;
     uint32_t ordinal;
@@ -25,7 +25,7 @@ struct device {
     size_t name_length;
 };
 
-static int64_t attribute(const struct device *device, uint32_t number)
+static int64_t cuda_devices_attribute(const struct cuda_device_rows *device, uint32_t number)
 {
     int32_t value;
     if (number >= device->attribute_count)
@@ -35,7 +35,7 @@ static int64_t attribute(const struct device *device, uint32_t number)
 }
 
 /* Chips that the compute capability identifies; other capabilities stand for several chips. */
-static const char *chip_name(const struct device *device)
+static const char *chip_name(const struct cuda_device_rows *device)
 {
     static const struct {
         int64_t major, minor;
@@ -44,18 +44,19 @@ static const char *chip_name(const struct device *device)
         { 6, 0, "GP100" }, { 7, 0, "GV100" }, { 8, 0, "GA100" }, { 9, 0, "GH100" }, { 10, 0, "GB100" },
     };
     for (size_t i = 0; i < COUNT_OF(chips); i++)
-        if (attribute(device, CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR) == chips[i].major &&
-            attribute(device, CUDA_DEVICE_COMPUTE_CAPABILITY_MINOR) == chips[i].minor)
+        if (cuda_devices_attribute(device, CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR) == chips[i].major &&
+            cuda_devices_attribute(device, CUDA_DEVICE_COMPUTE_CAPABILITY_MINOR) == chips[i].minor)
             return chips[i].name;
     return NULL;
 }
 
-static int64_t string_id(struct cuda_process *cuda, const char *text)
+static int64_t cuda_devices_string_id(struct cuda_process *cuda, const char *text)
 {
     return writer_string(cuda->writer, text, strlen(text));
 }
 
-static void set_texts(struct cuda_process *cuda, struct row_TARGET_INFO_GPU *row, const struct device *device)
+static void cuda_devices_set_texts(struct cuda_process *cuda, struct row_TARGET_INFO_GPU *row,
+                                   const struct cuda_device_rows *device)
 {
     const unsigned char *uuid = (const unsigned char *)(device->body + DEVICE_UUID);
     uint64_t pci = device->body[DEVICE_PCI];
@@ -64,13 +65,13 @@ static void set_texts(struct cuda_process *cuda, struct row_TARGET_INFO_GPU *row
     ROW_SET(row, TARGET_INFO_GPU, name, writer_string(cuda->writer, device->name, device->name_length));
     snprintf(text, sizeof text, "%04x:%02x:%02x.%x", (unsigned)(pci >> 32), (unsigned)(pci >> 16 & 0xffff),
              (unsigned)(pci >> 8 & 0xff), (unsigned)(pci & 0xff));
-    ROW_SET(row, TARGET_INFO_GPU, busLocation, string_id(cuda, text));
+    ROW_SET(row, TARGET_INFO_GPU, busLocation, cuda_devices_string_id(cuda, text));
     for (int i = 0; i < 16; i++)
         at += (size_t)snprintf(text + at, sizeof text - at, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
                                uuid[i]);
-    ROW_SET(row, TARGET_INFO_GPU, uuid, string_id(cuda, text));
+    ROW_SET(row, TARGET_INFO_GPU, uuid, cuda_devices_string_id(cuda, text));
     if (chip_name(device))
-        ROW_SET(row, TARGET_INFO_GPU, chipName, string_id(cuda, chip_name(device)));
+        ROW_SET(row, TARGET_INFO_GPU, chipName, cuda_devices_string_id(cuda, chip_name(device)));
 }
 
 /* Columns that are a driver attribute times a factor. */
@@ -93,31 +94,31 @@ static void set_texts(struct cuda_process *cuda, struct row_TARGET_INFO_GPU *row
     X(computeMajor, COMPUTE_CAPABILITY_MAJOR, 1) X(computeMinor, COMPUTE_CAPABILITY_MINOR, 1)                   \
     X(smMajor, COMPUTE_CAPABILITY_MAJOR, 1) X(smMinor, COMPUTE_CAPABILITY_MINOR, 1)
 
-static void set_attributes(struct row_TARGET_INFO_GPU *row, const struct device *device)
+static void set_attributes(struct row_TARGET_INFO_GPU *row, const struct cuda_device_rows *device)
 {
 #define SET_ATTRIBUTE(column, number, factor)                                                \
-    if (attribute(device, CUDA_DEVICE_##number) >= 0)                                        \
-        ROW_SET(row, TARGET_INFO_GPU, column, attribute(device, CUDA_DEVICE_##number) * factor);
+    if (cuda_devices_attribute(device, CUDA_DEVICE_##number) >= 0)                           \
+        ROW_SET(row, TARGET_INFO_GPU, column, cuda_devices_attribute(device, CUDA_DEVICE_##number) * factor);
     ATTRIBUTE_COLUMNS(SET_ATTRIBUTE)
 #undef SET_ATTRIBUTE
-    int64_t clock = attribute(device, CUDA_DEVICE_MEMORY_CLOCK_RATE),
-            bus = attribute(device, CUDA_DEVICE_GLOBAL_MEMORY_BUS_WIDTH);
+    int64_t clock = cuda_devices_attribute(device, CUDA_DEVICE_MEMORY_CLOCK_RATE),
+            bus = cuda_devices_attribute(device, CUDA_DEVICE_GLOBAL_MEMORY_BUS_WIDTH);
     if (clock > 0 && bus > 0) /* kHz and bits, two transfers a cycle */
         ROW_SET(row, TARGET_INFO_GPU, memoryBandwidth, clock * 1000 * 2 * (bus / 8));
-    int64_t threads = attribute(device, CUDA_DEVICE_MAX_THREADS_PER_MULTIPROCESSOR),
-            warp = attribute(device, CUDA_DEVICE_WARP_SIZE);
+    int64_t threads = cuda_devices_attribute(device, CUDA_DEVICE_MAX_THREADS_PER_MULTIPROCESSOR),
+            warp = cuda_devices_attribute(device, CUDA_DEVICE_WARP_SIZE);
     if (threads > 0 && warp > 0)
         ROW_SET(row, TARGET_INFO_GPU, maxWarpsPerSm, threads / warp);
-    if (attribute(device, CUDA_DEVICE_INTEGRATED) >= 0)
-        ROW_SET(row, TARGET_INFO_GPU, isDiscrete, !attribute(device, CUDA_DEVICE_INTEGRATED));
+    if (cuda_devices_attribute(device, CUDA_DEVICE_INTEGRATED) >= 0)
+        ROW_SET(row, TARGET_INFO_GPU, isDiscrete, !cuda_devices_attribute(device, CUDA_DEVICE_INTEGRATED));
 }
 
-static void gpu_row(struct cuda_process *cuda, const struct device *device, uint32_t id)
+static void cuda_devices_gpu_row(struct cuda_process *cuda, const struct cuda_device_rows *device, uint32_t id)
 {
     struct row_TARGET_INFO_GPU row = { 0 };
     ROW_SET(&row, TARGET_INFO_GPU, vmId, COLLECTOR_VM_ID);
     ROW_SET(&row, TARGET_INFO_GPU, id, id);
-    set_texts(cuda, &row, device);
+    cuda_devices_set_texts(cuda, &row, device);
     set_attributes(&row, device);
     ROW_SET(&row, TARGET_INFO_GPU, totalMemory, (int64_t)device->body[DEVICE_MEMORY]);
     ROW_SET(&row, TARGET_INFO_GPU, cuDevice, device->ordinal);
@@ -144,7 +145,7 @@ uint32_t cuda_gpus_find(struct cuda_gpus *gpus, const void *uuid, uint64_t pci, 
 }
 
 /* The number of the GPU in this capture; a new GPU gets its row. */
-static uint32_t gpu_of(struct cuda_process *cuda, const struct device *device)
+static uint32_t cuda_devices_gpu_of(struct cuda_process *cuda, const struct cuda_device_rows *device)
 {
     struct cuda_gpus *gpus = cuda->setup.gpus;
     uint32_t number = cuda_gpus_find(gpus, device->body + DEVICE_UUID, device->body[DEVICE_PCI], 1);
@@ -152,19 +153,19 @@ static uint32_t gpu_of(struct cuda_process *cuda, const struct device *device)
         return number;
     gpus->list[number].is_of_cuda = 1;
     gpus->of_cuda++;
-    gpu_row(cuda, device, number);
+    cuda_devices_gpu_row(cuda, device, number);
     return number;
 }
 
 CUDA_TOLD(cuda_device_told)
 {
-    struct device device = { .body = record->body, .attribute_count = record->b, .ordinal = record->a };
+    struct cuda_device_rows device = { .body = record->body, .attribute_count = record->b, .ordinal = record->a };
     uint32_t fixed = WIRE_HEAD_WORDS + DEVICE_ATTRIBUTES + (device.attribute_count + 1) / 2;
     if (words < fixed)
         return -1;
     device.name = (const char *)record + (size_t)fixed * 8;
     device.name_length = strnlen(device.name, (size_t)(words - fixed) * 8);
-    uint32_t gpu = gpu_of(cuda, &device);
+    uint32_t gpu = cuda_devices_gpu_of(cuda, &device);
     cuda->setup.gpus->cuda_version = (uint32_t)device.body[DEVICE_CUDA_VERSION];
     struct row_TARGET_INFO_CUDA_DEVICE row = { 0 };
     if (gpu < CUDA_GPUS_MAX)
@@ -185,7 +186,7 @@ const struct cuda_context *cuda_context_find(const struct cuda_process *cuda, ui
     return NULL;
 }
 
-static void add_context(struct cuda_process *cuda, const struct cuda_context *context, int64_t null_stream)
+static void cuda_devices_add_context(struct cuda_process *cuda, const struct cuda_context *context, int64_t null_stream)
 {
     if (cuda_context_find(cuda, context->id))
         return;
@@ -213,7 +214,7 @@ CUDA_HANDLER(cuda_context_record)
         .parent = parent == CUPTI_NO_FIELD ? 0 : (uint32_t)parent,
         .is_green = cupti_field(layout, record, CUPTI_CONTEXT_isGreenContext) == 1,
     };
-    add_context(cuda, &context, cupti_field(layout, record, CUPTI_CONTEXT_nullStreamId));
+    cuda_devices_add_context(cuda, &context, cupti_field(layout, record, CUPTI_CONTEXT_nullStreamId));
 }
 
 CUDA_HANDLER(cuda_green_context_record)
@@ -224,7 +225,7 @@ CUDA_HANDLER(cuda_green_context_record)
         .parent = (uint32_t)cupti_field(layout, record, CUPTI_GREEN_CONTEXT_parentContextId),
         .is_green = 1,
     };
-    add_context(cuda, &context, 0);
+    cuda_devices_add_context(cuda, &context, 0);
 }
 
 /* ---- Streams --------------------------------------------------------------------------------------------------- */
@@ -244,7 +245,7 @@ static void stream_row(struct cuda_process *cuda, struct cuda_stream *stream, ui
 }
 
 /* The stream of a context, existing or new; NULL if there are too many. */
-static struct cuda_stream *stream_of(struct cuda_target *target, uint32_t context, uint32_t id)
+static struct cuda_stream *cuda_devices_stream_of(struct cuda_target *target, uint32_t context, uint32_t id)
 {
     for (size_t i = target->stream_count; i-- > 0;)
         if (target->streams[i].id == id && target->streams[i].context == context)
@@ -260,7 +261,8 @@ CUDA_HANDLER(cuda_stream_record)
 {
     uint32_t context = (uint32_t)cupti_field(layout, record, CUPTI_STREAM_contextId),
              id = (uint32_t)cupti_field(layout, record, CUPTI_STREAM_streamId);
-    struct cuda_stream *stream = stream_of(&cuda->target, context, id), forgotten = { .context = context, .id = id };
+    struct cuda_stream *stream = cuda_devices_stream_of(&cuda->target, context, id),
+                       forgotten = { .context = context, .id = id };
     if (!stream)
         stream = &forgotten;
     if (!stream->has_row)
@@ -272,7 +274,8 @@ CUDA_TOLD(cuda_stream_told)
 {
     if (words < WIRE_HEAD_WORDS + 2)
         return -1;
-    struct cuda_stream *stream = stream_of(&cuda->target, (uint32_t)(record->body[1] >> 32), (uint32_t)record->body[1]);
+    struct cuda_stream *stream = cuda_devices_stream_of(&cuda->target, (uint32_t)(record->body[1] >> 32),
+                                                        (uint32_t)record->body[1]);
     if (!stream)
         return 0;
     for (uint32_t i = 0; i < cuda->target.stream_count; i++) /* a handle is reused once its stream is gone */
@@ -291,7 +294,7 @@ void cuda_name_stream(struct cuda_process *cuda, uint64_t handle, int64_t name_i
     target->names[target->name_count++] = (struct cuda_stream_name){ handle, name_id };
 }
 
-static void name_row(struct cuda_process *cuda, const struct cuda_stream *stream, int64_t name_id)
+static void cuda_devices_name_row(struct cuda_process *cuda, const struct cuda_stream *stream, int64_t name_id)
 {
     const struct cuda_context *context = cuda_context_find(cuda, stream->context);
     struct row_TARGET_INFO_NVTX_CUDA_STREAM row = { 0 };
@@ -315,7 +318,7 @@ void cuda_target_finish(struct cuda_process *cuda)
     for (uint32_t i = 0; i < target->name_count; i++)
         for (uint32_t j = 0; j < target->stream_count; j++)
             if (target->names[i].handle && target->streams[j].handle == target->names[i].handle)
-                name_row(cuda, &target->streams[j], target->names[i].name_id);
+                cuda_devices_name_row(cuda, &target->streams[j], target->names[i].name_id);
     free(target->streams);
     free(target->names);
     target->streams = NULL;

@@ -37,13 +37,13 @@ static void settle(struct cuda_pairs *pairs, const struct cuda_pair *pair)
 
 /* ---- The ring -------------------------------------------------------------------------------------------------- */
 
-static struct cuda_pair *place_of(const struct cuda_pairs *pairs, uint32_t id)
+static struct cuda_pair *cuda_launches_place_of(const struct cuda_pairs *pairs, uint32_t id)
 {
     return &pairs->places[id & (pairs->capacity - 1)];
 }
 
 /* Ids with different places in a ring have different places in a larger one. */
-static int grow(struct cuda_pairs *pairs)
+static int cuda_launches_grow(struct cuda_pairs *pairs)
 {
     struct cuda_pairs more = { .capacity = pairs->capacity ? 2 * pairs->capacity : CAPACITY_FIRST };
     more.places = calloc(more.capacity, sizeof *more.places);
@@ -51,7 +51,7 @@ static int grow(struct cuda_pairs *pairs)
         return -1;
     for (uint32_t i = 0; i < pairs->capacity; i++)
         if (pairs->places[i].state)
-            *place_of(&more, pairs->places[i].id) = pairs->places[i];
+            *cuda_launches_place_of(&more, pairs->places[i].id) = pairs->places[i];
     free(pairs->places);
     pairs->places = more.places;
     pairs->capacity = more.capacity;
@@ -59,16 +59,17 @@ static int grow(struct cuda_pairs *pairs)
 }
 
 /* The entry of an id, its own or an empty one; NULL if the place belongs to a newer id, or out of memory. */
-static struct cuda_pair *claim(struct cuda_pairs *pairs, uint32_t id)
+static struct cuda_pair *cuda_launches_claim(struct cuda_pairs *pairs, uint32_t id)
 {
-    if (!pairs->capacity && grow(pairs) != 0)
+    if (!pairs->capacity && cuda_launches_grow(pairs) != 0)
         return NULL;
     for (;;) {
-        struct cuda_pair *place = place_of(pairs, id);
+        struct cuda_pair *place = cuda_launches_place_of(pairs, id);
         if (!place->state || place->id == id)
             return place;
         int is_older = (int32_t)(id - place->id) < 0;
-        if ((place->state != PAIR_WHOLE || is_older) && pairs->capacity < CAPACITY_MAX && grow(pairs) == 0)
+        if ((place->state != PAIR_WHOLE || is_older) && pairs->capacity < CAPACITY_MAX &&
+            cuda_launches_grow(pairs) == 0)
             continue;
         if (is_older)
             return NULL;
@@ -97,7 +98,7 @@ static int joins_inner(struct cuda_pairs *pairs, const struct cuda_launch *launc
         return 0;
     pairs->inner.id = 0;
     pairs->launches--;
-    struct cuda_pair *place = place_of(pairs, inner);
+    struct cuda_pair *place = cuda_launches_place_of(pairs, inner);
     if (place->id != inner || place->state != PAIR_LAUNCH)
         return 1;
     place->state = 0; /* still without a kernel: the runtime's id is used */
@@ -109,7 +110,7 @@ void cuda_launches_launch(struct cuda_pairs *pairs, const struct cuda_launch *la
     pairs->launches++;
     if (pairs->capacity && joins_inner(pairs, launch))
         return;
-    struct cuda_pair *place = claim(pairs, launch->id);
+    struct cuda_pair *place = cuda_launches_claim(pairs, launch->id);
     if (!place) {
         settle(pairs, &(struct cuda_pair){ .ns = launch->from_ns, .state = PAIR_LAUNCH });
     } else if (!place->state) {
@@ -123,7 +124,7 @@ void cuda_launches_launch(struct cuda_pairs *pairs, const struct cuda_launch *la
 
 void cuda_launches_kernel(struct cuda_pairs *pairs, uint32_t id, uint64_t start_ns)
 {
-    struct cuda_pair *place = claim(pairs, id);
+    struct cuda_pair *place = cuda_launches_claim(pairs, id);
     if (!place) {
         settle(pairs, &(struct cuda_pair){ .kernels = 1, .state = PAIR_KERNEL });
     } else if (!place->state) {

@@ -9,7 +9,7 @@
 #define TEXT ".text."
 
 /* The table of one source file that was compiled. */
-struct unit {
+struct cuda_lines_unit {
     struct byte_cursor at;                /* the line program */
     const unsigned char *folders, *files; /* the tables of names */
     const unsigned char *program;         /* behind them */
@@ -18,7 +18,7 @@ struct unit {
     uint8_t lengths[256];                 /* number of arguments, by standard opcode */
 };
 
-struct reader {
+struct cuda_lines_reader {
     const struct cuda_code *code;
     struct cuda_code_section table, relocations, symbols, texts;
     const char *function;
@@ -50,7 +50,7 @@ static const char *text(struct byte_cursor *cursor)
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 
-static const char *folder_of(const struct unit *unit, uint64_t number)
+static const char *folder_of(const struct cuda_lines_unit *unit, uint64_t number)
 {
     struct byte_cursor cursor = unit->at;
     const char *name = "";
@@ -63,7 +63,7 @@ static const char *folder_of(const struct unit *unit, uint64_t number)
     return number ? name : NULL;
 }
 
-static void set_file(const struct unit *unit, uint64_t number, struct cuda_line *line)
+static void set_file(const struct cuda_lines_unit *unit, uint64_t number, struct cuda_line *line)
 {
     struct byte_cursor cursor = unit->at;
 
@@ -88,7 +88,7 @@ static void set_file(const struct unit *unit, uint64_t number, struct cuda_line 
 
 /* ---- Functions ------------------------------------------------------------------------------------------------- */
 
-static const char *symbol_name(const struct reader *reader, uint64_t number)
+static const char *symbol_name(const struct cuda_lines_reader *reader, uint64_t number)
 {
     Elf64_Sym symbol;
     const char *name;
@@ -107,7 +107,8 @@ static const char *symbol_name(const struct reader *reader, uint64_t number)
 }
 
 /* The relocation of the address at this offset of the table decides whose sequence begins. */
-static void begin(const struct reader *reader, struct state *state, uint64_t offset, uint64_t address)
+static void cuda_lines_begin(const struct cuda_lines_reader *reader, struct state *state, uint64_t offset,
+                             uint64_t address)
 {
     Elf64_Rela relocation = { 0 };
     uint64_t step = reader->relocations.entry_size, size = step < sizeof relocation ? step : sizeof relocation;
@@ -127,7 +128,8 @@ static void begin(const struct reader *reader, struct state *state, uint64_t off
 
 /* ---- The line program ------------------------------------------------------------------------------------------ */
 
-static void add_row(struct reader *reader, const struct unit *unit, const struct state *state, int ends)
+static void cuda_lines_add_row(struct cuda_lines_reader *reader, const struct cuda_lines_unit *unit,
+                               const struct state *state, int ends)
 {
     struct cuda_line line = { .offset = state->address, .file = "" };
 
@@ -141,7 +143,7 @@ static void add_row(struct reader *reader, const struct unit *unit, const struct
     reader->count++;
 }
 
-static void extended(struct reader *reader, struct unit *unit, struct state *state)
+static void extended(struct cuda_lines_reader *reader, struct cuda_lines_unit *unit, struct state *state)
 {
     enum { END = 1, SET_ADDRESS = 2 };
     struct byte_cursor *cursor = &unit->at;
@@ -154,22 +156,23 @@ static void extended(struct reader *reader, struct unit *unit, struct state *sta
         return;
     }
     if (opcode == END) {
-        add_row(reader, unit, state, 1);
+        cuda_lines_add_row(reader, unit, state, 1);
         *state = (struct state){ .file = 1, .line = 1 };
     } else if (opcode == SET_ADDRESS && length <= 9) {
         uint64_t offset = (uint64_t)(cursor->at - reader->table.bytes);
-        begin(reader, state, offset, cursor_number(cursor, (unsigned)length - 1));
+        cuda_lines_begin(reader, state, offset, cursor_number(cursor, (unsigned)length - 1));
     }
     cursor->at = start.at + length; /* others, such as NVIDIA's on inlined calls, are skipped */
 }
 
-static void standard(struct reader *reader, struct unit *unit, struct state *state, uint8_t opcode)
+static void standard(struct cuda_lines_reader *reader, struct cuda_lines_unit *unit, struct state *state,
+                     uint8_t opcode)
 {
     enum { COPY = 1, ADVANCE_PC, ADVANCE_LINE, SET_FILE, ADD_PC = 8, FIXED_PC };
     struct byte_cursor *cursor = &unit->at;
 
     switch (opcode) {
-    case COPY: add_row(reader, unit, state, 0); return;
+    case COPY: cuda_lines_add_row(reader, unit, state, 0); return;
     case ADVANCE_PC: state->address += cursor_uleb(cursor) * unit->least_step; return;
     case ADVANCE_LINE: state->line = (int64_t)((uint64_t)state->line + (uint64_t)cursor_sleb(cursor)); return;
     case SET_FILE: state->file = cursor_uleb(cursor); return;
@@ -180,7 +183,7 @@ static void standard(struct reader *reader, struct unit *unit, struct state *sta
         cursor_uleb(cursor);
 }
 
-static void run(struct reader *reader, struct unit *unit)
+static void cuda_lines_run(struct cuda_lines_reader *reader, struct cuda_lines_unit *unit)
 {
     struct state state = { .file = 1, .line = 1 };
 
@@ -195,13 +198,13 @@ static void run(struct reader *reader, struct unit *unit)
             unsigned step = opcode - unit->opcode_base;
             state.address += (uint64_t)(step / unit->line_range) * unit->least_step;
             state.line += unit->line_base + (int)(step % unit->line_range);
-            add_row(reader, unit, &state, 0);
+            cuda_lines_add_row(reader, unit, &state, 0);
         }
     }
 }
 
 /* Reads the head of a unit: 1, or 0 if it is of another version or damaged. */
-static int open_unit(struct unit *unit)
+static int open_unit(struct cuda_lines_unit *unit)
 {
     struct byte_cursor *cursor = &unit->at;
     uint64_t version = cursor_number(cursor, 2), head = cursor_number(cursor, 4);
@@ -228,7 +231,7 @@ static int open_unit(struct unit *unit)
 size_t cuda_lines_read(const struct cuda_code *code, const char *function,
                        void (*visit)(void *context, const struct cuda_line *line), void *context)
 {
-    struct reader reader = { .code = code, .function = function, .visit = visit, .context = context };
+    struct cuda_lines_reader reader = { .code = code, .function = function, .visit = visit, .context = context };
 
     if (cuda_code_section(code, ".debug_line", &reader.table) != 0 ||
         (cuda_code_section(code, ".rela.debug_line", &reader.relocations) != 0 &&
@@ -241,10 +244,10 @@ size_t cuda_lines_read(const struct cuda_code *code, const char *function,
         uint64_t length = cursor_number(&all, 4);
         if (length > cursor_left(&all)) /* also the mark of 64-bit DWARF */
             break;
-        struct unit unit = { .at = { .at = all.at, .end = all.at + length } };
+        struct cuda_lines_unit unit = { .at = { .at = all.at, .end = all.at + length } };
         all.at += length;
         if (open_unit(&unit))
-            run(&reader, &unit);
+            cuda_lines_run(&reader, &unit);
     }
     return reader.count;
 }

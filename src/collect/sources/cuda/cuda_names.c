@@ -20,7 +20,7 @@ void cuda_names_free(struct cuda_process *cuda)
 
 /* ---- By pointer ------------------------------------------------------------------------------------------------ */
 
-static int64_t intern(struct cuda_process *cuda, const struct text *text)
+static int64_t cuda_names_intern(struct cuda_process *cuda, const struct text *text)
 {
     return writer_string(cuda->writer, text->length ? text->bytes : "", text->length);
 }
@@ -38,13 +38,13 @@ static void add_torch_name(struct cuda_process *cuda, const char *mangled, const
         symbol_demangle(mangled, &name);
     if (strcmp(text_string(&name), text_string(demangled)) != 0) {
         ROW_SET(&row, TACHO_TORCH_KERNEL, mangledName, writer_string(cuda->writer, mangled, strlen(mangled)));
-        ROW_SET(&row, TACHO_TORCH_KERNEL, nameId, intern(cuda, &name));
+        ROW_SET(&row, TACHO_TORCH_KERNEL, nameId, cuda_names_intern(cuda, &name));
         writer_append(cuda->writer, TABLE_TACHO_TORCH_KERNEL, &row);
     }
     text_free(&name);
 }
 
-static struct cuda_name *add_name(struct cuda_process *cuda, uint64_t pointer, const char *text)
+static struct cuda_name *cuda_names_add_name(struct cuda_process *cuda, uint64_t pointer, const char *text)
 {
     struct cuda_name *known = cuda_name_map_find(&cuda->names.by_pointer, pointer);
     if (!known && cuda->names.by_pointer.count == NAMES_MAX)
@@ -55,8 +55,8 @@ static struct cuda_name *add_name(struct cuda_process *cuda, uint64_t pointer, c
     const struct cuda_name name = {
         .pointer = pointer,
         .text_id = writer_string(cuda->writer, text, strlen(text)),
-        .demangled_id = intern(cuda, &demangled),
-        .short_id = intern(cuda, &bare),
+        .demangled_id = cuda_names_intern(cuda, &demangled),
+        .short_id = cuda_names_intern(cuda, &bare),
     };
     add_torch_name(cuda, text, &demangled);
     cuda_code_run(cuda, text, name.text_id);
@@ -81,7 +81,7 @@ const struct cuda_name *cuda_names_find(struct cuda_process *cuda, uint64_t poin
     if (!name) { /* the process died before it could publish the text: only the address is known */
         char address[24];
         snprintf(address, sizeof address, "0x%" PRIx64, pointer);
-        name = add_name(cuda, pointer, address);
+        name = cuda_names_add_name(cuda, pointer, address);
     }
     names->last = name;
     return name ? name : &nothing;
@@ -106,7 +106,7 @@ static struct cuda_call_name *call_slot(struct cuda_process *cuda, enum cuda_dom
     return cuda->calls[domain] ? &cuda->calls[domain][id] : NULL;
 }
 
-static void add_call(struct cuda_process *cuda, enum cuda_domain domain, uint64_t id, const char *text)
+static void cuda_names_add_call(struct cuda_process *cuda, enum cuda_domain domain, uint64_t id, const char *text)
 {
     struct cuda_call_name *slot = call_slot(cuda, domain, id);
     if (!slot)
@@ -130,7 +130,7 @@ const struct cuda_call_name *cuda_call_name(struct cuda_process *cuda, enum cuda
     if (slot && !slot->known) {
         char text[40];
         snprintf(text, sizeof text, "%s call %" PRIu32, domain == CUDA_DRIVER ? "driver" : "runtime", id);
-        add_call(cuda, domain, id, text);
+        cuda_names_add_call(cuda, domain, id, text);
     }
     return slot ? slot : &nothing;
 }
@@ -147,18 +147,18 @@ static void learn_bytes(struct cuda_process *cuda, uint64_t key)
         cupti_layouts_learn(&cuda->layouts, kind, bytes);
 }
 
-static void take(struct cuda_process *cuda, uint32_t what, uint64_t key, const char *text)
+static void cuda_names_take(struct cuda_process *cuda, uint32_t what, uint64_t key, const char *text)
 {
     if (what == WIRE_CUDA_NAME_POINTER && key)
-        add_name(cuda, key, text);
+        cuda_names_add_name(cuda, key, text);
     else if (what == WIRE_CUDA_NAME_RUNTIME || what == WIRE_CUDA_NAME_DRIVER)
-        add_call(cuda, what == WIRE_CUDA_NAME_DRIVER ? CUDA_DRIVER : CUDA_RUNTIME, key, text);
+        cuda_names_add_call(cuda, what == WIRE_CUDA_NAME_DRIVER ? CUDA_DRIVER : CUDA_RUNTIME, key, text);
     else if (what == WIRE_CUDA_NAME_RECORD_BYTES)
         learn_bytes(cuda, key);
 }
 
 /* Reads one entry. Returns its bytes, 0 if there is none yet, or -1 if it is malformed. */
-static int64_t read_entry(struct cuda_process *cuda, const char *area, uint64_t at)
+static int64_t cuda_names_read_entry(struct cuda_process *cuda, const char *area, uint64_t at)
 {
     const struct wire_cuda_text *entry = (const struct wire_cuda_text *)(area + at);
     uint64_t left = WIRE_CUDA_NAMES_BYTES - at;
@@ -177,7 +177,7 @@ static int64_t read_entry(struct cuda_process *cuda, const char *area, uint64_t 
         return -1;
     memcpy(text, entry->text, length);
     text[length] = 0;
-    take(cuda, entry->what, entry->key, text);
+    cuda_names_take(cuda, entry->what, entry->key, text);
     free(text);
     return (int64_t)bytes;
 }
@@ -186,7 +186,7 @@ void cuda_names_read(struct cuda_process *cuda, uint64_t until)
 {
     const char *area = wire_cuda_names(cuda->setup.arena, cuda->setup.chunk_count, cuda->setup.buffer_count);
     while (!cuda->names_damaged && cuda->names_read < until) {
-        int64_t bytes = read_entry(cuda, area, cuda->names_read);
+        int64_t bytes = cuda_names_read_entry(cuda, area, cuda->names_read);
         if (bytes == 0)
             return;
         if (bytes < 0) {

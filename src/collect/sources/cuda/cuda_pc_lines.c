@@ -53,7 +53,7 @@ void cuda_cubins_free(struct cuda_cubin_map *cubins)
 
 /* ---- Lines ----------------------------------------------------------------------------------------------------- */
 
-static void add_line(void *context, const struct cuda_line *line)
+static void cuda_pc_lines_add_line(void *context, const struct cuda_line *line)
 {
     struct cuda_function_lines *lines = context;
     struct text path = { 0 };
@@ -87,7 +87,7 @@ void cuda_function_lines_read(struct cuda_function_lines *lines, const struct cu
 
     if (!cubin || cuda_code_open(&code, cubin->image, cubin->size) != 0)
         return;
-    cuda_lines_read(&code, function, add_line, lines);
+    cuda_lines_read(&code, function, cuda_pc_lines_add_line, lines);
     if (lines->count)
         qsort(lines->list, lines->count, sizeof *lines->list, by_offset);
 }

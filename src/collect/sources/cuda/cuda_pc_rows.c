@@ -18,44 +18,44 @@
 #define PREFIX "smsp__pcsamp_warps_issue_stalled_"
 #define NOT_ISSUED "_not_issued"
 
-struct key {
+struct cuda_pc_rows_key {
     uint64_t crc, offset;
     uint32_t function, context, correlation, reason;
 };
 
-struct entry {
-    struct key key;
+struct cuda_pc_rows_entry {
+    struct cuda_pc_rows_key key;
     uint64_t samples;
     int used;
 };
 
-static uint64_t hash_key(struct key key)
+static uint64_t cuda_pc_rows_hash_key(struct cuda_pc_rows_key key)
 {
     return hash_bytes(&key, sizeof key);
 }
 
-static int is_same_key(struct key a, struct key b)
+static int is_same_key(struct cuda_pc_rows_key a, struct cuda_pc_rows_key b)
 {
     return memcmp(&a, &b, sizeof a) == 0;
 }
-MAP(entry_map, struct entry, struct key, key, used, hash_key, is_same_key)
+MAP(entry_map, struct cuda_pc_rows_entry, struct cuda_pc_rows_key, key, used, cuda_pc_rows_hash_key, is_same_key)
 
-struct function {
+struct cuda_pc_rows_function {
     uint64_t key;  /* hash of the cubin and of the number in it, never 0 */
     int64_t mangled_id, demangled_id, short_id;
     struct cuda_function_lines lines;
     int has_lines; /* they were looked up */
     char *mangled; /* owned */
 };
-MAP(function_map, struct function, uint64_t, key, key, hash_number, map_is_same_number)
+MAP(function_map, struct cuda_pc_rows_function, uint64_t, key, key, hash_number, map_is_same_number)
 
-struct reason {
+struct cuda_pc_rows_reason {
     int64_t name_id;  /* without prefix and suffix; 0: this number is not used */
     int is_not_issued;
     uint32_t partner; /* the number of the same reason with, or without, the suffix; 0: none */
 };
 
-struct context {
+struct cuda_pc_rows_context {
     struct row_TACHO_PC_SAMPLING row; /* all but what is counted below */
     uint32_t id;
     uint64_t total, dropped, foreign, full;
@@ -65,12 +65,12 @@ struct cuda_pc_rows {
     struct entry_map entries;
     struct function_map functions;
     struct cuda_cubin_map cubins;
-    struct reason reasons[REASONS_MAX];
-    struct context contexts[CONTEXTS_MAX];
+    struct cuda_pc_rows_reason reasons[REASONS_MAX];
+    struct cuda_pc_rows_context contexts[CONTEXTS_MAX];
     size_t context_count;
 };
 
-static struct cuda_pc_rows *state(struct cuda_process *cuda)
+static struct cuda_pc_rows *cuda_pc_rows_state(struct cuda_process *cuda)
 {
     if (!cuda->pc)
         cuda->pc = calloc(1, sizeof *cuda->pc);
@@ -86,16 +86,16 @@ static uint64_t function_key(uint64_t crc, uint32_t number)
 
 /* ---- Contexts -------------------------------------------------------------------------------------------------- */
 
-static struct context *context_of(struct cuda_process *cuda, uint32_t id)
+static struct cuda_pc_rows_context *cuda_pc_rows_context_of(struct cuda_process *cuda, uint32_t id)
 {
-    struct cuda_pc_rows *pc = state(cuda);
+    struct cuda_pc_rows *pc = cuda_pc_rows_state(cuda);
 
     for (size_t i = 0; pc && i < pc->context_count; i++)
         if (pc->contexts[i].id == id)
             return &pc->contexts[i];
     if (!pc || pc->context_count == CONTEXTS_MAX)
         return NULL;
-    struct context *context = &pc->contexts[pc->context_count++];
+    struct cuda_pc_rows_context *context = &pc->contexts[pc->context_count++];
     context->id = id;
     ROW_SET(&context->row, TACHO_PC_SAMPLING, globalPid, cuda->setup.global_pid);
     ROW_SET(&context->row, TACHO_PC_SAMPLING, contextId, id);
@@ -105,7 +105,9 @@ static struct context *context_of(struct cuda_process *cuda, uint32_t id)
 CUDA_TOLD(cuda_pc_sampling_told)
 {
     (void)tid;
-    struct context *context = words >= WIRE_HEAD_WORDS + 2 ? context_of(cuda, (uint32_t)record->body[0]) : NULL;
+    struct cuda_pc_rows_context *context = words >= WIRE_HEAD_WORDS + 2
+                                               ? cuda_pc_rows_context_of(cuda, (uint32_t)record->body[0])
+                                               : NULL;
     const char *mode = record->b == CUPTI_PC_SERIALIZED ? "serialized" : "continuous";
     uint64_t period = words >= WIRE_HEAD_WORDS + 2 ? record->body[1] : 0;
     char text[512];
@@ -127,7 +129,9 @@ CUDA_TOLD(cuda_pc_sampling_told)
 CUDA_TOLD(cuda_pc_totals_told)
 {
     (void)tid;
-    struct context *context = words >= WIRE_HEAD_WORDS + 5 ? context_of(cuda, (uint32_t)record->body[0]) : NULL;
+    struct cuda_pc_rows_context *context = words >= WIRE_HEAD_WORDS + 5
+                                               ? cuda_pc_rows_context_of(cuda, (uint32_t)record->body[0])
+                                               : NULL;
 
     if (!context)
         return -1;
@@ -144,7 +148,7 @@ CUDA_TOLD(cuda_pc_totals_told)
 CUDA_TOLD(cuda_stall_reason_told)
 {
     (void)tid;
-    struct cuda_pc_rows *pc = state(cuda);
+    struct cuda_pc_rows *pc = cuda_pc_rows_state(cuda);
     char text[CUPTI_STALL_NAME_BYTES];
 
     if (!pc || record->a >= REASONS_MAX)
@@ -152,7 +156,7 @@ CUDA_TOLD(cuda_stall_reason_told)
     record_copy_text(text, sizeof text, record, words, 0);
     const char *name = strncmp(text, PREFIX, strlen(PREFIX)) == 0 ? text + strlen(PREFIX) : text;
     size_t length = strlen(name), suffix = strlen(NOT_ISSUED);
-    struct reason *reason = &pc->reasons[record->a];
+    struct cuda_pc_rows_reason *reason = &pc->reasons[record->a];
     reason->is_not_issued = length > suffix && strcmp(name + length - suffix, NOT_ISSUED) == 0;
     reason->name_id = writer_string(cuda->writer, name, reason->is_not_issued ? length - suffix : length);
     for (uint32_t i = 0; i < REASONS_MAX; i++)
@@ -163,20 +167,20 @@ CUDA_TOLD(cuda_stall_reason_told)
     return 0;
 }
 
-static int64_t intern(struct cuda_process *cuda, const struct text *text)
+static int64_t cuda_pc_rows_intern(struct cuda_process *cuda, const struct text *text)
 {
     return writer_string(cuda->writer, text->length ? text->bytes : "", text->length);
 }
 
-static void name_function(struct cuda_process *cuda, struct function *function, const char *mangled)
+static void name_function(struct cuda_process *cuda, struct cuda_pc_rows_function *function, const char *mangled)
 {
     struct text demangled = { 0 }, bare = { 0 };
 
     symbol_demangle_kernel(mangled, &demangled);
     symbol_short(text_string(&demangled), &bare);
     function->mangled_id = writer_string(cuda->writer, mangled, strlen(mangled));
-    function->demangled_id = intern(cuda, &demangled);
-    function->short_id = intern(cuda, &bare);
+    function->demangled_id = cuda_pc_rows_intern(cuda, &demangled);
+    function->short_id = cuda_pc_rows_intern(cuda, &bare);
     text_free(&demangled);
     text_free(&bare);
 }
@@ -184,7 +188,7 @@ static void name_function(struct cuda_process *cuda, struct function *function, 
 CUDA_TOLD(cuda_pc_function_told)
 {
     static char text[WIRE_TEXT_MAX + 1]; /* large for a stack; one thread owns the writer */
-    struct cuda_pc_rows *pc = state(cuda);
+    struct cuda_pc_rows *pc = cuda_pc_rows_state(cuda);
 
     (void)tid;
     if (!pc || words < WIRE_HEAD_WORDS + 2)
@@ -193,7 +197,9 @@ CUDA_TOLD(cuda_pc_function_told)
     if (function_map_find(&pc->functions, key) || pc->functions.count >= FUNCTIONS_MAX)
         return 0;
     record_copy_text(text, sizeof text, record, words, 2);
-    struct function function = { .key = key, .mangled = strdup(text), .lines = { .writer = cuda->writer } };
+    struct cuda_pc_rows_function function = { .key = key,
+                                              .mangled = strdup(text),
+                                              .lines = { .writer = cuda->writer } };
     name_function(cuda, &function, text);
     if (!function.mangled || !function_map_add(&pc->functions, &function))
         free(function.mangled);
@@ -203,22 +209,22 @@ CUDA_TOLD(cuda_pc_function_told)
 CUDA_TOLD(cuda_cubin_told)
 {
     (void)tid;
-    return state(cuda) ? cuda_cubin_add(&cuda->pc->cubins, record, words) : -1;
+    return cuda_pc_rows_state(cuda) ? cuda_cubin_add(&cuda->pc->cubins, record, words) : -1;
 }
 
 /* ---- Samples --------------------------------------------------------------------------------------------------- */
 
 static void write_samples(struct cuda_process *cuda);
 
-static void count(struct cuda_process *cuda, const struct key *key, uint32_t samples)
+static void cuda_pc_rows_count(struct cuda_process *cuda, const struct cuda_pc_rows_key *key, uint32_t samples)
 {
     struct cuda_pc_rows *pc = cuda->pc;
-    struct entry *entry = entry_map_find(&pc->entries, *key);
+    struct cuda_pc_rows_entry *entry = entry_map_find(&pc->entries, *key);
 
     if (!entry && pc->entries.count >= ENTRIES_MAX)
         write_samples(cuda);
     if (!entry)
-        entry = entry_map_add(&pc->entries, &(struct entry){ .key = *key, .used = 1 });
+        entry = entry_map_add(&pc->entries, &(struct cuda_pc_rows_entry){ .key = *key, .used = 1 });
     if (entry)
         entry->samples += samples;
 }
@@ -227,11 +233,11 @@ CUDA_TOLD(cuda_pc_told)
 {
     enum { HEAD = WIRE_HEAD_WORDS + 4 };
     (void)tid;
-    if (words < HEAD || !state(cuda))
+    if (words < HEAD || !cuda_pc_rows_state(cuda))
         return -1;
     for (uint32_t i = 0; i < words - HEAD; i++) {
         uint64_t word = record->body[4 + i];
-        struct key key = {
+        struct cuda_pc_rows_key key = {
             .crc = record->body[0],
             .function = (uint32_t)record->body[1],
             .context = (uint32_t)(record->body[1] >> 32),
@@ -241,13 +247,13 @@ CUDA_TOLD(cuda_pc_told)
         };
         if (key.reason >= REASONS_MAX)
             return -1;
-        count(cuda, &key, (uint32_t)word);
+        cuda_pc_rows_count(cuda, &key, (uint32_t)word);
     }
     return 0;
 }
 
-static void set_line(struct cuda_process *cuda, struct row_TACHO_PC_SAMPLES *row, struct function *function,
-                     const struct key *key)
+static void cuda_pc_rows_set_line(struct cuda_process *cuda, struct row_TACHO_PC_SAMPLES *row,
+                                  struct cuda_pc_rows_function *function, const struct cuda_pc_rows_key *key)
 {
     if (!function->has_lines)
         cuda_function_lines_read(&function->lines, &cuda->pc->cubins, key->crc, function->mangled);
@@ -259,32 +265,34 @@ static void set_line(struct cuda_process *cuda, struct row_TACHO_PC_SAMPLES *row
     ROW_SET(row, TACHO_PC_SAMPLES, sourceLine, line->line);
 }
 
-static void set_function(struct cuda_process *cuda, struct row_TACHO_PC_SAMPLES *row, const struct key *key)
+static void set_function(struct cuda_process *cuda, struct row_TACHO_PC_SAMPLES *row,
+                         const struct cuda_pc_rows_key *key)
 {
     static const char unknown[] = "[unknown]";
-    struct function *function = function_map_find(&cuda->pc->functions, function_key(key->crc, key->function));
+    struct cuda_pc_rows_function *function = function_map_find(&cuda->pc->functions,
+                                                               function_key(key->crc, key->function));
     int64_t none = function ? 0 : writer_string(cuda->writer, unknown, strlen(unknown));
 
     ROW_SET(row, TACHO_PC_SAMPLES, mangledName, function ? function->mangled_id : none);
     ROW_SET(row, TACHO_PC_SAMPLES, demangledName, function ? function->demangled_id : none);
     ROW_SET(row, TACHO_PC_SAMPLES, shortName, function ? function->short_id : none);
     if (function)
-        set_line(cuda, row, function, key);
+        cuda_pc_rows_set_line(cuda, row, function, key);
 }
 
 /* The samples of the same instruction and reason in cycles without an instruction are the entry of its partner. */
-static uint64_t not_issued(const struct cuda_pc_rows *pc, const struct entry *entry)
+static uint64_t not_issued(const struct cuda_pc_rows *pc, const struct cuda_pc_rows_entry *entry)
 {
-    struct key key = entry->key;
+    struct cuda_pc_rows_key key = entry->key;
 
     key.reason = pc->reasons[key.reason].partner;
-    const struct entry *partner = key.reason ? entry_map_find(&pc->entries, key) : NULL;
+    const struct cuda_pc_rows_entry *partner = key.reason ? entry_map_find(&pc->entries, key) : NULL;
     return partner ? partner->samples : 0;
 }
 
-static void write_entry(struct cuda_process *cuda, const struct entry *entry)
+static void write_entry(struct cuda_process *cuda, const struct cuda_pc_rows_entry *entry)
 {
-    const struct reason *reason = &cuda->pc->reasons[entry->key.reason];
+    const struct cuda_pc_rows_reason *reason = &cuda->pc->reasons[entry->key.reason];
     struct row_TACHO_PC_SAMPLES row = { 0 };
 
     if (reason->is_not_issued || !reason->name_id)
@@ -304,7 +312,7 @@ static void write_entry(struct cuda_process *cuda, const struct entry *entry)
 
 static void write_samples(struct cuda_process *cuda)
 {
-    const struct entry *entry = NULL;
+    const struct cuda_pc_rows_entry *entry = NULL;
 
     while ((entry = entry_map_next(&cuda->pc->entries, entry)))
         write_entry(cuda, entry);
@@ -313,7 +321,7 @@ static void write_samples(struct cuda_process *cuda)
 
 /* ---- The end --------------------------------------------------------------------------------------------------- */
 
-static void write_context(struct cuda_process *cuda, struct context *context)
+static void write_context(struct cuda_process *cuda, struct cuda_pc_rows_context *context)
 {
     ROW_SET(&context->row, TACHO_PC_SAMPLING, totalSamples, (int64_t)context->total);
     ROW_SET(&context->row, TACHO_PC_SAMPLING, droppedSamples, (int64_t)context->dropped);
@@ -334,7 +342,7 @@ void cuda_pc_rows_finish(struct cuda_process *cuda)
 
 void cuda_pc_rows_free(struct cuda_process *cuda)
 {
-    struct function *function = NULL;
+    struct cuda_pc_rows_function *function = NULL;
 
     if (!cuda->pc)
         return;

@@ -193,7 +193,8 @@ static void note_call(struct cuda_process *cuda, const struct cuda_call_name *na
 }
 
 /* Writes a call that CUPTI or the agent recorded. */
-static void add_call(struct cuda_process *cuda, uint32_t callback_id, const struct cuda_launch *call, int64_t result)
+static void cuda_rows_add_call(struct cuda_process *cuda, uint32_t callback_id, const struct cuda_launch *call,
+                               int64_t result)
 {
     enum cuda_domain domain = call->is_driver ? CUDA_DRIVER : CUDA_RUNTIME;
     const struct cuda_call_name *name = cuda_call_name(cuda, domain, callback_id);
@@ -227,7 +228,7 @@ static CUDA_HANDLER(call_record)
     };
     if (call.thread == cuda->own_thread && call.thread)
         return;
-    add_call(cuda, (uint32_t)PLAIN(API, cbid), &call, PLAIN(API, returnValue));
+    cuda_rows_add_call(cuda, (uint32_t)PLAIN(API, cbid), &call, PLAIN(API, returnValue));
 }
 
 CUDA_TOLD(cuda_call_told)
@@ -242,7 +243,7 @@ CUDA_TOLD(cuda_call_told)
         .thread = tid,
         .is_driver = record->b == CUDA_DRIVER,
     };
-    add_call(cuda, record->a, &call, (int32_t)(record->body[0] >> 32));
+    cuda_rows_add_call(cuda, record->a, &call, (int32_t)(record->body[0] >> 32));
     return 0;
 }
 

@@ -145,7 +145,7 @@ static void age_events(struct cuda_waits *waits)
 }
 
 /* Returns the event of a handle; a new one gets the next number. Returns NULL for handle 0, or when memory is short. */
-static struct cuda_event *event_of(struct cuda_waits *waits, uint64_t handle)
+static struct cuda_event *cuda_waits_event_of(struct cuda_waits *waits, uint64_t handle)
 {
     struct cuda_event *event = handle ? cuda_event_map_find(&waits->events, handle) : NULL;
     if (event || !handle)
@@ -163,7 +163,7 @@ static struct cuda_event *event_of(struct cuda_waits *waits, uint64_t handle)
 
 static void take_wait(struct cuda_process *cuda, struct cuda_wait *wait)
 {
-    struct cuda_event *event = event_of(&cuda->waits, wait->event);
+    struct cuda_event *event = cuda_waits_event_of(&cuda->waits, wait->event);
     if (event && wait->what == CUDA_WAIT_EVENT_RECORD)
         event->sync_id = ++cuda->waits.last_sync_id;
     wait->event_id = event ? event->id : CUDA_NOTHING;
@@ -229,7 +229,7 @@ static int64_t or_nothing(int64_t value)
     return value == CUPTI_NO_FIELD ? CUDA_NOTHING : value;
 }
 
-static uint32_t device_of(const struct cuda_process *cuda, int64_t field, uint32_t context_id)
+static uint32_t cuda_waits_device_of(const struct cuda_process *cuda, int64_t field, uint32_t context_id)
 {
     const struct cuda_context *context = field == CUPTI_NO_FIELD ? cuda_context_find(cuda, context_id) : NULL;
     return field != CUPTI_NO_FIELD ? (uint32_t)field : context ? context->device : 0;
@@ -250,7 +250,7 @@ CUDA_HANDLER(cuda_event_record)
         .event_id = FIELD(CUDA_EVENT, eventId),
         .sync_id = or_nothing(FIELD(CUDA_EVENT, eventSyncId)),
     };
-    wait.device = device_of(cuda, FIELD(CUDA_EVENT, deviceId), wait.context);
+    wait.device = cuda_waits_device_of(cuda, FIELD(CUDA_EVENT, deviceId), wait.context);
     if (!(cuda->setup.flags & WIRE_CUDA_EVENTS))
         return; /* it has its row from the agent's report */
     struct cuda_join *join = cuda_join_map_find(&cuda->waits.joins, correlation);

@@ -4,7 +4,8 @@
 #include "cuda_state.h"
 #include "kernel_counter_capture.h"
 
-static int add_counted(struct cuda_process *cuda, const struct wire_counted *launch, uint32_t passes, int64_t end_ns)
+static int counted_rows_add_counted(struct cuda_process *cuda, const struct wire_counted *launch, uint32_t passes,
+                                    int64_t end_ns)
 {
     struct cuda_counted counted = { .correlation = launch->correlation,
                                     .passes = passes,
@@ -24,7 +25,8 @@ CUDA_TOLD(cuda_counted_told)
     if (words < WIRE_HEAD_WORDS + sizeof launch / sizeof(uint64_t))
         return -1;
     memcpy(&launch, record->body, sizeof launch);
-    if (add_counted(cuda, &launch, record->a ? record->a : 1, end_ns) || !(cuda->setup.flags & WIRE_CUDA_REPLAY))
+    if (counted_rows_add_counted(cuda, &launch, record->a ? record->a : 1, end_ns) ||
+        !(cuda->setup.flags & WIRE_CUDA_REPLAY))
         return 0;
     if (array_reserve(&cuda->replayed, &cuda->replayed_room, cuda->replayed_count + 1, sizeof *cuda->replayed) == 0)
         cuda->replayed[cuda->replayed_count++] = launch;
@@ -62,7 +64,7 @@ int cuda_counted_again(struct cuda_process *cuda, uint32_t correlation)
     return counted && counted->is_seen;
 }
 
-static int64_t text_id(struct cuda_process *cuda, const char *text)
+static int64_t counted_rows_text_id(struct cuda_process *cuda, const char *text)
 {
     return writer_string(cuda->writer, text, strlen(text));
 }
@@ -70,8 +72,8 @@ static int64_t text_id(struct cuda_process *cuda, const char *text)
 #define LOCAL_HOST "127.0.0.1" /* what ncu calls the host that it runs on */
 #define COPY(column) ROW_SET(&row, TACHO_KERNEL_COUNTERS, column, kernel->column)
 
-static void counter_row(struct cuda_process *cuda, const struct cuda_counted *counted,
-                        const struct row_CUPTI_ACTIVITY_KIND_KERNEL *kernel, int64_t id)
+static void counted_rows_counter_row(struct cuda_process *cuda, const struct cuda_counted *counted,
+                                     const struct row_CUPTI_ACTIVITY_KIND_KERNEL *kernel, int64_t id)
 {
     struct row_TACHO_KERNEL_COUNTERS row = { 0 };
 
@@ -82,14 +84,15 @@ static void counter_row(struct cuda_process *cuda, const struct cuda_counted *co
     COPY(gridX), COPY(gridY), COPY(gridZ), COPY(blockX), COPY(blockY), COPY(blockZ);
     ROW_SET(&row, TACHO_KERNEL_COUNTERS, passes, counted->passes);
     if (cuda->setup.process)
-        ROW_SET(&row, TACHO_KERNEL_COUNTERS, processName, text_id(cuda, cuda->setup.process->name));
-    ROW_SET(&row, TACHO_KERNEL_COUNTERS, hostName, text_id(cuda, LOCAL_HOST));
+        ROW_SET(&row, TACHO_KERNEL_COUNTERS, processName, counted_rows_text_id(cuda, cuda->setup.process->name));
+    ROW_SET(&row, TACHO_KERNEL_COUNTERS, hostName, counted_rows_text_id(cuda, LOCAL_HOST));
     const char *asked = cuda->setup.gpus->counters->collector->options->kernel_counters.replay;
     if (counted->passes > 1 || (asked && strcmp(asked, "application") == 0))
-        ROW_SET(&row, TACHO_KERNEL_COUNTERS, replayMode, text_id(cuda, counted->passes > 1 ? "kernel" : asked));
-    ROW_SET(&row, TACHO_KERNEL_COUNTERS, cacheControl, text_id(cuda, "none"));
-    ROW_SET(&row, TACHO_KERNEL_COUNTERS, clockControl, text_id(cuda, "none"));
-    ROW_SET(&row, TACHO_KERNEL_COUNTERS, source, text_id(cuda, "tacho"));
+        ROW_SET(&row, TACHO_KERNEL_COUNTERS, replayMode,
+                counted_rows_text_id(cuda, counted->passes > 1 ? "kernel" : asked));
+    ROW_SET(&row, TACHO_KERNEL_COUNTERS, cacheControl, counted_rows_text_id(cuda, "none"));
+    ROW_SET(&row, TACHO_KERNEL_COUNTERS, clockControl, counted_rows_text_id(cuda, "none"));
+    ROW_SET(&row, TACHO_KERNEL_COUNTERS, source, counted_rows_text_id(cuda, "tacho"));
     writer_append(cuda->writer, TABLE_TACHO_KERNEL_COUNTERS, &row);
 }
 
@@ -104,7 +107,7 @@ int cuda_counted_kernel(struct cuda_process *cuda, struct row_CUPTI_ACTIVITY_KIN
     int64_t id = counter_capture_add_kernel(cuda->setup.gpus->counters, &key);
     if (id < 0)
         return 0;
-    counter_row(cuda, counted, kernel, id);
+    counted_rows_counter_row(cuda, counted, kernel, id);
     if (*start_ns)
         return 0;
     *start_ns = counted->end_ns;

@@ -46,7 +46,8 @@ static void write_metrics(struct counter_capture *counters)
 }
 
 /* Metrics that CUPTI does not count are facts of the launch, which the trace has. */
-static void take_metric(struct counter_capture *counters, const struct gpu_frame *frame, const void *payload)
+static void counted_setup_take_metric(struct counter_capture *counters, const struct gpu_frame *frame,
+                                      const void *payload)
 {
     const struct gpu_metric *metric = payload;
     const char *texts[GPU_METRIC_TEXTS];
@@ -78,7 +79,7 @@ static void take_config(void *context, const struct gpu_frame *frame, const void
     const char *texts[GPU_MISSING_TEXTS];
 
     if (frame->type == GPU_FRAME_METRIC)
-        take_metric(counters, frame, payload);
+        counted_setup_take_metric(counters, frame, payload);
     else if (frame->type == GPU_FRAME_CONFIG && frame->bytes >= sizeof counters->config)
         memcpy(&counters->config, payload, sizeof counters->config);
     else if (frame->type == GPU_FRAME_MISSING &&
@@ -89,7 +90,7 @@ static void take_config(void *context, const struct gpu_frame *frame, const void
         counter_capture_refused(counters, frame, payload);
 }
 
-static void add_option(struct text *option, const char *name, const char *value)
+static void counted_setup_add_option(struct text *option, const char *name, const char *value)
 {
     if (value && *value)
         text_addf(option, "%s=%s", name, value);
@@ -141,7 +142,7 @@ static int ask_config(struct counter_capture *counters, const char *image, struc
 
     first_device(wanted->filters, device);
     for (size_t i = 0; i < COUNT_OF(given); i++) {
-        add_option(&texts[i], given[i].name, given[i].value);
+        counted_setup_add_option(&texts[i], given[i].name, given[i].value);
         if (texts[i].length)
             options[count++] = text_string(&texts[i]);
     }
@@ -167,7 +168,7 @@ uint32_t counter_capture_flags(const struct counter_capture *counters)
     return !counters ? 0 : WIRE_CUDA_COUNTERS | (is_replayed(counters) ? WIRE_CUDA_REPLAY : 0);
 }
 
-static void add_lines(struct counter_capture *counters, struct text *file)
+static void counted_setup_add_lines(struct counter_capture *counters, struct text *file)
 {
     const struct counter_options *wanted = &counters->collector->options->kernel_counters;
     int is_single = counters->config.passes <= 1;
@@ -186,7 +187,7 @@ static void add_lines(struct counter_capture *counters, struct text *file)
     text_addf(file, "\n");
 }
 
-static int prepare(struct counter_capture *counters, struct error *err)
+static int counted_setup_prepare(struct counter_capture *counters, struct error *err)
 {
     const char *folder = counters->collector->folder;
     char path[128], image[128], sum[128];
@@ -212,7 +213,7 @@ static int prepare(struct counter_capture *counters, struct error *err)
             "the set light needs no replay.",
             (unsigned long long)counters->config.passes);
     write_metrics(counters);
-    add_lines(counters, &file);
+    counted_setup_add_lines(counters, &file);
     text_add_bytes(&none, &(uint64_t){ 0 }, sizeof(uint64_t));
     if (text_add_file(&file, image) || text_write_file(&none, sum) || text_write_file(&file, path))
         code = error_set(err, ERR_IO, "Cannot write %s: %s", path, strerror(errno));
@@ -230,7 +231,7 @@ struct counter_capture *counter_capture_begin(struct collector *collector)
         return NULL;
     counters->collector = collector;
     counters->duration = SIZE_MAX;
-    if (!prepare(counters, &err))
+    if (!counted_setup_prepare(counters, &err))
         return counters;
     collector_warn(collector, 0, "Kernels are not counted. %s", err.text);
     counter_capture_free(counters);

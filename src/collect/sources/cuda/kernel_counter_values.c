@@ -51,7 +51,7 @@ void counter_capture_add_uncounted(struct counter_capture *counters, const uint6
 
 /* ---- Evaluation -------------------------------------------------------------------------------------------------- */
 
-static int compare_kernels(const void *a, const void *b)
+static int counted_values_compare_kernels(const void *a, const void *b)
 {
     return memcmp(&((const struct counted_kernel *)a)->place, &((const struct counted_kernel *)b)->place,
                   sizeof(struct counted_place));
@@ -60,9 +60,9 @@ static int compare_kernels(const void *a, const void *b)
 static struct counted_kernel *find_kernel(const struct counter_capture *counters, const struct counted_place *place)
 {
     struct counted_kernel wanted = { .place = *place };
-    return counters->kernel_count
-               ? bsearch(&wanted, counters->kernels, counters->kernel_count, sizeof wanted, compare_kernels)
-               : NULL;
+    return counters->kernel_count ? bsearch(&wanted, counters->kernels, counters->kernel_count, sizeof wanted,
+                                            counted_values_compare_kernels)
+                                  : NULL;
 }
 
 static void value_rows(struct counter_capture *counters, struct counted_kernel *kernel,
@@ -136,7 +136,7 @@ static int evaluate(struct counter_capture *counters, size_t count, struct error
 }
 
 /* Ranges have no names: only if there is one for each launch is their order known. */
-static int is_usable(const struct counted_image *image)
+static int counted_values_is_usable(const struct counted_image *image)
 {
     return image->result == 0 && image->launches && image->ranges == image->launches && !image->dropped;
 }
@@ -147,7 +147,7 @@ static size_t sort_images(struct counter_capture *counters)
     size_t usable = 0;
 
     for (size_t i = 0; i < counters->image_count; i++)
-        if (is_usable(&counters->images[i])) {
+        if (counted_values_is_usable(&counters->images[i])) {
             struct counted_image image = counters->images[i];
             counters->images[i] = counters->images[usable];
             counters->images[usable++] = image;
@@ -200,7 +200,7 @@ static void warn_lost(struct counter_capture *counters, int has_failed)
             image = find_image(counters, kernel->place.image);
         if (!kernel->has_values && !image)
             lost[UNFINISHED]++;
-        else if (!kernel->has_values && !(has_failed && is_usable(image)))
+        else if (!kernel->has_values && !(has_failed && counted_values_is_usable(image)))
             lost[DIFFERENT]++;
     }
     for (size_t i = 0; i < CAUSES; i++)
@@ -227,7 +227,7 @@ void counter_capture_finish(struct counter_capture *counters)
     char path[PATH_BYTES];
 
     if (counters->kernel_count)
-        qsort(counters->kernels, counters->kernel_count, sizeof *counters->kernels, compare_kernels);
+        qsort(counters->kernels, counters->kernel_count, sizeof *counters->kernels, counted_values_compare_kernels);
     int has_failed = usable && evaluate(counters, usable, &err) != 0;
     if (has_failed)
         collector_warn(counters->collector, 0, "Counters could not be evaluated: %s", err.text);

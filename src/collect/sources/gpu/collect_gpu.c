@@ -37,12 +37,12 @@ struct gpu_state {
     int is_closing;
 };
 
-static struct gpu_state *state_of(const struct collector *collector)
+static struct gpu_state *gpu_collect_state_of(const struct collector *collector)
 {
     return collector->state[COLLECT_SOURCE_GPU];
 }
 
-static struct cuda_gpus *gpus_of(const struct collector *collector)
+static struct cuda_gpus *gpu_collect_ids_of(const struct collector *collector)
 {
     return collector->state[COLLECT_SOURCE_CUDA];
 }
@@ -63,7 +63,7 @@ static int read_digits(const char *text, unsigned char *bytes, size_t count)
 }
 
 /* The number of a GPU of NVML among those of CUDA. */
-static uint32_t find_gpu(void *context, const struct gpu_device *facts)
+static uint32_t gpu_collect_find_gpu(void *context, const struct gpu_device *facts)
 {
     unsigned char uuid[16] = { 0 };
     unsigned domain = 0, bus = 0, device = 0, function = 0;
@@ -71,7 +71,8 @@ static uint32_t find_gpu(void *context, const struct gpu_device *facts)
     if (read_digits(gpu_target_uuid(facts), uuid, sizeof uuid) != 0)
         snprintf((char *)uuid, sizeof uuid, "%.15s", facts->uuid);
     sscanf(facts->bus_id, "%x:%x:%x.%x", &domain, &bus, &device, &function);
-    return cuda_gpus_find(gpus_of(context), uuid, (uint64_t)domain << 32 | bus << 16 | device << 8 | function, 0);
+    return cuda_gpus_find(gpu_collect_ids_of(context), uuid,
+                          (uint64_t)domain << 32 | bus << 16 | device << 8 | function, 0);
 }
 
 /* A GPU that CUDA does not show to the program gets its row from NVML. */
@@ -80,14 +81,14 @@ static void write_gpus(struct collector *collector)
     const struct gpu_device *facts;
     uint32_t gpu;
 
-    for (size_t i = 0; (facts = gpu_rows_device(state_of(collector)->rows, i, &gpu)); i++)
-        if (gpu < CUDA_GPUS_MAX && !gpus_of(collector)->list[gpu].is_of_cuda)
+    for (size_t i = 0; (facts = gpu_rows_device(gpu_collect_state_of(collector)->rows, i, &gpu)); i++)
+        if (gpu < CUDA_GPUS_MAX && !gpu_collect_ids_of(collector)->list[gpu].is_of_cuda)
             gpu_target_row(collector->writer, COLLECTOR_VM_ID, facts, gpu);
 }
 
 /* ---- Spans ----------------------------------------------------------------------------------------------------- */
 
-static void add_span(struct gpu_state *state, int64_t start_ns, int64_t end_ns)
+static void gpu_collect_add_span(struct gpu_state *state, int64_t start_ns, int64_t end_ns)
 {
     if (array_reserve(&state->spans, &state->span_capacity, state->span_count + 1, sizeof *state->spans) == 0)
         state->spans[state->span_count++] = (struct gpu_span){ start_ns, end_ns };
@@ -96,16 +97,17 @@ static void add_span(struct gpu_state *state, int64_t start_ns, int64_t end_ns)
 /* The collector adds the length of a span to recorded_ns once it has ended. */
 static void close_span(struct collector *collector)
 {
-    struct gpu_state *state = state_of(collector);
+    struct gpu_state *state = gpu_collect_state_of(collector);
 
     if (state->is_closing)
-        add_span(state, state->closing_ns, state->closing_ns + collector->recorded_ns - state->closing_sum_ns);
+        gpu_collect_add_span(state, state->closing_ns,
+                             state->closing_ns + collector->recorded_ns - state->closing_sum_ns);
     state->is_closing = 0;
 }
 
-static void switching(struct collector *collector, int on)
+static void gpu_collect_switching(struct collector *collector, int on)
 {
-    struct gpu_state *state = state_of(collector);
+    struct gpu_state *state = gpu_collect_state_of(collector);
 
     close_span(collector);
     state->is_closing = !on && collector->is_recording;
@@ -114,7 +116,8 @@ static void switching(struct collector *collector, int on)
 }
 
 /* The span that a time lies in; NULL: recording was off. */
-static const struct gpu_span *span_at(const struct gpu_state *state, const struct gpu_span *open, int64_t time_ns)
+static const struct gpu_span *gpu_collect_span_at(const struct gpu_state *state, const struct gpu_span *open,
+                                                  int64_t time_ns)
 {
     for (size_t i = 0; i < state->span_count; i++)
         if (time_ns >= state->spans[i].start_ns && time_ns <= state->spans[i].end_ns)
@@ -150,7 +153,7 @@ static void take_frame(struct gpu_state *state, const struct gpu_frame *frame, c
     int64_t time_ns = gpu_rows_time(state->rows, frame, payload);
 
     if (frame->type != GPU_FRAME_SAMPLES) {
-        gpu_rows_take(state->rows, frame, payload, span_at(state, open, time_ns));
+        gpu_rows_take(state->rows, frame, payload, gpu_collect_span_at(state, open, time_ns));
         return;
     }
     for (size_t i = 0; i < state->span_count; i++)
@@ -162,7 +165,7 @@ static void take_frame(struct gpu_state *state, const struct gpu_frame *frame, c
 /* Makes rows of the frames up to this time. */
 static void write_stream(struct collector *collector, struct gpu_stream *stream, int64_t until_ns)
 {
-    struct gpu_state *state = state_of(collector);
+    struct gpu_state *state = gpu_collect_state_of(collector);
     struct gpu_span open = { collector->recording_since_ns, INT64_MAX };
 
     gpu_rows_lose(state->rows, gpu_sampler_take(stream->sampler, &stream->frames));
@@ -179,9 +182,9 @@ static void write_stream(struct collector *collector, struct gpu_stream *stream,
     forget_frames(stream);
 }
 
-static void write_rows(struct collector *collector, int64_t until_ns)
+static void gpu_collect_write_rows(struct collector *collector, int64_t until_ns)
 {
-    struct gpu_state *state = state_of(collector);
+    struct gpu_state *state = gpu_collect_state_of(collector);
 
     close_span(collector);
     for (size_t i = 0; i < STREAMS; i++)
@@ -190,23 +193,23 @@ static void write_rows(struct collector *collector, int64_t until_ns)
     forget_spans(state, until_ns);
 }
 
-static void tick(struct collector *collector)
+static void gpu_collect_tick(struct collector *collector)
 {
-    if (state_of(collector)->rows)
-        write_rows(collector, collector_now(collector) - HOLD_NS);
+    if (gpu_collect_state_of(collector)->rows)
+        gpu_collect_write_rows(collector, collector_now(collector) - HOLD_NS);
 }
 
 /* ---- Start and end --------------------------------------------------------------------------------------------- */
 
-static int has_driver(void)
+static int gpu_collect_has_driver(void)
 {
     return getenv("TACHO_NVML") || access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
 }
 
 /* A source that was asked for and is not used. */
-static void refuse(struct collector *collector, const char *text)
+static void gpu_collect_refuse(struct collector *collector, const char *text)
 {
-    gpu_rows_refuse(state_of(collector)->rows, GPU_ORIGIN_NVML, GPU_ALL, text);
+    gpu_rows_refuse(gpu_collect_state_of(collector)->rows, GPU_ORIGIN_NVML, GPU_ALL, text);
 }
 
 static struct gpu_sampler *start_readings(const struct collect_gpu_options *options, const char *devices)
@@ -232,10 +235,10 @@ static struct gpu_sampler *start_counters(const struct collect_gpu_options *opti
     return gpu_sampler_start(&setup);
 }
 
-static void start(struct collector *collector, const char *devices)
+static void gpu_collect_start(struct collector *collector, const char *devices)
 {
     const struct collect_gpu_options *options = &collector->options->gpu;
-    struct gpu_state *state = state_of(collector);
+    struct gpu_state *state = gpu_collect_state_of(collector);
     struct gpu_rows_setup setup = {
         .writer = collector->writer,
         .vm_id = COLLECTOR_VM_ID,
@@ -243,14 +246,14 @@ static void start(struct collector *collector, const char *devices)
         .metrics = options->metrics,
         .frequency_hz = options->frequency_hz,
         .counters_hz = options->counters_hz,
-        .find_gpu = find_gpu,
+        .find_gpu = gpu_collect_find_gpu,
         .context = collector,
     };
 
     if (!(state->rows = gpu_rows_new(&setup)))
         return;
-    if (!has_driver()) {
-        refuse(collector, "There is no NVIDIA driver on this machine: /dev/nvidiactl is missing.");
+    if (!gpu_collect_has_driver()) {
+        gpu_collect_refuse(collector, "There is no NVIDIA driver on this machine: /dev/nvidiactl is missing.");
         return;
     }
     int has_counters = options->counters_hz != 0;
@@ -263,18 +266,18 @@ static void start(struct collector *collector, const char *devices)
     if (has_counters)
         state->streams[COUNTERS].sampler = start_counters(options, devices);
     if (!state->streams[READINGS].sampler || (has_counters && !state->streams[COUNTERS].sampler))
-        refuse(collector, "Out of memory for a thread.");
+        gpu_collect_refuse(collector, "Out of memory for a thread.");
 }
 
 /* A program that is about to start has not called exec yet. CUPTI takes about a second to begin; whoever asks for
  * counters of GPUs wants those of its first kernels too. */
-static void begin(struct collector *collector, pid_t pid)
+static void gpu_collect_begin(struct collector *collector, pid_t pid)
 {
     const struct collect_gpu_options *options = &collector->options->gpu;
-    struct gpu_state *state = state_of(collector);
+    struct gpu_state *state = gpu_collect_state_of(collector);
 
     if (options->devices == COLLECT_GPU_ALL || options->devices == COLLECT_GPU_LIST)
-        start(collector, options->devices == COLLECT_GPU_LIST ? options->list : NULL);
+        gpu_collect_start(collector, options->devices == COLLECT_GPU_LIST ? options->list : NULL);
     if (pid && state->streams[COUNTERS].sampler)
         gpu_sampler_await(state->streams[COUNTERS].sampler, BEGIN_NS);
 }
@@ -295,35 +298,36 @@ static void list_gpus(const struct cuda_gpus *gpus, char out[LONGEST_LIST])
 }
 
 /* Called often. CUDA has shown GPUs to a process: from now on they are read. */
-static size_t round_end(struct process *process, size_t budget, int is_all_read)
+static size_t gpu_collect_round_end(struct process *process, size_t budget, int is_all_read)
 {
     struct collector *collector = process->collector;
-    struct gpu_state *state = state_of(collector);
+    struct gpu_state *state = gpu_collect_state_of(collector);
     char list[LONGEST_LIST] = "";
 
-    if (collector->options->gpu.devices != COLLECT_GPU_VISIBLE || gpus_of(collector)->of_cuda == state->of_cuda)
+    if (collector->options->gpu.devices != COLLECT_GPU_VISIBLE ||
+        gpu_collect_ids_of(collector)->of_cuda == state->of_cuda)
         return 0;
-    state->of_cuda = gpus_of(collector)->of_cuda;
-    if (!collector->options->gpu.is_asked && !has_driver())
+    state->of_cuda = gpu_collect_ids_of(collector)->of_cuda;
+    if (!collector->options->gpu.is_asked && !gpu_collect_has_driver())
         return 0;
-    list_gpus(gpus_of(collector), list);
+    list_gpus(gpu_collect_ids_of(collector), list);
     for (size_t i = 0; i < STREAMS; i++)
         if (state->streams[i].sampler)
             gpu_sampler_set_devices(state->streams[i].sampler, list);
     if (!state->rows)
-        start(collector, list);
+        gpu_collect_start(collector, list);
     return 0;
 }
 
-static void end(struct collector *collector)
+static void gpu_collect_end(struct collector *collector)
 {
     for (size_t i = 0; i < STREAMS; i++)
-        if (state_of(collector)->streams[i].sampler)
-            gpu_sampler_stop(state_of(collector)->streams[i].sampler);
+        if (gpu_collect_state_of(collector)->streams[i].sampler)
+            gpu_sampler_stop(gpu_collect_state_of(collector)->streams[i].sampler);
 }
 
 /* The weight of a refusal for the user; 0: not worth a word. GPM has nothing that counters have not. */
-static int weight(const struct collect_gpu_options *options, enum gpu_origin origin, int is_loss)
+static int gpu_collect_weight(const struct collect_gpu_options *options, enum gpu_origin origin, int is_loss)
 {
     if (is_loss)
         return 4;
@@ -335,7 +339,7 @@ static int weight(const struct collect_gpu_options *options, enum gpu_origin ori
 /* What is recorded in place of counters. */
 static const char *instead(const struct collector *collector)
 {
-    const struct gpu_rows *rows = state_of(collector)->rows;
+    const struct gpu_rows *rows = gpu_collect_state_of(collector)->rows;
     int has_gpm = (collector->options->gpu.metrics & gpu_metrics_of_origin(GPU_ORIGIN_GPM)) != 0, is_loss;
     enum gpu_origin origin;
 
@@ -347,15 +351,15 @@ static const char *instead(const struct collector *collector)
 }
 
 /* One sentence for the user: what broke, else the weightiest of what is missing. */
-static void warn(struct collector *collector, const char *failure)
+static void gpu_collect_warn(struct collector *collector, const char *failure)
 {
-    const struct gpu_rows *rows = state_of(collector)->rows;
+    const struct gpu_rows *rows = gpu_collect_state_of(collector)->rows;
     enum gpu_origin origin;
     const char *text, *others = "";
     int is_loss, heaviest = 0;
 
     for (size_t i = 0; (text = gpu_rows_refusal(rows, i, &origin, &is_loss)) && !(failure && !heaviest); i++) {
-        int own = weight(&collector->options->gpu, origin, is_loss);
+        int own = gpu_collect_weight(&collector->options->gpu, origin, is_loss);
         if (own > heaviest) {
             heaviest = own;
             failure = text;
@@ -367,21 +371,21 @@ static void warn(struct collector *collector, const char *failure)
 }
 
 /* The failure of a stream, as a sentence; "": there was none. */
-static void tell_failure(struct collector *collector, size_t stream, char sentence[400])
+static void gpu_collect_tell_failure(struct collector *collector, size_t stream, char sentence[400])
 {
     static const enum gpu_origin origins[STREAMS] = { GPU_ORIGIN_NVML, GPU_ORIGIN_COUNTERS };
-    struct gpu_sampler *sampler = state_of(collector)->streams[stream].sampler;
+    struct gpu_sampler *sampler = gpu_collect_state_of(collector)->streams[stream].sampler;
     const char *failure = sampler ? gpu_sampler_failure(sampler) : NULL;
 
     if (!failure)
         return;
     snprintf(sentence, 400, "%c%s.", failure[0] == 'c' ? 'C' : failure[0], failure + 1);
-    gpu_rows_refuse(state_of(collector)->rows, origins[stream], GPU_ALL, sentence);
+    gpu_rows_refuse(gpu_collect_state_of(collector)->rows, origins[stream], GPU_ALL, sentence);
 }
 
-static void finish(struct collector *collector)
+static void gpu_collect_finish(struct collector *collector)
 {
-    struct gpu_state *state = state_of(collector);
+    struct gpu_state *state = gpu_collect_state_of(collector);
     char failure[400] = "";
 
     if (!state->rows)
@@ -389,20 +393,20 @@ static void finish(struct collector *collector)
     for (size_t i = 0; i < STREAMS; i++)
         if (state->streams[i].sampler)
             gpu_sampler_join(state->streams[i].sampler);
-    write_rows(collector, INT64_MAX);
+    gpu_collect_write_rows(collector, INT64_MAX);
     for (size_t i = 0; i < STREAMS; i++)
-        tell_failure(collector, i, failure);
+        gpu_collect_tell_failure(collector, i, failure);
     write_gpus(collector);
     gpu_rows_finish(state->rows, collector_now(collector));
-    warn(collector, *failure ? failure : NULL);
+    gpu_collect_warn(collector, *failure ? failure : NULL);
     if (collector->primary)
         process_count_row(collector->primary, "gpu metrics", "recorded", "",
                           (int64_t)writer_rows(collector->writer, TABLE_GPU_METRICS));
 }
 
-static void free_state(struct collector *collector)
+static void gpu_collect_free_state(struct collector *collector)
 {
-    struct gpu_state *state = state_of(collector);
+    struct gpu_state *state = gpu_collect_state_of(collector);
 
     for (size_t i = 0; i < STREAMS; i++) {
         gpu_sampler_free(state->streams[i].sampler);
@@ -414,11 +418,11 @@ static void free_state(struct collector *collector)
 
 const struct collect_source collect_source_gpu = {
     .state_bytes = sizeof(struct gpu_state),
-    .begin = begin,
-    .switching = switching,
-    .tick = tick,
-    .end = end,
-    .finish = finish,
-    .free = free_state,
-    .round_end = round_end,
+    .begin = gpu_collect_begin,
+    .switching = gpu_collect_switching,
+    .tick = gpu_collect_tick,
+    .end = gpu_collect_end,
+    .finish = gpu_collect_finish,
+    .free = gpu_collect_free_state,
+    .round_end = gpu_collect_round_end,
 };

@@ -25,7 +25,7 @@ enum { PENDING_MOST = 64 << 20, SILENCE_INTERVALS = 20, LONGEST_DEVICES = 4096 }
 #define END_NS INT64_C(500000000)
 #define WORK_NS INT64_C(10000000000)
 
-enum request { REQUEST_NONE, REQUEST_RESTART, REQUEST_STOP };
+enum gpu_sampler_request { REQUEST_NONE, REQUEST_RESTART, REQUEST_STOP };
 
 struct gpu_sampler {
     pthread_t thread;
@@ -36,7 +36,7 @@ struct gpu_sampler {
     int is_heard;         /* the thread's: a frame has come since the last start */
 
     pthread_mutex_t lock;
-    enum request request;
+    enum gpu_sampler_request request;
     char devices[LONGEST_DEVICES]; /* an option of tacho-gpu; "": all */
     struct text pending;           /* frames that the main thread has not taken */
     uint64_t dropped;
@@ -47,28 +47,28 @@ struct gpu_sampler {
 
 /* ---- The thread ------------------------------------------------------------------------------------------------ */
 
-static enum request current_request(struct gpu_sampler *sampler)
+static enum gpu_sampler_request current_request(struct gpu_sampler *sampler)
 {
     uint64_t count;
     ssize_t got = read(sampler->wake, &count, sizeof count);
 
     (void)got;
     pthread_mutex_lock(&sampler->lock);
-    enum request request = sampler->request;
+    enum gpu_sampler_request request = sampler->request;
     if (request == REQUEST_RESTART)
         sampler->request = REQUEST_NONE;
     pthread_mutex_unlock(&sampler->lock);
     return request;
 }
 
-static void fail(struct gpu_sampler *sampler, const char *why)
+static void gpu_sampler_fail(struct gpu_sampler *sampler, const char *why)
 {
     pthread_mutex_lock(&sampler->lock);
     snprintf(sampler->failure, sizeof sampler->failure, "%s", why);
     pthread_mutex_unlock(&sampler->lock);
 }
 
-static void keep(struct gpu_sampler *sampler, const struct gpu_frame *frame, const void *payload)
+static void gpu_sampler_keep(struct gpu_sampler *sampler, const struct gpu_frame *frame, const void *payload)
 {
     pthread_mutex_lock(&sampler->lock);
     sampler->heard_ns = clock_monotonic_ns();
@@ -92,13 +92,13 @@ static int take_frames(struct gpu_sampler *sampler, struct error *err)
     int got;
 
     while ((got = gpu_link_next(&sampler->link, 0, &frame, &payload, err)) == 1) {
-        keep(sampler, &frame, payload);
+        gpu_sampler_keep(sampler, &frame, payload);
         sampler->is_heard = 1;
     }
     return got;
 }
 
-static int start(struct gpu_sampler *sampler, struct error *err)
+static int gpu_sampler_start_process(struct gpu_sampler *sampler, struct error *err)
 {
     char devices[LONGEST_DEVICES];
     const char *options[] = { sampler->setup.options[0], sampler->setup.options[1], devices, NULL };
@@ -112,7 +112,7 @@ static int start(struct gpu_sampler *sampler, struct error *err)
     return gpu_link_start(&sampler->link, sampler->setup.mode, options, err);
 }
 
-static int is_silent(struct gpu_sampler *sampler)
+static int gpu_sampler_is_silent(struct gpu_sampler *sampler)
 {
     int64_t most_ns = SILENCE_INTERVALS * sampler->setup.interval_ns;
 
@@ -123,9 +123,9 @@ static int is_silent(struct gpu_sampler *sampler)
 }
 
 /* Reads frames until the program ends, or a request comes. */
-static enum request read_until_request(struct gpu_sampler *sampler)
+static enum gpu_sampler_request read_until_request(struct gpu_sampler *sampler)
 {
-    enum request request = REQUEST_NONE;
+    enum gpu_sampler_request request = REQUEST_NONE;
     struct error err = { 0 };
 
     while (request == REQUEST_NONE && sampler->link.fd >= 0) {
@@ -133,11 +133,11 @@ static enum request read_until_request(struct gpu_sampler *sampler)
                                   { .fd = sampler->wake, .events = POLLIN } };
         int count = poll(ready, 2, 1000);
         if (take_frames(sampler, &err) < 0)
-            fail(sampler, err.text);
+            gpu_sampler_fail(sampler, err.text);
         if (count > 0 && ready[1].revents)
             request = current_request(sampler);
-        if (request == REQUEST_NONE && is_silent(sampler)) {
-            fail(sampler, "tacho-gpu does not answer");
+        if (request == REQUEST_NONE && gpu_sampler_is_silent(sampler)) {
+            gpu_sampler_fail(sampler, "tacho-gpu does not answer");
             kill(sampler->link.pid, SIGKILL); /* gpu_link_end() would wait for it */
             break;
         }
@@ -165,7 +165,7 @@ static int64_t read_rest(struct gpu_sampler *sampler)
     while (sampler->link.fd >= 0) {
         int has_more = poll(&ready, 1, ms_until(end_ns)) > 0;
         if (has_more && take_frames(sampler, &err) < 0)
-            fail(sampler, err.text);
+            gpu_sampler_fail(sampler, err.text);
         end_ns = clock_monotonic_ns() + END_NS;
         heard_ns = has_more ? end_ns : heard_ns;
         if (!has_more && (end_ns - heard_ns > WORK_NS || !procfs_has_worked(sampler->link.pid, &cpu_ticks)))
@@ -207,14 +207,15 @@ static int is_lively(struct gpu_sampler *sampler)
 static void note_cut(struct gpu_sampler *sampler)
 {
     if (sampler->is_heard)
-        fail(sampler, "tacho-gpu did not answer at the end and was killed: its last samples may be missing");
+        gpu_sampler_fail(sampler,
+                         "tacho-gpu did not answer at the end and was killed: its last samples may be missing");
     else if (sampler->setup.is_asked)
-        fail(sampler, "tacho-gpu had read no GPU when the program ended");
+        gpu_sampler_fail(sampler, "tacho-gpu had read no GPU when the program ended");
 }
 
 /* Asks the program to end and waits for it: its wait status. One that has more frames may take its time while they
  * come. Else a program that has sent nothing for a while is not worth a wait. */
-static int end_program(struct gpu_sampler *sampler, enum request request)
+static int end_program(struct gpu_sampler *sampler, enum gpu_sampler_request request)
 {
     int is_whole = is_lively(sampler);
     int64_t end_ns = clock_monotonic_ns() + (is_whole ? END_NS : 0);
@@ -228,15 +229,15 @@ static int end_program(struct gpu_sampler *sampler, enum request request)
     return gpu_link_end_within(&sampler->link, ms_until(end_ns));
 }
 
-static void *run(void *argument)
+static void *gpu_sampler_run(void *argument)
 {
     struct gpu_sampler *sampler = argument;
-    enum request request;
+    enum gpu_sampler_request request;
 
     do {
         struct error err = { 0 };
-        if (start(sampler, &err) != 0) {
-            fail(sampler, err.text);
+        if (gpu_sampler_start_process(sampler, &err) != 0) {
+            gpu_sampler_fail(sampler, err.text);
             return NULL;
         }
         request = read_until_request(sampler);
@@ -250,7 +251,7 @@ static void *run(void *argument)
 
 /* ---- Functions for the main thread ----------------------------------------------------------------------------- */
 
-static void set_devices(struct gpu_sampler *sampler, const char *devices)
+static void gpu_sampler_choose_devices(struct gpu_sampler *sampler, const char *devices)
 {
     sampler->devices[0] = 0;
     if (devices)
@@ -265,10 +266,10 @@ struct gpu_sampler *gpu_sampler_start(const struct gpu_sampler_setup *setup)
         return NULL;
     sampler->setup = *setup;
     sampler->link.fd = -1;
-    set_devices(sampler, setup->devices);
+    gpu_sampler_choose_devices(sampler, setup->devices);
     pthread_mutex_init(&sampler->lock, NULL);
     sampler->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (sampler->wake >= 0 && pthread_create(&sampler->thread, NULL, run, sampler) == 0)
+    if (sampler->wake >= 0 && pthread_create(&sampler->thread, NULL, gpu_sampler_run, sampler) == 0)
         return sampler;
     sampler->is_joined = 1;
     gpu_sampler_free(sampler);
@@ -289,7 +290,7 @@ void gpu_sampler_await(struct gpu_sampler *sampler, int64_t most_ns)
     }
 }
 
-static void ask(struct gpu_sampler *sampler, enum request request)
+static void gpu_sampler_ask(struct gpu_sampler *sampler, enum gpu_sampler_request request)
 {
     uint64_t one = 1;
 
@@ -301,8 +302,8 @@ static void ask(struct gpu_sampler *sampler, enum request request)
 void gpu_sampler_set_devices(struct gpu_sampler *sampler, const char *devices)
 {
     pthread_mutex_lock(&sampler->lock);
-    set_devices(sampler, devices);
-    ask(sampler, REQUEST_RESTART);
+    gpu_sampler_choose_devices(sampler, devices);
+    gpu_sampler_ask(sampler, REQUEST_RESTART);
     pthread_mutex_unlock(&sampler->lock);
 }
 
@@ -328,7 +329,7 @@ const char *gpu_sampler_failure(struct gpu_sampler *sampler)
 void gpu_sampler_stop(struct gpu_sampler *sampler)
 {
     pthread_mutex_lock(&sampler->lock);
-    ask(sampler, REQUEST_STOP);
+    gpu_sampler_ask(sampler, REQUEST_STOP);
     pthread_mutex_unlock(&sampler->lock);
 }
 

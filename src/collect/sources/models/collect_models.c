@@ -21,12 +21,12 @@ struct models {
     char *program;           /* owned; path of its file, for when the process is gone */
 };
 
-struct job {
+struct models_collect_job {
     uint32_t loaded, recorded; /* bits by model; by source */
     int has_agent;             /* in one process or more */
 };
 
-static struct job *job_of(const struct collector *collector)
+static struct models_collect_job *job_of(const struct collector *collector)
 {
     return collector->state[COLLECT_SOURCE_MODELS];
 }
@@ -91,7 +91,7 @@ static uint32_t imported(struct process *process, struct models *models)
 /* ---- The row --------------------------------------------------------------------------------------------------- */
 
 /* The process waits: only its name is read. */
-static void take_process(struct process *process)
+static void models_collect_take_process(struct process *process)
 {
     char link[32], path[4096];
     struct models *models = calloc(1, sizeof *models);
@@ -107,7 +107,7 @@ static void take_process(struct process *process)
     process->state[COLLECT_SOURCE_MODELS] = models;
 }
 
-static void free_process(struct process *process)
+static void models_collect_free_process(struct process *process)
 {
     struct models *models = process->state[COLLECT_SOURCE_MODELS];
     if (models) {
@@ -127,7 +127,7 @@ static const char *used_by(struct process *process, struct models *models, enum 
     return model_rows[model].of_ranks && process->place.launcher && process->place.world_size > 1 ? "ranks" : NULL;
 }
 
-static void module_begin(struct process *process, const struct symbols_mapping *mapping)
+static void models_collect_module_begin(struct process *process, const struct symbols_mapping *mapping)
 {
     struct models *models = process->state[COLLECT_SOURCE_MODELS];
     struct collector *collector = process->collector;
@@ -163,7 +163,7 @@ static const struct model_variable *switched_off(enum model model)
 }
 
 /* Whether -t names the model, and there is nothing of it. MPI says that itself. */
-static int is_missing(const struct collector *collector, enum model model)
+static int models_collect_is_missing(const struct collector *collector, enum model model)
 {
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++)
         if (model != MODEL_MPI && collector->options->sources >> i & 1 && !(job_of(collector)->recorded >> i & 1) &&
@@ -172,15 +172,15 @@ static int is_missing(const struct collector *collector, enum model model)
     return 0;
 }
 
-static void finish(struct collector *collector)
+static void models_collect_finish(struct collector *collector)
 {
-    const struct job *job = job_of(collector);
+    const struct models_collect_job *job = job_of(collector);
     struct text absent = { 0 };
     if (collector->options->no_preload || collector->recorded_ns <= 0 || !job->has_agent)
         return;
     for (enum model model = 0; model < MODEL_COUNT; model++) {
         const struct model_variable *variable = switched_off(model);
-        if (!is_missing(collector, model))
+        if (!models_collect_is_missing(collector, model))
             continue;
         if (variable)
             collector_warn(collector, 0, "No event of %s was recorded: %s is set: %s.", model_rows[model].name,
@@ -197,10 +197,10 @@ static void finish(struct collector *collector)
 }
 
 const struct collect_source collect_source_models = {
-    .state_bytes = sizeof(struct job),
-    .finish = finish,
-    .process_attach = take_process,
-    .process_end = free_process,
-    .process_free = free_process,
-    .module_begin = module_begin,
+    .state_bytes = sizeof(struct models_collect_job),
+    .finish = models_collect_finish,
+    .process_attach = models_collect_take_process,
+    .process_end = models_collect_free_process,
+    .process_free = models_collect_free_process,
+    .module_begin = models_collect_module_begin,
 };

@@ -12,17 +12,17 @@ struct mpi {
     uint32_t processes; /* that called MPI */
 };
 
-static struct mpi *mpi_of(const struct collector *collector)
+static struct mpi *mpi_collect_of(const struct collector *collector)
 {
     return collector->state[COLLECT_SOURCE_MPI];
 }
 
-static void arena(const struct collector *collector, struct collect_arena_texts *texts)
+static void mpi_collect_arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     wire_mpi(texts->arena)->chosen = collector->options->mpi_flavour;
 }
 
-static struct mpi_process *process_of(struct process *process)
+static struct mpi_process *mpi_collect_process_of(struct process *process)
 {
     struct mpi_process *state = process->state[COLLECT_SOURCE_MPI];
     if (state || !(state = calloc(1, sizeof *state)))
@@ -30,11 +30,11 @@ static struct mpi_process *process_of(struct process *process)
     state->process = process;
     state->writer = process->collector->writer;
     state->clock = &process->collector->clock;
-    state->names = &mpi_of(process->collector)->names;
+    state->names = &mpi_collect_of(process->collector)->names;
     state->global_pid = process->global_pid;
     state->rank = WIRE_MPI_NO_RANK;
     process->state[COLLECT_SOURCE_MPI] = state;
-    mpi_of(process->collector)->processes++;
+    mpi_collect_of(process->collector)->processes++;
     return state;
 }
 
@@ -61,9 +61,9 @@ static int was_left(const struct wire_record *record)
     return record->type == WIRE_MPI_OTHER && record->flags & WIRE_MPI_WAS_LEFT && record->a < MPI_FUNCTION_COUNT;
 }
 
-static void call(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+static void mpi_collect_call(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
-    struct mpi_process *state = process_of(origin->process);
+    struct mpi_process *state = mpi_collect_process_of(origin->process);
     struct process_counts *counts = &origin->process->counts[WIRE_SOURCE_MPI];
     uint32_t rows = 0;
     if (state && was_left(record)) {
@@ -81,7 +81,7 @@ static void call(const struct collect_origin *origin, const struct wire_record *
 
 static void communicator(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
-    struct mpi_process *state = process_of(origin->process);
+    struct mpi_process *state = mpi_collect_process_of(origin->process);
     if (!state || mpi_record_communicator(state, record, words) != 0)
         origin->process->counts[WIRE_SOURCE_MPI].damaged++;
 }
@@ -113,7 +113,7 @@ static void check_flavour(const struct collect_origin *origin, uint32_t found)
 
 static void ranked(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
-    struct mpi_process *state = process_of(origin->process);
+    struct mpi_process *state = mpi_collect_process_of(origin->process);
     if (!state || words < WIRE_HEAD_WORDS + 1) {
         origin->process->counts[WIRE_SOURCE_MPI].damaged++;
         return;
@@ -126,19 +126,19 @@ static void ranked(const struct collect_origin *origin, const struct wire_record
     note_thread(origin, state);
 }
 
-static void module_begin(struct process *process, const struct symbols_mapping *mapping)
+static void mpi_collect_module_begin(struct process *process, const struct symbols_mapping *mapping)
 {
     if (process->state[COLLECT_SOURCE_MPI])
         mpi_forget_places(process->state[COLLECT_SOURCE_MPI], mapping->address, mapping->bytes);
 }
 
-static void module_end(struct process *process, uint64_t address, uint64_t bytes)
+static void mpi_collect_module_end(struct process *process, uint64_t address, uint64_t bytes)
 {
     if (process->state[COLLECT_SOURCE_MPI])
         mpi_forget_places(process->state[COLLECT_SOURCE_MPI], address, bytes);
 }
 
-static void chain_row(struct writer *writer, const struct chain_row *from)
+static void mpi_collect_chain_row(struct writer *writer, const struct chain_row *from)
 {
     struct row_TACHO_MPI_CALLCHAINS row = { 0 };
     CHAIN_ROW_SET(TACHO_MPI_CALLCHAINS, &row, from);
@@ -146,12 +146,12 @@ static void chain_row(struct writer *writer, const struct chain_row *from)
 }
 
 /* The call that a thread is in when it is read for the last time gets a row, too. */
-static void thread_cut(const struct collect_origin *origin, struct wire_thread *slot, int64_t end_ns)
+static void mpi_collect_thread_cut(const struct collect_origin *origin, struct wire_thread *slot, int64_t end_ns)
 {
     const struct wire_open_call *open = &slot->open_calls[WIRE_SOURCE_MPI];
     uint64_t ticks = atomic_load_explicit(&open->ticks, memory_order_acquire);
     uint32_t function = atomic_load_explicit(&open->function, memory_order_relaxed);
-    struct mpi_process *state = ticks && function < MPI_FUNCTION_COUNT ? process_of(origin->process) : NULL;
+    struct mpi_process *state = ticks && function < MPI_FUNCTION_COUNT ? mpi_collect_process_of(origin->process) : NULL;
     if (!state)
         return;
     const struct mpi_open call = { function, atomic_load_explicit(&open->peer, memory_order_relaxed), ticks,
@@ -161,7 +161,7 @@ static void thread_cut(const struct collect_origin *origin, struct wire_thread *
     origin->process->counts[WIRE_SOURCE_MPI].recorded++;
 }
 
-static void thread_end(struct process *process, struct process_reader *reader, int64_t end_ns)
+static void mpi_collect_thread_end(struct process *process, struct process_reader *reader, int64_t end_ns)
 {
     reader->state[COLLECT_SOURCE_MPI] = NULL;
 }
@@ -176,7 +176,7 @@ static void count_requests(const struct process *process, const struct mpi_proce
     process_count_row(process, "mpi-requests", "lost", "too-many-requests", (int64_t)lost);
 }
 
-static void process_end(struct process *process)
+static void mpi_collect_process_end(struct process *process)
 {
     struct mpi_process *state = process->state[COLLECT_SOURCE_MPI];
     if (!state)
@@ -187,23 +187,23 @@ static void process_end(struct process *process)
     process->state[COLLECT_SOURCE_MPI] = NULL;
 }
 
-static void finish(struct collector *collector)
+static void mpi_collect_finish(struct collector *collector)
 {
     if ((collector->options->sources & WIRE_BIT(MPI)) && !collector->options->no_preload &&
-        !mpi_of(collector)->processes && collector->recorded_ns > 0)
+        !mpi_collect_of(collector)->processes && collector->recorded_ns > 0)
         collector_warn(collector, 0,
                        "No call to MPI was recorded: the program made none, or is linked statically with its MPI "
                        "library, whose calls cannot be traced.");
 }
 
-static const struct collect_records records[] = {
-    { WIRE_MPI_OTHER, WIRE_MPI_DONE, call },
+static const struct collect_records mpi_collect_records[] = {
+    { WIRE_MPI_OTHER, WIRE_MPI_DONE, mpi_collect_call },
     { WIRE_MPI_COMMUNICATOR, WIRE_MPI_COMMUNICATOR, communicator },
     { WIRE_MPI_COMMUNICATOR_FREED, WIRE_MPI_COMMUNICATOR_FREED, freed },
     { WIRE_MPI_RANK, WIRE_MPI_RANK, ranked },
     { 0 },
 };
-static const struct collect_table tables[] = {
+static const struct collect_table mpi_collect_tables[] = {
     { TABLE_MPI_P2P_EVENTS, "mpi", COLLECT_RECORDED_OF(MPI) },
     { TABLE_MPI_COLLECTIVES_EVENTS, "mpi", COLLECT_RECORDED_OF(MPI) },
     { TABLE_MPI_START_WAIT_EVENTS, "mpi", COLLECT_RECORDED_OF(MPI) },
@@ -213,17 +213,17 @@ static const struct collect_table tables[] = {
 
 const struct collect_source collect_source_mpi = {
     .state_bytes = sizeof(struct mpi),
-    .records = records,
-    .tables = tables,
+    .records = mpi_collect_records,
+    .tables = mpi_collect_tables,
     .file = { .name = WIRE_MPI_FILE, .without = "MPI calls are not recorded" },
     .cost = { .recorded_reads = 2, .recorded_ns = 40, .counted_reads = 1, .counted_ns = 15 },
-    .arena = arena,
-    .finish = finish,
-    .process_end = process_end,
-    .process_free = process_end,
-    .module_begin = module_begin,
-    .module_end = module_end,
-    .chain_row = chain_row,
-    .thread_cut = thread_cut,
-    .thread_end = thread_end,
+    .arena = mpi_collect_arena,
+    .finish = mpi_collect_finish,
+    .process_end = mpi_collect_process_end,
+    .process_free = mpi_collect_process_end,
+    .module_begin = mpi_collect_module_begin,
+    .module_end = mpi_collect_module_end,
+    .chain_row = mpi_collect_chain_row,
+    .thread_cut = mpi_collect_thread_cut,
+    .thread_end = mpi_collect_thread_end,
 };

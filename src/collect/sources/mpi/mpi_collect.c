@@ -11,8 +11,8 @@
 
 #define MOST_RANKS (1 << 24) /* of a communicator: no machine has more */
 
-static struct mpi_message call_of(const struct mpi_process *process, int64_t global_tid,
-                                  const struct wire_record *record)
+static struct mpi_message mpi_records_call_of(const struct mpi_process *process, int64_t global_tid,
+                                              const struct wire_record *record)
 {
     return (struct mpi_message){
         .function = record->a,
@@ -60,7 +60,8 @@ static void halves(struct mpi_process *process, uint64_t number, struct mpi_mess
         *(at->flags & WIRE_MPI_IS_EVENT || at->is_collective ? event : other) = at;
 }
 
-static void write_row(struct mpi_process *process, const struct mpi_message *call, const struct mpi_message *other)
+static void mpi_records_write_row(struct mpi_process *process, const struct mpi_message *call,
+                                  const struct mpi_message *other)
 {
     if (call->is_collective)
         mpi_write_collective(process, call);
@@ -69,7 +70,7 @@ static void write_row(struct mpi_process *process, const struct mpi_message *cal
 }
 
 /* A receive learns what arrived. */
-static void fill(struct mpi_message *message, const struct mpi_event *event)
+static void mpi_records_fill(struct mpi_message *message, const struct mpi_event *event)
 {
     message->done_ns = event->at_ns;
     if (!(message->flags & WIRE_MPI_RECEIVES) || event->bytes == WIRE_MPI_NO_SIZE)
@@ -81,7 +82,7 @@ static void fill(struct mpi_message *message, const struct mpi_event *event)
     message->tag = event->tag;
 }
 
-static void complete(struct mpi_process *process, const struct mpi_event *event)
+static void mpi_records_complete(struct mpi_process *process, const struct mpi_event *event)
 {
     struct mpi_message *call, *other;
     halves(process, event->number, &call, &other);
@@ -93,35 +94,35 @@ static void complete(struct mpi_process *process, const struct mpi_event *event)
         if (!half)
             continue;
         done[i] = *half;
-        fill(&done[i], event);
+        mpi_records_fill(&done[i], event);
         half->active_ns = 0;
         if (!half->is_collective)
             mpi_write_message(process, &done[i]);
     }
     if (!call || call->flags & WIRE_MPI_PERSISTS)
         return;
-    write_row(process, &done[0], other ? &done[1] : NULL);
+    mpi_records_write_row(process, &done[0], other ? &done[1] : NULL);
     for (struct mpi_message *at; (at = mpi_message_map_find(&process->pending, event->number)) != NULL;)
         mpi_message_map_remove(&process->pending, at);
 }
 
-static void start(struct mpi_process *process, const struct mpi_event *event)
+static void mpi_records_start(struct mpi_process *process, const struct mpi_event *event)
 {
     for (struct mpi_message *at = mpi_message_map_find(&process->pending, event->number); at;
          at = mpi_message_map_find_next(&process->pending, at))
         at->active_ns = event->at_ns;
 }
 
-static void take_event(struct mpi_process *process, const struct mpi_event *event)
+static void mpi_records_take_event(struct mpi_process *process, const struct mpi_event *event)
 {
     if (!mpi_message_map_find(&process->pending, event->number)) {
         if (process->early.count >= MPI_KEPT_MAX) /* their requests were lost: a chunk is read soon */
             mpi_event_map_clear(&process->early);
         mpi_event_map_add(&process->early, event);
     } else if (event->kind == WIRE_MPI_STARTED)
-        start(process, event);
+        mpi_records_start(process, event);
     else
-        complete(process, event);
+        mpi_records_complete(process, event);
 }
 
 static void take_early(struct mpi_process *process, uint64_t number)
@@ -131,16 +132,16 @@ static void take_early(struct mpi_process *process, uint64_t number)
         struct mpi_event event = *found;
         mpi_event_map_remove(&process->early, found);
         if (event.kind == WIRE_MPI_STARTED)
-            start(process, &event);
+            mpi_records_start(process, &event);
         else
-            complete(process, &event);
+            mpi_records_complete(process, &event);
         if (!mpi_message_map_find(&process->pending, number))
             return;
     }
 }
 
 /* The call's row is written now, unless its request is pending. That of a persistent one moves nothing by itself. */
-static void take_call(struct mpi_process *process, const struct mpi_message *call)
+static void mpi_records_take_call(struct mpi_process *process, const struct mpi_message *call)
 {
     int is_pending = call->flags & WIRE_MPI_IS_PENDING && call->number;
     if (is_pending && (process->pending.count >= MPI_KEPT_MAX || !mpi_message_map_add(&process->pending, call)))
@@ -149,7 +150,7 @@ static void take_call(struct mpi_process *process, const struct mpi_message *cal
     if (is_event && call->flags & WIRE_MPI_IS_PENDING && call->number)
         process->requests[is_pending]++;
     if (is_event && (!is_pending || call->flags & WIRE_MPI_PERSISTS))
-        write_row(process, call, NULL);
+        mpi_records_write_row(process, call, NULL);
     if (!is_pending && !call->is_collective)
         mpi_write_message(process, call);
 }
@@ -173,7 +174,7 @@ static int record_p2p(struct mpi_process *process, struct mpi_message *call, con
     struct mpi_message row = *call;
     row.done_ns = 0; /* of a request only */
     if (call->flags & WIRE_MPI_IS_PENDING && call->number) {
-        take_call(process, &row);
+        mpi_records_take_call(process, &row);
         return 0;
     }
     if (call->flags & WIRE_MPI_IS_EVENT)
@@ -196,7 +197,7 @@ static int record_collective(struct mpi_process *process, struct mpi_message *ca
     call->number = body[5];
     call->request_handle = body[6];
     call->chain = count > 7 ? chain_of(process, body[7]) : 0;
-    take_call(process, call);
+    mpi_records_take_call(process, call);
     return 0;
 }
 
@@ -207,8 +208,8 @@ static int record_events(struct mpi_process *process, const struct wire_record *
         return -1;
     for (uint32_t i = 0; i < record->b; i++, triples += 3)
         if (triples[0])
-            take_event(process, &(struct mpi_event){ triples[0], triples[1], wire_mpi_upper(triples[2]),
-                                                     wire_mpi_lower(triples[2]), at_ns, record->flags });
+            mpi_records_take_event(process, &(struct mpi_event){ triples[0], triples[1], wire_mpi_upper(triples[2]),
+                                                                 wire_mpi_lower(triples[2]), at_ns, record->flags });
     return 0;
 }
 
@@ -245,7 +246,7 @@ int mpi_record_call(struct mpi_process *process, int64_t global_tid, const struc
         return record_events(process, record, record->body, count, clock_map_time(process->clock, record->ticks));
     if (record->a >= MPI_FUNCTION_COUNT)
         return -1;
-    struct mpi_message call = call_of(process, global_tid, record);
+    struct mpi_message call = mpi_records_call_of(process, global_tid, record);
     *rows = record->type != WIRE_MPI_P2P || record->flags & WIRE_MPI_IS_EVENT;
     int result = record->type == WIRE_MPI_P2P          ? record_p2p(process, &call, record->body, count)
                  : record->type == WIRE_MPI_COLLECTIVE ? record_collective(process, &call, record->body, count)
@@ -292,7 +293,7 @@ static uint64_t hash_members(const int32_t *members, uint32_t count)
 }
 
 /* Both groups of an intercommunicator see the same name. */
-static void name(struct mpi_process *process, struct mpi_communicator *communicator)
+static void mpi_records_name(struct mpi_process *process, struct mpi_communicator *communicator)
 {
     uint64_t hash = hash_members(communicator->members[0], communicator->known[0]);
     if (communicator->is_inter)
@@ -306,8 +307,8 @@ static void name(struct mpi_process *process, struct mpi_communicator *communica
     communicator->name = writer_string(process->writer, text, strlen(text));
 }
 
-static int add_members(struct mpi_communicator *communicator, int group, const struct wire_record *record,
-                       uint32_t words)
+static int mpi_records_add_members(struct mpi_communicator *communicator, int group, const struct wire_record *record,
+                                   uint32_t words)
 {
     uint32_t first = (uint32_t)record->body[4], size = (uint32_t)communicator->size[group];
     uint32_t count = 2 * (words - WIRE_HEAD_WORDS - 5);
@@ -323,7 +324,8 @@ static int add_members(struct mpi_communicator *communicator, int group, const s
     return 0;
 }
 
-static struct mpi_communicator *add_communicator(struct mpi_process *process, const struct wire_record *record)
+static struct mpi_communicator *mpi_records_add_communicator(struct mpi_process *process,
+                                                             const struct wire_record *record)
 {
     return mpi_communicator_map_add(&process->communicators,
                                     &(struct mpi_communicator){
@@ -334,9 +336,9 @@ static struct mpi_communicator *add_communicator(struct mpi_process *process, co
                                     });
 }
 
-static void describe(struct mpi_process *process, struct mpi_communicator *communicator)
+static void mpi_records_describe(struct mpi_process *process, struct mpi_communicator *communicator)
 {
-    name(process, communicator);
+    mpi_records_name(process, communicator);
     mpi_write_communicator(process, communicator);
     mpi_write_waiting(process, 0);
 }
@@ -349,7 +351,7 @@ int mpi_record_communicator(struct mpi_process *process, const struct wire_recor
     struct mpi_communicator *communicator = mpi_communicator_map_find(&process->communicators, record->body[0]);
     if (!communicator && process->communicators.count >= MPI_KEPT_MAX) /* hashes are no more than these */
         return 0;
-    if (!communicator && !(communicator = add_communicator(process, record)))
+    if (!communicator && !(communicator = mpi_records_add_communicator(process, record)))
         return -1;
     int32_t size = wire_mpi_upper(record->body[3]);
     if (communicator->name || size < 0 || size > MOST_RANKS || (group && !is_inter))
@@ -357,13 +359,13 @@ int mpi_record_communicator(struct mpi_process *process, const struct wire_recor
     communicator->is_inter = is_inter;
     communicator->rank = wire_mpi_lower(record->body[3]);
     communicator->size[group] = size;
-    if (add_members(communicator, group, record, words) != 0)
+    if (mpi_records_add_members(communicator, group, record, words) != 0)
         return -1;
     /* A note without members is the last one: they could not be found out. */
     int is_last = communicator->known[group] == (uint32_t)size || words == WIRE_HEAD_WORDS + 5;
     if (is_last && group == is_inter) {
         communicator->size[group] = (int32_t)communicator->known[group];
-        describe(process, communicator);
+        mpi_records_describe(process, communicator);
     }
     return 0;
 }
@@ -373,7 +375,7 @@ void mpi_process_finish(struct mpi_process *process)
     for (struct mpi_message *at = NULL; (at = mpi_message_map_next(&process->pending, at)) != NULL;) {
         int is_event = at->flags & WIRE_MPI_IS_EVENT || at->is_collective;
         if (is_event && !(at->flags & WIRE_MPI_PERSISTS))
-            write_row(process, at, NULL);
+            mpi_records_write_row(process, at, NULL);
         if (!at->is_collective && (at->active_ns || !(at->flags & WIRE_MPI_PERSISTS)))
             mpi_write_message(process, at);
     }

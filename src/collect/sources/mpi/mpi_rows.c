@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/text.h"
 
-static const char *const names[MPI_FUNCTION_COUNT] = {
+static const char *const mpi_rows_names[MPI_FUNCTION_COUNT] = {
 #define MPI_CALL(name, ...) "MPI_" #name,
 #include "wire/mpi_calls.def"
 #undef MPI_CALL
@@ -23,7 +23,7 @@ int64_t mpi_name_id(struct mpi_process *process, uint32_t function)
 {
     int64_t *id = &process->names->ids[function];
     if (*id == 0)
-        *id = writer_string(process->writer, names[function], strlen(names[function]));
+        *id = writer_string(process->writer, mpi_rows_names[function], strlen(mpi_rows_names[function]));
     return *id;
 }
 
@@ -112,14 +112,14 @@ void mpi_write_other(struct mpi_process *process, const struct mpi_message *call
 
 /* ---- Messages -------------------------------------------------------------------------------------------------- */
 
-static int is_told(const struct mpi_communicator *communicator)
+static int mpi_rows_is_told(const struct mpi_communicator *communicator)
 {
     int group = communicator && communicator->is_inter;
     return communicator && communicator->known[group] >= (uint32_t)communicator->size[group];
 }
 
-static void write_message(struct mpi_process *process, const struct mpi_message *message,
-                          const struct mpi_communicator *communicator)
+static void mpi_rows_write_message(struct mpi_process *process, const struct mpi_message *message,
+                                   const struct mpi_communicator *communicator)
 {
     struct row_TACHO_MPI_MESSAGE row = { 0 };
     int group = communicator && communicator->is_inter;
@@ -151,8 +151,8 @@ void mpi_write_message(struct mpi_process *process, const struct mpi_message *me
         return;
     if (process->waiting_count >= MPI_KEPT_MAX)
         mpi_write_waiting(process, 1);
-    if (!message->communicator || is_told(communicator)) {
-        write_message(process, message, communicator);
+    if (!message->communicator || mpi_rows_is_told(communicator)) {
+        mpi_rows_write_message(process, message, communicator);
     } else if (array_reserve(&process->waiting, &process->waiting_room, process->waiting_count + 1,
                              sizeof *process->waiting) == 0) {
         process->waiting[process->waiting_count++] = *message;
@@ -166,8 +166,8 @@ void mpi_write_waiting(struct mpi_process *process, int is_last)
         const struct mpi_message message = process->waiting[i];
         const struct mpi_communicator *communicator = mpi_communicator_map_find(&process->communicators,
                                                                                 message.communicator);
-        if (is_last || is_told(communicator))
-            write_message(process, &message, communicator);
+        if (is_last || mpi_rows_is_told(communicator))
+            mpi_rows_write_message(process, &message, communicator);
         else
             process->waiting[kept++] = message;
     }

@@ -11,7 +11,7 @@
 
 enum { NCCL_NAME_MAX = 254 }; /* NCCL cuts longer names of plugins off */
 
-static int refuse(struct text *why, const struct collect_options *options, const char *path)
+static int nccl_collect_refuse(struct text *why, const struct collect_options *options, const char *path)
 {
     struct text chosen = { 0 };
     if (nccl_choice(&chosen, options))
@@ -25,7 +25,7 @@ static int refuse(struct text *why, const struct collect_options *options, const
     return why->length != 0;
 }
 
-static void check(struct collector *collector, const char *agent_path)
+static void nccl_collect_check(struct collector *collector, const char *agent_path)
 {
     struct text chosen = { 0 };
     if (!(collector->options->sources & WIRE_BIT(NCCL)))
@@ -38,12 +38,12 @@ static void check(struct collector *collector, const char *agent_path)
     text_free(&chosen);
 }
 
-static void arena(const struct collector *collector, struct collect_arena_texts *texts)
+static void nccl_collect_arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     wire_nccl(texts->arena)->level = collector->options->nccl_level;
 }
 
-static const struct collect_records records[] = {
+static const struct collect_records nccl_collect_records[] = {
     { WIRE_NCCL_COMM, WIRE_NCCL_COMM, nccl_comm },
     { WIRE_NCCL_START, WIRE_NCCL_START, nccl_start },
     { WIRE_NCCL_STOP, WIRE_NCCL_STOP, nccl_stop },
@@ -51,22 +51,22 @@ static const struct collect_records records[] = {
     { 0 },
 };
 
-static const struct collect_table tables[] = {
+static const struct collect_table nccl_collect_tables[] = {
     { TABLE_TACHO_NCCL_OP, "nccl", COLLECT_RECORDED_OF(NCCL) },
     { TABLE_TACHO_NCCL_PROXY, "nccl", COLLECT_RECORDED_OF(NCCL) },
     { 0 },
 };
 
 const struct collect_source collect_source_nccl = {
-    .records = records,
-    .tables = tables,
+    .records = nccl_collect_records,
+    .tables = nccl_collect_tables,
     .file = { .name = WIRE_NCCL_FILE,
               .without = "--nccl-plugin has no effect",
               .variable = NCCL_PLUGIN_VARIABLE,
-              .refuse = refuse },
+              .refuse = nccl_collect_refuse },
     .cost = { .recorded_reads = 2, .recorded_ns = 150, .counted_reads = 1, .counted_ns = 50 },
-    .check = check,
-    .arena = arena,
+    .check = nccl_collect_check,
+    .arena = nccl_collect_arena,
     .process_end = nccl_process_end,
     .process_free = nccl_process_free,
 };

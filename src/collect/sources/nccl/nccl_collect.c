@@ -37,13 +37,13 @@ struct nccl_process {
     struct comm_map comms;
 };
 
-static const char *const kinds[] = {
+static const char *const nccl_records_kinds[] = {
 #define KIND(name, text) [WIRE_NCCL_##name] = text,
     WIRE_NCCL_KINDS(KIND)
 #undef KIND
 };
 
-static struct nccl_process *state_of(struct process *process)
+static struct nccl_process *nccl_records_state_of(struct process *process)
 {
     void **state = &process->state[COLLECT_SOURCE_NCCL];
     if (!*state)
@@ -51,7 +51,7 @@ static struct nccl_process *state_of(struct process *process)
     return *state;
 }
 
-static void damaged(const struct collect_origin *origin)
+static void nccl_records_damaged(const struct collect_origin *origin)
 {
     origin->process->counts[WIRE_SOURCE_NCCL].damaged++;
 }
@@ -73,7 +73,7 @@ static void write_operation(struct collector *collector, const struct open_event
     ROW_SET(&row, TACHO_NCCL_OP, start, open->start_ns);
     SET_IF(open->end_ns != PROCESS_NO_TIME, &row, TACHO_NCCL_OP, end, open->end_ns);
     ROW_SET(&row, TACHO_NCCL_OP, globalTid, open->global_tid);
-    ROW_SET(&row, TACHO_NCCL_OP, kind, collector_string(collector, kinds[open->kind]));
+    ROW_SET(&row, TACHO_NCCL_OP, kind, collector_string(collector, nccl_records_kinds[open->kind]));
     ROW_SET(&row, TACHO_NCCL_OP, id, (int64_t)open->id);
     SET_IF(event->parent, &row, TACHO_NCCL_OP, parentId, (int64_t)event->parent);
     SET_IF(event->comm, &row, TACHO_NCCL_OP, commId, event->comm);
@@ -100,7 +100,7 @@ static void write_proxy(struct collector *collector, const struct open_event *op
     ROW_SET(&row, TACHO_NCCL_PROXY, start, open->start_ns);
     SET_IF(open->end_ns != PROCESS_NO_TIME, &row, TACHO_NCCL_PROXY, end, open->end_ns);
     ROW_SET(&row, TACHO_NCCL_PROXY, globalTid, open->global_tid);
-    ROW_SET(&row, TACHO_NCCL_PROXY, kind, collector_string(collector, kinds[open->kind]));
+    ROW_SET(&row, TACHO_NCCL_PROXY, kind, collector_string(collector, nccl_records_kinds[open->kind]));
     ROW_SET(&row, TACHO_NCCL_PROXY, id, (int64_t)open->id);
     SET_IF(event->parent, &row, TACHO_NCCL_PROXY, parentId, (int64_t)event->parent);
     SET_IF(event->comm, &row, TACHO_NCCL_PROXY, commId, event->comm);
@@ -121,7 +121,7 @@ static void write_proxy(struct collector *collector, const struct open_event *op
     writer_append(collector->writer, TABLE_TACHO_NCCL_PROXY, &row);
 }
 
-static void write_event(struct process *process, const struct open_event *open)
+static void nccl_records_write_event(struct process *process, const struct open_event *open)
 {
     if (open->kind <= WIRE_NCCL_CE_COLL)
         write_operation(process->collector, open);
@@ -158,7 +158,7 @@ void nccl_comm(const struct collect_origin *origin, const struct wire_record *re
     enum { HEAD = 4 };
     size_t length;
     if (words < WIRE_HEAD_WORDS + HEAD) {
-        damaged(origin);
+        nccl_records_damaged(origin);
         return;
     }
     struct comm comm = {
@@ -193,24 +193,26 @@ static void write_comm_of(const struct collect_origin *origin, struct nccl_proce
 /* ---- Events ---------------------------------------------------------------------------------------------------- */
 
 /* Writes all events that have begun, to make room: their ends, if they come, are dropped. */
-static void write_all(struct process *process, struct nccl_process *state)
+static void nccl_records_write_all(struct process *process, struct nccl_process *state)
 {
     for (const struct open_event *at = event_map_next(&state->open, NULL); at; at = event_map_next(&state->open, at))
         if (at->has_start)
-            write_event(process, at);
+            nccl_records_write_event(process, at);
     event_map_clear(&state->open);
 }
 
-static void keep(const struct collect_origin *origin, struct nccl_process *state, const struct open_event *open)
+static void nccl_records_keep(const struct collect_origin *origin, struct nccl_process *state,
+                              const struct open_event *open)
 {
     if (state->open.count >= NCCL_OPEN_MAX)
-        write_all(origin->process, state);
+        nccl_records_write_all(origin->process, state);
     if (!event_map_add(&state->open, open) && open->has_start)
-        write_event(origin->process, open);
+        nccl_records_write_event(origin->process, open);
 }
 
 /* Splits the texts, which end with a tab each. */
-static void take_texts(struct collector *collector, struct open_event *open, const char *text, size_t length)
+static void nccl_records_take_texts(struct collector *collector, struct open_event *open, const char *text,
+                                    size_t length)
 {
     open->bytes = -1;
     for (size_t i = 0; i < WIRE_NCCL_TEXTS; i++) {
@@ -228,53 +230,53 @@ static void take_texts(struct collector *collector, struct open_event *open, con
 
 void nccl_start(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
-    struct nccl_process *state = state_of(origin->process);
+    struct nccl_process *state = nccl_records_state_of(origin->process);
     struct open_event open = { .has_start = 1, .kind = record->a, .version = record->b, .end_ns = PROCESS_NO_TIME };
     size_t length;
     if (!state || words < WIRE_HEAD_WORDS + WIRE_NCCL_EVENT_WORDS || open.kind >= WIRE_NCCL_KIND_COUNT) {
-        damaged(origin);
+        nccl_records_damaged(origin);
         return;
     }
     memcpy(&open.event, record->body, sizeof open.event);
     open.id = open.event.id;
     if (!open.id) {
-        damaged(origin);
+        nccl_records_damaged(origin);
         return;
     }
     open.start_ns = record_time(origin, record);
     open.global_tid = process_global_tid(origin->process, origin->reader->tid);
     const char *text = record_text(record, words, WIRE_NCCL_EVENT_WORDS, &length);
-    take_texts(origin->collector, &open, text, length);
+    nccl_records_take_texts(origin->collector, &open, text, length);
     write_comm_of(origin, state, &open);
     struct open_event *end = event_map_find(&state->open, open.id);
     if (!end) {
-        keep(origin, state, &open);
+        nccl_records_keep(origin, state, &open);
         return;
     }
     if (end->has_start) { /* two events of one id: the program has overwritten one */
-        damaged(origin);
+        nccl_records_damaged(origin);
         return;
     }
     open.end_ns = end->end_ns < open.start_ns ? open.start_ns : end->end_ns;
     event_map_remove(&state->open, end);
-    write_event(origin->process, &open);
+    nccl_records_write_event(origin->process, &open);
 }
 
 void nccl_stop(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
-    struct nccl_process *state = state_of(origin->process);
+    struct nccl_process *state = nccl_records_state_of(origin->process);
     if (!state || words < WIRE_HEAD_WORDS + 1 || !record->body[0]) {
-        damaged(origin);
+        nccl_records_damaged(origin);
         return;
     }
     int64_t end_ns = record_time(origin, record);
     struct open_event *begun = event_map_find(&state->open, record->body[0]);
     if (!begun)
-        keep(origin, state, &(struct open_event){ .id = record->body[0], .end_ns = end_ns });
+        nccl_records_keep(origin, state, &(struct open_event){ .id = record->body[0], .end_ns = end_ns });
     if (!begun || !begun->has_start) /* a second stop before the begin was read: the first one counts */
         return;
     begun->end_ns = end_ns < begun->start_ns ? begun->start_ns : end_ns;
-    write_event(origin->process, begun);
+    nccl_records_write_event(origin->process, begun);
     event_map_remove(&state->open, begun);
 }
 
@@ -285,7 +287,7 @@ void nccl_state(const struct collect_origin *origin, const struct wire_record *r
     char number[16];
     const char *name = nccl_state_name(record->a);
     if (words < WIRE_HEAD_WORDS + 2 || !record->body[0]) {
-        damaged(origin);
+        nccl_records_damaged(origin);
         return;
     }
     snprintf(number, sizeof number, "%u", (unsigned)record->a);
@@ -304,7 +306,7 @@ void nccl_process_end(struct process *process)
 {
     struct nccl_process *state = process->state[COLLECT_SOURCE_NCCL];
     if (state)
-        write_all(process, state);
+        nccl_records_write_all(process, state);
     nccl_process_free(process);
 }
 

@@ -6,12 +6,13 @@
 #include "nvtx_collect.h"
 
 /* The program's own NVTX loads the library in this variable, with or without LD_PRELOAD. */
-static void environment(struct variables *variables, const struct collect_options *options, const char *agent_path)
+static void nvtx_collect_environment(struct variables *variables, const struct collect_options *options,
+                                     const char *agent_path)
 {
     variables_set(variables, "NVTX_INJECTION64_PATH", agent_path);
 }
 
-static void arena(const struct collector *collector, struct collect_arena_texts *texts)
+static void nvtx_collect_arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     const struct collect_options *options = collector->options;
     struct wire_nvtx_shared *shared = wire_nvtx(texts->arena);
@@ -32,7 +33,7 @@ static void event(const struct collect_origin *origin, const struct wire_record 
 }
 
 /* Only the source of the resource knows from its own records which resource the handle means, so all sources get it. */
-static void resource(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+static void nvtx_collect_resource(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     SOURCES_CALL(resource_named, origin, record, words);
     event(origin, record, words);
@@ -40,7 +41,7 @@ static void resource(const struct collect_origin *origin, const struct wire_reco
 
 /* ---- Processes and threads ------------------------------------------------------------------------------------- */
 
-static void attach_process(struct process *process)
+static void nvtx_collect_attach_process(struct process *process)
 {
     struct collector *collector = process->collector;
     struct nvtx_process *nvtx = nvtx_process_new(collector->writer, &collector->clock, process->global_pid);
@@ -49,19 +50,20 @@ static void attach_process(struct process *process)
     process->state[COLLECT_SOURCE_NVTX] = nvtx;
 }
 
-static void thread_begin(struct process *process, struct process_reader *reader, const struct wire_thread *slot)
+static void nvtx_collect_thread_begin(struct process *process, struct process_reader *reader,
+                                      const struct wire_thread *slot)
 {
     struct nvtx_process *nvtx = process->state[COLLECT_SOURCE_NVTX];
     reader->state[COLLECT_SOURCE_NVTX] = nvtx ? nvtx_thread_new(nvtx, process_global_tid(process, reader->tid)) : NULL;
 }
 
-static void thread_end(struct process *process, struct process_reader *reader, int64_t end_ns)
+static void nvtx_collect_thread_end(struct process *process, struct process_reader *reader, int64_t end_ns)
 {
     if (reader->state[COLLECT_SOURCE_NVTX])
         nvtx_thread_finish(reader->state[COLLECT_SOURCE_NVTX]);
 }
 
-static void thread_name(const struct process *process, struct process_reader *reader)
+static void nvtx_collect_thread_name(const struct process *process, struct process_reader *reader)
 {
     const struct nvtx_process *nvtx = process->state[COLLECT_SOURCE_NVTX];
     int64_t given = nvtx ? nvtx_thread_name(nvtx, reader->tid) : -1;
@@ -85,13 +87,13 @@ static void set_counts(struct process *process, const struct nvtx_counts *counts
                        });
 }
 
-static void counts(struct process *process)
+static void nvtx_collect_counts(struct process *process)
 {
     if (process->state[COLLECT_SOURCE_NVTX])
         set_counts(process, nvtx_process_counts(process->state[COLLECT_SOURCE_NVTX]));
 }
 
-static void end_process(struct process *process)
+static void nvtx_collect_end_process(struct process *process)
 {
     struct nvtx_counts counts;
     if (!process->state[COLLECT_SOURCE_NVTX])
@@ -101,30 +103,31 @@ static void end_process(struct process *process)
     set_counts(process, &counts);
 }
 
-static void free_process(struct process *process)
+static void nvtx_collect_free_process(struct process *process)
 {
     if (process->state[COLLECT_SOURCE_NVTX])
         nvtx_process_finish(process->state[COLLECT_SOURCE_NVTX], NULL);
 }
 
-static const struct collect_records records[] = {
+static const struct collect_records nvtx_collect_records[] = {
     { WIRE_NVTX_MARK, WIRE_NVTX_SYNC, event },
-    { WIRE_NVTX_RESOURCE, WIRE_NVTX_RESOURCE, resource },
+    { WIRE_NVTX_RESOURCE, WIRE_NVTX_RESOURCE, nvtx_collect_resource },
     { 0 },
 };
-static const struct collect_table tables[] = { { TABLE_NVTX_EVENTS, "nvtx", COLLECT_RECORDED_OF(NVTX) }, { 0 } };
+static const struct collect_table nvtx_collect_tables[] = { { TABLE_NVTX_EVENTS, "nvtx", COLLECT_RECORDED_OF(NVTX) },
+                                                            { 0 } };
 
 const struct collect_source collect_source_nvtx = {
-    .records = records,
-    .tables = tables,
+    .records = nvtx_collect_records,
+    .tables = nvtx_collect_tables,
     .cost = { .recorded_reads = 2, .recorded_ns = 20, .counted_reads = 2, .counted_ns = 10 },
-    .environment = environment,
-    .arena = arena,
-    .process_attach = attach_process,
-    .process_end = end_process,
-    .process_free = free_process,
-    .counts = counts,
-    .thread_begin = thread_begin,
-    .thread_name = thread_name,
-    .thread_end = thread_end,
+    .environment = nvtx_collect_environment,
+    .arena = nvtx_collect_arena,
+    .process_attach = nvtx_collect_attach_process,
+    .process_end = nvtx_collect_end_process,
+    .process_free = nvtx_collect_free_process,
+    .counts = nvtx_collect_counts,
+    .thread_begin = nvtx_collect_thread_begin,
+    .thread_name = nvtx_collect_thread_name,
+    .thread_end = nvtx_collect_thread_end,
 };

@@ -90,7 +90,8 @@ static struct decoded decode_parts(struct nvtx_process *process, struct nvtx_eve
     return decoded;
 }
 
-static void set_name(const struct nvtx_process *process, struct row_NVTX_EVENTS *row, const struct nvtx_event *event)
+static void nvtx_records_set_name(const struct nvtx_process *process, struct row_NVTX_EVENTS *row,
+                                  const struct nvtx_event *event)
 {
     if (event->flags & WIRE_NVTX_HAS_TEXT)
         ROW_SET(row, NVTX_EVENTS, text, event->text);
@@ -126,7 +127,7 @@ void nvtx_write_row(struct nvtx_process *process, struct nvtx_event *event, cons
         ROW_SET(row, NVTX_EVENTS, jsonText, decoded.json);
     if (decoded.hex)
         ROW_SET(row, NVTX_EVENTS, binaryData, decoded.hex);
-    set_name(process, row, event);
+    nvtx_records_set_name(process, row, event);
     writer_commit(process->writer, TABLE_NVTX_EVENTS, 1);
     if (place->type == NVTX_ROW_MARK || place->type == NVTX_ROW_PUSH_POP || place->type == NVTX_ROW_START_END) {
         process->counts.recorded++;
@@ -136,7 +137,7 @@ void nvtx_write_row(struct nvtx_process *process, struct nvtx_event *event, cons
     }
 }
 
-static int is_complete(const struct nvtx_process *process, const struct nvtx_event *event)
+static int nvtx_records_is_complete(const struct nvtx_process *process, const struct nvtx_event *event)
 {
     return (!(event->flags & WIRE_NVTX_REGISTERED) || nvtx_string(process, event->string) >= 0) &&
            (!event->parts || nvtx_payload_known(process, event));
@@ -155,7 +156,7 @@ static void wait_row(struct nvtx_process *process, struct nvtx_event *event, con
 /* Writes the row or lets it wait. Takes ownership of the event's payloads. */
 static inline void finish_row(struct nvtx_process *process, struct nvtx_event *event, const struct nvtx_place *place)
 {
-    if (__builtin_expect(is_complete(process, event), 1))
+    if (__builtin_expect(nvtx_records_is_complete(process, event), 1))
         nvtx_write_row(process, event, place);
     else
         wait_row(process, event, place);
@@ -170,7 +171,7 @@ void nvtx_write_waiting(struct nvtx_process *process, int force)
     process->told = 0;
     for (size_t i = 0; i < process->waiting_count; i++) {
         struct nvtx_row *row = &process->waiting[i];
-        if (force || is_complete(process, &row->event))
+        if (force || nvtx_records_is_complete(process, &row->event))
             nvtx_write_row(process, &row->event, &row->place);
         else
             process->waiting[kept++] = *row;
@@ -181,8 +182,8 @@ void nvtx_write_waiting(struct nvtx_process *process, int force)
 /* ---- Reading an event ------------------------------------------------------------------------------------------ */
 
 /* Reads the body from `at` on. Returns 0, or -1 if it is shorter than its flags say. */
-static int read_event(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words, uint32_t at,
-                      struct nvtx_event *event)
+static int nvtx_records_read_event(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words,
+                                   uint32_t at, struct nvtx_event *event)
 {
     uint32_t body = words - WIRE_HEAD_WORDS, flags = record->flags;
     uint32_t needed = at + ((flags & (WIRE_NVTX_HAS_CATEGORY | WIRE_NVTX_HAS_COLOR)) != 0) +
@@ -381,14 +382,14 @@ static void finish_pending(struct nvtx_thread *thread)
     finish_event(thread, type, &thread->pending, thread->pending_level);
 }
 
-static void event_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words)
+static void nvtx_records_event_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words)
 {
     unsigned type = record->type;
     uint32_t at = type == WIRE_NVTX_START || type == WIRE_NVTX_END;
     struct nvtx_row row; /* not cleared as a whole, since there are millions of them */
     row.place.has_end = 0;
     row.place.end = row.place.tid = row.place.end_tid = 0;
-    if (read_event(thread, record, words, at, &row.event) != 0 || (at && record->body[0] == 0)) {
+    if (nvtx_records_read_event(thread, record, words, at, &row.event) != 0 || (at && record->body[0] == 0)) {
         thread->process->counts.damaged++;
         return;
     }
@@ -406,7 +407,7 @@ static void event_record(struct nvtx_thread *thread, const struct wire_record *r
 static inline void push_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words)
 {
     struct nvtx_event *place = push_place(thread, record->a, record->b);
-    if (place && read_event(thread, record, words, 0, place) != 0) {
+    if (place && nvtx_records_read_event(thread, record, words, 0, place) != 0) {
         place->open = 0;
         thread->process->counts.damaged++;
     }
@@ -459,7 +460,7 @@ void nvtx_record(struct nvtx_thread *thread, const struct wire_record *record, u
     else if (record->type == WIRE_NVTX_POP && !(record->flags & WIRE_NVTX_HAS_BINARY))
         pop_record(thread, record);
     else if (record->type <= WIRE_NVTX_END && record->type >= WIRE_NVTX_MARK)
-        event_record(thread, record, words);
+        nvtx_records_event_record(thread, record, words);
     else if (nvtx_name_record(thread, record, words) != 0)
         thread->process->counts.damaged++;
 }

@@ -13,7 +13,7 @@
 #define STRING_TEXTS_MAX (32u << 20)
 #define THREAD_NAMES_MAX (1u << 16)
 
-static struct nvtx_row name_row(const struct nvtx_thread *thread, const struct wire_record *record, unsigned type)
+static struct nvtx_row nvtx_name_row(const struct nvtx_thread *thread, const struct wire_record *record, unsigned type)
 {
     return (struct nvtx_row){
         .place = { .type = (uint8_t)type, .tid = thread->tid },
@@ -21,7 +21,7 @@ static struct nvtx_row name_row(const struct nvtx_thread *thread, const struct w
     };
 }
 
-static void set_text(struct nvtx_thread *thread, struct nvtx_row *row, const uint64_t *words, uint32_t count)
+static void nvtx_names_set_text(struct nvtx_thread *thread, struct nvtx_row *row, const uint64_t *words, uint32_t count)
 {
     row->event.flags |= WIRE_NVTX_HAS_TEXT;
     row->event.text = nvtx_text_id(thread->process, words, count);
@@ -64,7 +64,7 @@ int64_t nvtx_thread_name(const struct nvtx_process *process, uint32_t tid)
 }
 
 /* The name of a resource or synchronisation object, from text or a registered string; -1 if it has none. */
-static int64_t name_of(struct nvtx_process *process, const struct wire_record *record, uint32_t at, uint32_t body)
+static int64_t nvtx_name_of(struct nvtx_process *process, const struct wire_record *record, uint32_t at, uint32_t body)
 {
     if (body <= at)
         return -1;
@@ -80,7 +80,7 @@ static void cuda_name_row(struct nvtx_thread *thread, const struct wire_record *
                                      [WIRE_RESOURCE_CUDA_STREAM] = NVTX_ROW_CUDA_STREAM };
     if (kind >= sizeof types || !types[kind])
         return;
-    struct nvtx_row row = name_row(thread, record, types[kind]);
+    struct nvtx_row row = nvtx_name_row(thread, record, types[kind]);
     row.event.flags = 1 << WIRE_NVTX_PAYLOAD_SHIFT | (name >= 0 ? WIRE_NVTX_HAS_TEXT : 0);
     row.event.payload = record->body[0];
     row.event.text = name;
@@ -97,7 +97,7 @@ static int resource_record(struct nvtx_thread *thread, const struct wire_record 
         return -1;
     int destroyed = (record->flags & WIRE_RESOURCE_DESTROYED) != 0;
     const char *word = destroyed ? "destroyed" : kinds[kind];
-    int64_t name = destroyed ? -1 : name_of(process, record, 2, body);
+    int64_t name = destroyed ? -1 : nvtx_name_of(process, record, 2, body);
     struct row_TACHO_RESOURCE row = { 0 };
     ROW_SET(&row, TACHO_RESOURCE, timestamp, clock_map_time(process->clock, record->ticks));
     ROW_SET(&row, TACHO_RESOURCE, globalTid, thread->tid);
@@ -132,7 +132,7 @@ static int sync_record(struct nvtx_thread *thread, const struct wire_record *rec
     ROW_SET(&row, TACHO_SYNC, domainId, record->a);
     ROW_SET(&row, TACHO_SYNC, objectId, (int64_t)record->body[0]);
     ROW_SET(&row, TACHO_SYNC, action, writer_string(process->writer, actions[action], strlen(actions[action])));
-    int64_t name = action == WIRE_SYNC_CREATE ? name_of(process, record, 1, body) : -1;
+    int64_t name = action == WIRE_SYNC_CREATE ? nvtx_name_of(process, record, 1, body) : -1;
     if (name >= 0)
         ROW_SET(&row, TACHO_SYNC, nameId, name);
     writer_append(process->writer, TABLE_TACHO_SYNC, &row);
@@ -144,12 +144,12 @@ static int sync_record(struct nvtx_thread *thread, const struct wire_record *rec
 /* Writes one row with the name of a domain, category or thread. */
 static int name_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t body)
 {
-    struct nvtx_row row = name_row(thread, record, 0);
+    struct nvtx_row row = nvtx_name_row(thread, record, 0);
     uint32_t at = record->type == WIRE_NVTX_DOMAIN || record->type == WIRE_NVTX_DOMAIN_END ? 0 : 1;
     if (body < at)
         return -1;
     if (body > at)
-        set_text(thread, &row, record->body + at, body - at);
+        nvtx_names_set_text(thread, &row, record->body + at, body - at);
     switch (record->type) {
     case WIRE_NVTX_DOMAIN:
         row.place.type = NVTX_ROW_DOMAIN;

@@ -16,7 +16,7 @@
 #define ELEMENTS_MAX 65536u
 #define BUDGET 100000
 
-struct reading {
+struct nvtx_payload_reading {
     const struct nvtx_process *process;
     struct nvtx_event *event;
     const struct nvtx_part *part; /* the payload being read; parts behind it hold the targets of its pointers */
@@ -27,24 +27,24 @@ struct reading {
 };
 
 /* A part of the payload: offsets count from the schema's own first byte. */
-struct span {
+struct nvtx_payload_span {
     const unsigned char *bytes;
     size_t length;
 };
 
-static const struct nvtx_schema *find(const struct reading *reading, uint64_t id)
+static const struct nvtx_schema *nvtx_payload_find(const struct nvtx_payload_reading *reading, uint64_t id)
 {
     return nvtx_schema_find(reading->process, reading->event->domain, id);
 }
 
-static int full(const struct reading *reading)
+static int full(const struct nvtx_payload_reading *reading)
 {
     return reading->json->length > JSON_MAX;
 }
 
 /* ---- Text ------------------------------------------------------------------------------------------------------ */
 
-static void add_character(struct text *json, uint32_t code)
+static void nvtx_payload_add_character(struct text *json, uint32_t code)
 {
     char bytes[4];
     if (code == '"' || code == '\\')
@@ -113,7 +113,7 @@ static uint32_t wide_code(const unsigned char *bytes, size_t room, uint32_t unit
 }
 
 /* Adds the characters up to a zero or the end, in quotes. */
-static void add_string(struct text *json, const unsigned char *bytes, size_t length, uint32_t unit)
+static void nvtx_payload_add_string(struct text *json, const unsigned char *bytes, size_t length, uint32_t unit)
 {
     text_add_char(json, '"');
     for (size_t at = 0, used; at + unit <= length && json->length <= JSON_MAX; at += used) {
@@ -121,7 +121,7 @@ static void add_string(struct text *json, const unsigned char *bytes, size_t len
                                   : wide_code(bytes + at, length - at, unit, &used);
         if (code == 0)
             break;
-        add_character(json, code);
+        nvtx_payload_add_character(json, code);
     }
     text_add_char(json, '"');
 }
@@ -151,7 +151,7 @@ static double half_to_double(uint16_t bits)
     return bits >> 15 ? -value : value;
 }
 
-static void add_real(struct text *json, double value, int digits)
+static void nvtx_payload_add_real(struct text *json, double value, int digits)
 {
     if (isfinite(value))
         text_addf(json, "%.*g", digits, value);
@@ -183,28 +183,28 @@ static void add_float(struct text *json, uint64_t type, const unsigned char *byt
     case 43:
     case 52:
         memcpy(&single, bytes, 4);
-        add_real(json, (double)single, 9);
+        nvtx_payload_add_real(json, (double)single, 9);
         break;
     case 20:
     case 44:
         memcpy(&real, bytes, 8);
-        add_real(json, real, 17);
+        nvtx_payload_add_real(json, real, 17);
         break;
     case 21:
     case 45:
         memcpy(&wide, bytes, sizeof wide);
-        add_real(json, type == 21 ? (double)wide : NAN, 17);
+        nvtx_payload_add_real(json, type == 21 ? (double)wide : NAN, 17);
         break;
-    case 42: add_real(json, half_to_double((uint16_t)unsigned_at(bytes, 2)), 5); break;
+    case 42: nvtx_payload_add_real(json, half_to_double((uint16_t)unsigned_at(bytes, 2)), 5); break;
     default: /* bf16: the upper half of a float */
         bits = (uint32_t)unsigned_at(bytes, 2) << 16;
         memcpy(&single, &bits, 4);
-        add_real(json, (double)single, 4);
+        nvtx_payload_add_real(json, (double)single, 4);
     }
 }
 
 /* Adds a registered string, whose id is the lower half of the handle. */
-static void add_registered(const struct reading *reading, uint64_t handle, struct nvtx_event *message_of)
+static void add_registered(const struct nvtx_payload_reading *reading, uint64_t handle, struct nvtx_event *message_of)
 {
     uint32_t id = (uint32_t)handle;
     if (nvtx_string(reading->process, id) < 0) {
@@ -216,11 +216,12 @@ static void add_registered(const struct reading *reading, uint64_t handle, struc
         message_of->string = id;
     }
     const char *text = reading->process->strings[id].text;
-    add_string(reading->json, (const unsigned char *)(text ? text : ""), text ? strlen(text) : 0, 1);
+    nvtx_payload_add_string(reading->json, (const unsigned char *)(text ? text : ""), text ? strlen(text) : 0, 1);
 }
 
 /* Adds a value of one of NVTX's own types, which have fixed sizes. */
-static void add_value(const struct reading *reading, uint64_t type, const unsigned char *bytes)
+static void nvtx_payload_add_value(const struct nvtx_payload_reading *reading, uint64_t type,
+                                   const unsigned char *bytes)
 {
     struct text *json = reading->json;
     uint32_t size = abi_type_size(type);
@@ -233,7 +234,7 @@ static void add_value(const struct reading *reading, uint64_t type, const unsign
     else if (type == ABI_TYPE_REGISTERED)
         add_registered(reading, unsigned_at(bytes, 8), NULL);
     else if (type == 1 || (type >= 24 && type <= 27))
-        add_string(json, bytes, size, size == 1 ? 1 : size);
+        nvtx_payload_add_string(json, bytes, size, size == 1 ? 1 : size);
     else if (type <= 17 && type % 2 == 1)
         text_addf(json, "%" PRId64, signed_at(bytes, size));
     else
@@ -244,7 +245,8 @@ static void add_enum(struct text *json, const struct nvtx_schema *schema, uint64
 {
     for (uint32_t i = 0; i < schema->count && i < schema->capacity; i++)
         if (schema->entries[i].name && schema->entries[i].detail == value) {
-            add_string(json, (const unsigned char *)schema->entries[i].name, strlen(schema->entries[i].name), 1);
+            nvtx_payload_add_string(json, (const unsigned char *)schema->entries[i].name,
+                                    strlen(schema->entries[i].name), 1);
             return;
         }
     struct text names = { 0 };
@@ -259,7 +261,7 @@ static void add_enum(struct text *json, const struct nvtx_schema *schema, uint64
     if (names.length && rest)
         text_addf(&names, "|0x%" PRIx64, rest);
     if (names.length)
-        add_string(json, (const unsigned char *)text_string(&names), names.length, 1);
+        nvtx_payload_add_string(json, (const unsigned char *)text_string(&names), names.length, 1);
     else
         text_addf(json, "%" PRIu64, value);
     text_free(&names);
@@ -267,22 +269,24 @@ static void add_enum(struct text *json, const struct nvtx_schema *schema, uint64
 
 /* ---- Entries --------------------------------------------------------------------------------------------------- */
 
-static size_t add_schema(struct reading *reading, const struct nvtx_schema *schema, struct span span,
-                         uint64_t selected);
+static size_t nvtx_payload_add_schema(struct nvtx_payload_reading *reading, const struct nvtx_schema *schema,
+                                      struct nvtx_payload_span span, uint64_t selected);
 
 /* The size of one element of a type in place; 0 if it is not fixed. */
-static uint64_t element_size(const struct reading *reading, uint64_t type)
+static uint64_t element_size(const struct nvtx_payload_reading *reading, uint64_t type)
 {
     uint32_t size = abi_is_string(type) ? abi_character_size(type) : abi_type_size(type);
-    const struct nvtx_schema *schema = size ? NULL : find(reading, type);
+    const struct nvtx_schema *schema = size ? NULL : nvtx_payload_find(reading, type);
     if (!schema)
         return size;
     return schema->size < UINT32_MAX ? schema->size : 0;
 }
 
-static uint64_t alignment(struct reading *reading, const struct nvtx_entry *entry, int depth)
+static uint64_t alignment(struct nvtx_payload_reading *reading, const struct nvtx_entry *entry, int depth)
 {
-    const struct nvtx_schema *schema = abi_is_nested(entry->type, entry->flags) ? find(reading, entry->type) : NULL;
+    const struct nvtx_schema *schema = abi_is_nested(entry->type, entry->flags)
+                                           ? nvtx_payload_find(reading, entry->type)
+                                           : NULL;
     struct abi_extent nested = ABI_UNKNOWN_EXTENT;
 
     if (schema && schema->is_enum) {
@@ -297,12 +301,13 @@ static uint64_t alignment(struct reading *reading, const struct nvtx_entry *entr
 }
 
 /* Adds one element and returns its size in bytes; 0 if it is not there. */
-static size_t add_element(struct reading *reading, uint64_t type, struct span span, uint64_t selected)
+static size_t add_element(struct nvtx_payload_reading *reading, uint64_t type, struct nvtx_payload_span span,
+                          uint64_t selected)
 {
     uint32_t size = abi_type_size(type);
-    const struct nvtx_schema *schema = size ? NULL : find(reading, type);
+    const struct nvtx_schema *schema = size ? NULL : nvtx_payload_find(reading, type);
     if (size && size <= span.length) {
-        add_value(reading, type, span.bytes);
+        nvtx_payload_add_value(reading, type, span.bytes);
         return size;
     }
     if (schema && schema->is_enum && schema->size >= 1 && schema->size <= 8 && schema->size <= span.length) {
@@ -310,12 +315,13 @@ static size_t add_element(struct reading *reading, uint64_t type, struct span sp
         return schema->size;
     }
     if (schema && !schema->is_enum)
-        return add_schema(reading, schema, span, selected);
+        return nvtx_payload_add_schema(reading, schema, span, selected);
     text_add(reading->json, "null");
     return 0;
 }
 
-static size_t add_array(struct reading *reading, uint64_t type, struct span span, uint64_t count, int until_zero)
+static size_t add_array(struct nvtx_payload_reading *reading, uint64_t type, struct nvtx_payload_span span,
+                        uint64_t count, int until_zero)
 {
     size_t at = 0;
     text_add_char(reading->json, '[');
@@ -329,7 +335,7 @@ static size_t add_array(struct reading *reading, uint64_t type, struct span span
         }
         if (i)
             text_add_char(reading->json, ',');
-        size_t used = add_element(reading, type, (struct span){ span.bytes + at, span.length - at }, 0);
+        size_t used = add_element(reading, type, (struct nvtx_payload_span){ span.bytes + at, span.length - at }, 0);
         if (used == 0)
             break;
         at += used;
@@ -340,8 +346,8 @@ static size_t add_array(struct reading *reading, uint64_t type, struct span span
 
 /* Adds the data of an entry, which lies in its place or behind its pointer. `numbers`: the integers read so far, by
  * entry. */
-static size_t add_data(struct reading *reading, const struct nvtx_entry *entry, struct span span,
-                       const uint64_t *numbers, uint32_t index)
+static size_t add_data(struct nvtx_payload_reading *reading, const struct nvtx_entry *entry,
+                       struct nvtx_payload_span span, const uint64_t *numbers, uint32_t index)
 {
     uint64_t array = entry->flags & ABI_ENTRY_ARRAY;
     uint64_t count = array == ABI_ENTRY_LENGTH_INDEX ? (entry->detail < index ? numbers[entry->detail] : 0)
@@ -354,7 +360,7 @@ static size_t add_data(struct reading *reading, const struct nvtx_entry *entry, 
             length = terminated(span.bytes, span.length, unit);
         else if (count < span.length / unit)
             length = (size_t)count * unit;
-        add_string(reading->json, span.bytes, length, unit);
+        nvtx_payload_add_string(reading->json, span.bytes, length, unit);
         return is_terminated && length + unit <= span.length ? length + unit : length;
     }
     if (!array)
@@ -362,7 +368,7 @@ static size_t add_data(struct reading *reading, const struct nvtx_entry *entry, 
     if ((entry->type == 1 || entry->type == 25) && array != ABI_ENTRY_PAYLOAD_INDEX) { /* characters: a text */
         size_t length = array == ABI_ENTRY_ZERO_TERMINATED ? terminated(span.bytes, span.length, 1) : span.length;
         length = array != ABI_ENTRY_ZERO_TERMINATED && count < length ? (size_t)count : length;
-        add_string(reading->json, span.bytes, length, 1);
+        nvtx_payload_add_string(reading->json, span.bytes, length, 1);
         return length + (array == ABI_ENTRY_ZERO_TERMINATED && length < span.length);
     }
     return add_array(reading, entry->type, span, array == ABI_ENTRY_ZERO_TERMINATED ? ELEMENTS_MAX : count,
@@ -370,7 +376,7 @@ static size_t add_data(struct reading *reading, const struct nvtx_entry *entry, 
 }
 
 /* The target of the pointer at this offset of the payload, if the agent has copied it. */
-static const struct nvtx_part *pointed(const struct reading *reading, uint64_t offset)
+static const struct nvtx_part *pointed(const struct nvtx_payload_reading *reading, uint64_t offset)
 {
     const struct nvtx_part *part = reading->depth == 1 && reading->part ? reading->part->next : NULL;
     for (; part && part->pointed; part = part->next)
@@ -379,13 +385,13 @@ static const struct nvtx_part *pointed(const struct reading *reading, uint64_t o
     return NULL;
 }
 
-static size_t add_pointer(struct reading *reading, const struct nvtx_entry *entry, struct span span, uint64_t offset,
-                          const uint64_t *numbers, uint32_t index)
+static size_t add_pointer(struct nvtx_payload_reading *reading, const struct nvtx_entry *entry,
+                          struct nvtx_payload_span span, uint64_t offset, const uint64_t *numbers, uint32_t index)
 {
     uint64_t address = unsigned_at(span.bytes, 8);
     const struct nvtx_part *part = pointed(reading, offset);
     if (part)
-        add_data(reading, entry, (struct span){ part->data, part->bytes }, numbers, index);
+        add_data(reading, entry, (struct nvtx_payload_span){ part->data, part->bytes }, numbers, index);
     else if (address == 0)
         text_add(reading->json, "null");
     else
@@ -394,7 +400,7 @@ static size_t add_pointer(struct reading *reading, const struct nvtx_entry *entr
 }
 
 /* Takes a category and a colour from the payload as those of the event. */
-static void take_attributes(struct nvtx_event *event, const struct nvtx_entry *entry, struct span span)
+static void take_attributes(struct nvtx_event *event, const struct nvtx_entry *entry, struct nvtx_payload_span span)
 {
     if (span.length < 4)
         return;
@@ -408,7 +414,7 @@ static void take_attributes(struct nvtx_event *event, const struct nvtx_entry *e
 }
 
 /* Takes a string as the event's message, out of the JSON that was just written from `from` on, without its quotes. */
-static void take_message(struct reading *reading, size_t from)
+static void take_message(struct nvtx_payload_reading *reading, size_t from)
 {
     struct nvtx_event *event = reading->event;
     const char *bytes = text_string(reading->json) + from;
@@ -420,8 +426,8 @@ static void take_message(struct reading *reading, size_t from)
     event->text = writer_string(reading->process->writer, bytes + 1, length - 2);
 }
 
-static size_t add_entry(struct reading *reading, const struct nvtx_entry *entry, struct span span, uint64_t offset,
-                        uint64_t *numbers, uint32_t index)
+static size_t nvtx_payload_add_entry(struct nvtx_payload_reading *reading, const struct nvtx_entry *entry,
+                                     struct nvtx_payload_span span, uint64_t offset, uint64_t *numbers, uint32_t index)
 {
     size_t from = reading->json->length, used;
     int is_message = (entry->flags & ABI_ENTRY_MEANING) == ABI_ENTRY_MESSAGE;
@@ -450,17 +456,17 @@ static size_t add_entry(struct reading *reading, const struct nvtx_entry *entry,
     return used;
 }
 
-static void add_name(struct text *json, const struct nvtx_entry *entry, uint32_t index)
+static void nvtx_payload_add_name(struct text *json, const struct nvtx_entry *entry, uint32_t index)
 {
     if (entry->name[0])
-        add_string(json, (const unsigned char *)entry->name, strlen(entry->name), 1);
+        nvtx_payload_add_string(json, (const unsigned char *)entry->name, strlen(entry->name), 1);
     else
         text_addf(json, "\"%u\"", index);
     text_add_char(json, ':');
 }
 
 /* The selected member of a union: given from outside, or by an entry of its own. */
-static uint64_t member(const struct nvtx_schema *schema, struct span span, uint64_t selected)
+static uint64_t nvtx_payload_member(const struct nvtx_schema *schema, struct nvtx_payload_span span, uint64_t selected)
 {
     if (schema->type != ABI_SCHEMA_TYPE_UNION_INTERNAL)
         return selected;
@@ -474,7 +480,8 @@ static uint64_t member(const struct nvtx_schema *schema, struct span span, uint6
 }
 
 /* Adds a value of a schema and returns its whole size in bytes. */
-static size_t add_schema(struct reading *reading, const struct nvtx_schema *schema, struct span span, uint64_t selected)
+static size_t nvtx_payload_add_schema(struct nvtx_payload_reading *reading, const struct nvtx_schema *schema,
+                                      struct nvtx_payload_span span, uint64_t selected)
 {
     if (reading->depth >= DEPTH_MAX || full(reading)) {
         text_add(reading->json, "null");
@@ -482,7 +489,7 @@ static size_t add_schema(struct reading *reading, const struct nvtx_schema *sche
     }
     reading->depth++;
     struct abi_layout layout = { .pack = schema->align, .is_union = abi_is_union(schema->type) };
-    uint64_t only = layout.is_union ? member(schema, span, selected) : 0;
+    uint64_t only = layout.is_union ? nvtx_payload_member(schema, span, selected) : 0;
     uint64_t *numbers = calloc(schema->count ? schema->count : 1, sizeof *numbers);
     const char *comma = "";
     text_add_char(reading->json, '{');
@@ -496,12 +503,12 @@ static size_t add_schema(struct reading *reading, const struct nvtx_schema *sche
             break;
         if (!(entry->flags & ABI_ENTRY_HIDE)) {
             text_add(reading->json, comma);
-            add_name(reading->json, entry, i);
+            nvtx_payload_add_name(reading->json, entry, i);
             comma = ",";
         }
         size_t before = reading->json->length;
-        struct span rest = { span.bytes + offset, span.length - offset };
-        abi_layout_fill(&layout, offset + add_entry(reading, entry, rest, offset, numbers, i));
+        struct nvtx_payload_span rest = { span.bytes + offset, span.length - offset };
+        abi_layout_fill(&layout, offset + nvtx_payload_add_entry(reading, entry, rest, offset, numbers, i));
         if (entry->flags & ABI_ENTRY_HIDE && reading->json->bytes)
             reading->json->length = before, reading->json->bytes[before] = 0;
     }
@@ -515,21 +522,22 @@ static size_t add_schema(struct reading *reading, const struct nvtx_schema *sche
 
 /* ---- Events ---------------------------------------------------------------------------------------------------- */
 
-static int is_plain(uint64_t id)
+static int nvtx_payload_is_plain(uint64_t id)
 {
     return abi_type_size(id) || abi_is_string(id) || id == ABI_TYPE_RAW || id == ABI_TYPE_REFERENCED;
 }
 
 /* Is this schema known, and are the schemas directly inside it? Deeper ones are not worth waiting for. */
-static int known(const struct nvtx_process *process, uint32_t domain, uint64_t id, int depth)
+static int nvtx_payload_is_known(const struct nvtx_process *process, uint32_t domain, uint64_t id, int depth)
 {
-    if (is_plain(id))
+    if (nvtx_payload_is_plain(id))
         return 1;
     const struct nvtx_schema *schema = nvtx_schema_find(process, domain, id);
     if (!schema)
         return 0;
     for (uint32_t i = 0; depth == 0 && !schema->is_enum && i < schema->count && i < schema->capacity; i++)
-        if (schema->entries[i].type >= 1 << 24 && !known(process, domain, schema->entries[i].type, depth + 1))
+        if (schema->entries[i].type >= 1 << 24 &&
+            !nvtx_payload_is_known(process, domain, schema->entries[i].type, depth + 1))
             return 0;
     return 1;
 }
@@ -537,17 +545,17 @@ static int known(const struct nvtx_process *process, uint32_t domain, uint64_t i
 int nvtx_payload_known(const struct nvtx_process *process, const struct nvtx_event *event)
 {
     for (const struct nvtx_part *part = event->parts; part; part = part->next)
-        if (!part->pointed && !known(process, event->domain, part->id, 0))
+        if (!part->pointed && !nvtx_payload_is_known(process, event->domain, part->id, 0))
             return 0;
     return 1;
 }
 
-static void add_payload(struct reading *reading)
+static void add_payload(struct nvtx_payload_reading *reading)
 {
     const struct nvtx_part *part = reading->part;
-    struct span span = { part->data, part->bytes };
+    struct nvtx_payload_span span = { part->data, part->bytes };
     if (abi_is_string(part->id))
-        add_string(reading->json, span.bytes, span.length, abi_character_size(part->id));
+        nvtx_payload_add_string(reading->json, span.bytes, span.length, abi_character_size(part->id));
     else if (part->id == ABI_TYPE_RAW)
         text_addf(reading->json, "{\"bytes\":%u}", part->bytes);
     else
@@ -571,7 +579,7 @@ void nvtx_payload_decode(const struct nvtx_process *process, struct nvtx_event *
     size_t count = 0;
     for (const struct nvtx_part *part = event->parts; part; part = part->next)
         count += !part->pointed && part->id != ABI_TYPE_REFERENCED;
-    struct reading reading = { .process = process, .event = event, .json = json, .budget = BUDGET };
+    struct nvtx_payload_reading reading = { .process = process, .event = event, .json = json, .budget = BUDGET };
     const char *comma = "";
     if (count > 1)
         text_add_char(json, '[');

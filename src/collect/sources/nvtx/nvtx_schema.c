@@ -17,7 +17,7 @@
 #define COUNTERS_MAX 65536u
 #define POSTPONED_MAX 4096u
 
-struct counter {
+struct nvtx_schema_counter {
     uint64_t key, schema;
     char *name;
 };
@@ -36,7 +36,7 @@ MAP(schema_map, struct schema_key, uint64_t, key, schema, hash_number, map_is_sa
 
 struct nvtx_payload_state {
     struct schema_map schemas;
-    struct counter *counters;
+    struct nvtx_schema_counter *counters;
     size_t counter_count, counter_capacity;
     struct postponed *postponed;
     size_t postponed_count, postponed_capacity;
@@ -78,16 +78,16 @@ static struct nvtx_entry *entry_make(struct nvtx_schema *schema, uint64_t index)
 
 /* ---- Texts of a record: a name, and a description behind its NUL ----------------------------------------------- */
 
-struct texts {
+struct nvtx_schema_texts {
     const char *name, *more;
     size_t name_length, more_length;
 };
 
-static struct texts texts_of(const struct wire_record *record, uint32_t at, uint32_t body)
+static struct nvtx_schema_texts nvtx_schema_texts_of(const struct wire_record *record, uint32_t at, uint32_t body)
 {
     const char *bytes = (const char *)(record->body + at);
     size_t room = body > at ? (size_t)(body - at) * 8 : 0;
-    struct texts texts = { .name = bytes, .name_length = strnlen(bytes, room) };
+    struct nvtx_schema_texts texts = { .name = bytes, .name_length = strnlen(bytes, room) };
     if (texts.name_length < room) {
         texts.more = bytes + texts.name_length + 1;
         texts.more_length = strnlen(texts.more, room - texts.name_length - 1);
@@ -95,7 +95,7 @@ static struct texts texts_of(const struct wire_record *record, uint32_t at, uint
     return texts;
 }
 
-static int64_t string_id(struct nvtx_process *process, const char *bytes, size_t length)
+static int64_t nvtx_schema_string_id(struct nvtx_process *process, const char *bytes, size_t length)
 {
     return writer_string(process->writer, bytes, length);
 }
@@ -107,7 +107,7 @@ static int schema_record(struct nvtx_process *process, const struct wire_record 
     if (body < WIRE_SCHEMA_WORDS || record->body[WIRE_SCHEMA_ENTRIES] > NVTX_ENTRIES_MAX)
         return -1;
     const uint64_t *words = record->body;
-    struct texts texts = texts_of(record, WIRE_SCHEMA_WORDS, body);
+    struct nvtx_schema_texts texts = nvtx_schema_texts_of(record, WIRE_SCHEMA_WORDS, body);
     struct nvtx_schema *schema = schema_make(process, record->a, words[WIRE_SCHEMA_ID], 0);
     if (schema && !schema->has_head) {
         schema->has_head = 1;
@@ -122,7 +122,7 @@ static int schema_record(struct nvtx_process *process, const struct wire_record 
     ROW_SET(&row, NVTX_PAYLOAD_SCHEMAS, domainId, record->a);
     ROW_SET(&row, NVTX_PAYLOAD_SCHEMAS, schemaId, (int64_t)words[WIRE_SCHEMA_ID]);
     if (texts.name_length)
-        ROW_SET(&row, NVTX_PAYLOAD_SCHEMAS, name, string_id(process, texts.name, texts.name_length));
+        ROW_SET(&row, NVTX_PAYLOAD_SCHEMAS, name, nvtx_schema_string_id(process, texts.name, texts.name_length));
     ROW_SET(&row, NVTX_PAYLOAD_SCHEMAS, type, (int64_t)words[WIRE_SCHEMA_TYPE]);
     ROW_SET(&row, NVTX_PAYLOAD_SCHEMAS, flags, (int64_t)words[WIRE_SCHEMA_FLAGS]);
     ROW_SET(&row, NVTX_PAYLOAD_SCHEMAS, numEntries, (int64_t)words[WIRE_SCHEMA_ENTRIES]);
@@ -137,7 +137,7 @@ static int schema_entry_record(struct nvtx_process *process, const struct wire_r
     if (body < WIRE_ENTRY_WORDS)
         return -1;
     const uint64_t *words = record->body;
-    struct texts texts = texts_of(record, WIRE_ENTRY_WORDS, body);
+    struct nvtx_schema_texts texts = nvtx_schema_texts_of(record, WIRE_ENTRY_WORDS, body);
     struct nvtx_schema *schema = schema_make(process, record->a, words[WIRE_ENTRY_SCHEMA], 0);
     struct nvtx_entry *entry = schema ? entry_make(schema, words[WIRE_ENTRY_INDEX]) : NULL;
     if (entry && (entry->name = strndup(texts.name, texts.name_length))) {
@@ -154,9 +154,10 @@ static int schema_entry_record(struct nvtx_process *process, const struct wire_r
     ROW_SET(&row, NVTX_PAYLOAD_SCHEMA_ENTRIES, flags, (int64_t)words[WIRE_ENTRY_FLAGS]);
     ROW_SET(&row, NVTX_PAYLOAD_SCHEMA_ENTRIES, type, (int64_t)words[WIRE_ENTRY_TYPE]);
     if (texts.name_length)
-        ROW_SET(&row, NVTX_PAYLOAD_SCHEMA_ENTRIES, name, string_id(process, texts.name, texts.name_length));
+        ROW_SET(&row, NVTX_PAYLOAD_SCHEMA_ENTRIES, name, nvtx_schema_string_id(process, texts.name, texts.name_length));
     if (texts.more_length)
-        ROW_SET(&row, NVTX_PAYLOAD_SCHEMA_ENTRIES, description, string_id(process, texts.more, texts.more_length));
+        ROW_SET(&row, NVTX_PAYLOAD_SCHEMA_ENTRIES, description,
+                nvtx_schema_string_id(process, texts.more, texts.more_length));
     ROW_SET(&row, NVTX_PAYLOAD_SCHEMA_ENTRIES, arrayOrUnionDetail, (int64_t)words[WIRE_ENTRY_DETAIL]);
     ROW_SET(&row, NVTX_PAYLOAD_SCHEMA_ENTRIES, offset, (int64_t)words[WIRE_ENTRY_OFFSET]);
     writer_append(process->writer, TABLE_NVTX_PAYLOAD_SCHEMA_ENTRIES, &row);
@@ -168,7 +169,7 @@ static int enum_record(struct nvtx_process *process, const struct wire_record *r
     if (body < WIRE_ENUM_WORDS || record->body[WIRE_ENUM_ENTRIES] > NVTX_ENTRIES_MAX)
         return -1;
     const uint64_t *words = record->body;
-    struct texts texts = texts_of(record, WIRE_ENUM_WORDS, body);
+    struct nvtx_schema_texts texts = nvtx_schema_texts_of(record, WIRE_ENUM_WORDS, body);
     struct nvtx_schema *schema = schema_make(process, record->a, words[WIRE_ENUM_ID], 1);
     if (schema && !schema->has_head) {
         schema->has_head = 1;
@@ -181,7 +182,7 @@ static int enum_record(struct nvtx_process *process, const struct wire_record *r
     ROW_SET(&row, NVTX_PAYLOAD_ENUMS, domainId, record->a);
     ROW_SET(&row, NVTX_PAYLOAD_ENUMS, schemaId, (int64_t)words[WIRE_ENUM_ID]);
     if (texts.name_length)
-        ROW_SET(&row, NVTX_PAYLOAD_ENUMS, name, string_id(process, texts.name, texts.name_length));
+        ROW_SET(&row, NVTX_PAYLOAD_ENUMS, name, nvtx_schema_string_id(process, texts.name, texts.name_length));
     ROW_SET(&row, NVTX_PAYLOAD_ENUMS, numEntries, (int64_t)words[WIRE_ENUM_ENTRIES]);
     ROW_SET(&row, NVTX_PAYLOAD_ENUMS, size, (int64_t)words[WIRE_ENUM_SIZE]);
     writer_append(process->writer, TABLE_NVTX_PAYLOAD_ENUMS, &row);
@@ -193,7 +194,7 @@ static int enum_entry_record(struct nvtx_process *process, const struct wire_rec
     if (body < WIRE_ENUM_ENTRY_WORDS)
         return -1;
     const uint64_t *words = record->body;
-    struct texts texts = texts_of(record, WIRE_ENUM_ENTRY_WORDS, body);
+    struct nvtx_schema_texts texts = nvtx_schema_texts_of(record, WIRE_ENUM_ENTRY_WORDS, body);
     struct nvtx_schema *schema = schema_make(process, record->a, words[WIRE_ENUM_ENTRY_ENUM], 1);
     struct nvtx_entry *entry = schema ? entry_make(schema, words[WIRE_ENUM_ENTRY_INDEX]) : NULL;
     if (entry && (entry->name = strndup(texts.name, texts.name_length))) {
@@ -206,7 +207,7 @@ static int enum_entry_record(struct nvtx_process *process, const struct wire_rec
     ROW_SET(&row, NVTX_PAYLOAD_ENUM_ENTRIES, schemaId, (int64_t)words[WIRE_ENUM_ENTRY_ENUM]);
     ROW_SET(&row, NVTX_PAYLOAD_ENUM_ENTRIES, idx, (int64_t)words[WIRE_ENUM_ENTRY_INDEX]);
     if (texts.name_length)
-        ROW_SET(&row, NVTX_PAYLOAD_ENUM_ENTRIES, name, string_id(process, texts.name, texts.name_length));
+        ROW_SET(&row, NVTX_PAYLOAD_ENUM_ENTRIES, name, nvtx_schema_string_id(process, texts.name, texts.name_length));
     ROW_SET(&row, NVTX_PAYLOAD_ENUM_ENTRIES, value, (int64_t)words[WIRE_ENUM_ENTRY_VALUE]);
     ROW_SET(&row, NVTX_PAYLOAD_ENUM_ENTRIES, isFlag, words[WIRE_ENUM_ENTRY_FLAG] != 0);
     writer_append(process->writer, TABLE_NVTX_PAYLOAD_ENUM_ENTRIES, &row);
@@ -217,19 +218,20 @@ static int scope_record(struct nvtx_process *process, const struct wire_record *
 {
     if (body < WIRE_SCOPE_WORDS)
         return -1;
-    struct texts texts = texts_of(record, WIRE_SCOPE_WORDS, body);
+    struct nvtx_schema_texts texts = nvtx_schema_texts_of(record, WIRE_SCOPE_WORDS, body);
     struct row_NVTX_SCOPES row = { 0 };
     ROW_SET(&row, NVTX_SCOPES, domainId, record->a);
     ROW_SET(&row, NVTX_SCOPES, scopeId, (int64_t)record->body[WIRE_SCOPE_ID]);
     ROW_SET(&row, NVTX_SCOPES, parentScopeId, (int64_t)record->body[WIRE_SCOPE_PARENT]);
-    ROW_SET(&row, NVTX_SCOPES, path, string_id(process, texts.name, texts.name_length));
+    ROW_SET(&row, NVTX_SCOPES, path, nvtx_schema_string_id(process, texts.name, texts.name_length));
     writer_append(process->writer, TABLE_NVTX_SCOPES, &row);
     return 0;
 }
 
 /* ---- Counters -------------------------------------------------------------------------------------------------- */
 
-static const struct counter *counter_find(const struct nvtx_payload_state *state, uint32_t domain, uint64_t id)
+static const struct nvtx_schema_counter *counter_find(const struct nvtx_payload_state *state, uint32_t domain,
+                                                      uint64_t id)
 {
     for (size_t i = 0; i < state->counter_count; i++)
         if (state->counters[i].key == abi_schema_key(domain, id))
@@ -246,10 +248,10 @@ static int counter_record(struct nvtx_process *process, const struct wire_record
         array_reserve_up_to(&state->counters, &state->counter_capacity, state->counter_count + 1, COUNTERS_MAX,
                             sizeof *state->counters) != 0)
         return 0;
-    struct texts texts = texts_of(record, WIRE_COUNTER_WORDS, body);
+    struct nvtx_schema_texts texts = nvtx_schema_texts_of(record, WIRE_COUNTER_WORDS, body);
     char *name = strndup(texts.name, texts.name_length);
     if (name)
-        state->counters[state->counter_count++] = (struct counter){
+        state->counters[state->counter_count++] = (struct nvtx_schema_counter){
             .key = abi_schema_key(record->a, record->body[WIRE_COUNTER_ID]),
             .schema = record->body[WIRE_COUNTER_SCHEMA],
             .name = name,
@@ -257,20 +259,21 @@ static int counter_record(struct nvtx_process *process, const struct wire_record
     return 0;
 }
 
-struct sample {
+struct nvtx_schema_sample {
     struct nvtx_process *process;
     const struct wire_record *record;
     int64_t tid;
 };
 
 /* The value of one counter; integer: `whole` has it, too. */
-struct number {
+struct nvtx_schema_number {
     int known, integer;
     double real;
     int64_t whole;
 };
 
-static void counter_row(const struct sample *sample, int64_t name, const struct number *number)
+static void nvtx_schema_counter_row(const struct nvtx_schema_sample *sample, int64_t name,
+                                    const struct nvtx_schema_number *number)
 {
     struct row_TACHO_COUNTER row = { 0 };
     ROW_SET(&row, TACHO_COUNTER, timestamp, clock_map_time(sample->process->clock, sample->record->ticks));
@@ -286,9 +289,9 @@ static void counter_row(const struct sample *sample, int64_t name, const struct 
 }
 
 /* Reads a number of one of NVTX's own types out of a sample's bytes. */
-static struct number read_number(uint64_t type, const unsigned char *bytes, size_t room)
+static struct nvtx_schema_number nvtx_schema_read_number(uint64_t type, const unsigned char *bytes, size_t room)
 {
-    struct number number = { 0 };
+    struct nvtx_schema_number number = { 0 };
     uint32_t size = abi_type_size(type);
     if (size == 0 || size > 8 || size > room)
         return number;
@@ -312,8 +315,8 @@ static struct number read_number(uint64_t type, const unsigned char *bytes, size
     return number;
 }
 
-static void sample_group(const struct sample *sample, const struct counter *counter, const struct nvtx_schema *schema,
-                         size_t bytes)
+static void sample_group(const struct nvtx_schema_sample *sample, const struct nvtx_schema_counter *counter,
+                         const struct nvtx_schema *schema, size_t bytes)
 {
     struct abi_layout layout = { .pack = schema->align, .is_union = abi_is_union(schema->type) };
     for (uint32_t i = 0; i < schema->count && i < schema->capacity; i++) {
@@ -324,24 +327,27 @@ static void sample_group(const struct sample *sample, const struct counter *coun
         uint64_t at = abi_layout_place(&layout, entry->offset, size);
         if (at > bytes || size > bytes - at)
             return;
-        struct number number = read_number(entry->type, (const unsigned char *)(sample->record->body + 2) + at,
-                                           bytes - at);
+        struct nvtx_schema_number number = nvtx_schema_read_number(entry->type,
+                                                                   (const unsigned char *)(sample->record->body + 2) +
+                                                                       at,
+                                                                   bytes - at);
         struct text name = { 0 };
         text_addf(&name, "%s/%s", counter->name, entry->name);
-        counter_row(sample, string_id(sample->process, text_string(&name), name.length), &number);
+        nvtx_schema_counter_row(sample, nvtx_schema_string_id(sample->process, text_string(&name), name.length),
+                                &number);
         text_free(&name);
         abi_layout_fill(&layout, at + size);
     }
 }
 
 /* Returns 0, -1 if the record is malformed, or 1 if its counter or schema is not known yet. */
-static int sample_record(const struct sample *sample, uint32_t body, int force)
+static int sample_record(const struct nvtx_schema_sample *sample, uint32_t body, int force)
 {
     const struct wire_record *record = sample->record;
     struct nvtx_process *process = sample->process;
     if (body < 2 || record->flags < WIRE_SAMPLE_INT64 || record->flags > WIRE_SAMPLE_NO_VALUE)
         return -1;
-    const struct counter *counter = counter_find(process->payload, record->a, record->body[0]);
+    const struct nvtx_schema_counter *counter = counter_find(process->payload, record->a, record->body[0]);
     const struct nvtx_schema *schema = counter ? nvtx_schema_find(process, record->a, counter->schema) : NULL;
     int group = counter && !abi_type_size(counter->schema);
     if (!force && (!counter || (group && record->flags == WIRE_SAMPLE_BYTES && !schema)))
@@ -353,7 +359,7 @@ static int sample_record(const struct sample *sample, uint32_t body, int force)
         sample_group(sample, counter, schema, bytes);
         return 0;
     }
-    struct number number = {
+    struct nvtx_schema_number number = {
         .known = record->flags == WIRE_SAMPLE_INT64 || record->flags == WIRE_SAMPLE_DOUBLE,
         .integer = record->flags == WIRE_SAMPLE_INT64,
         .whole = (int64_t)record->body[1],
@@ -361,18 +367,18 @@ static int sample_record(const struct sample *sample, uint32_t body, int force)
     if (record->flags == WIRE_SAMPLE_DOUBLE)
         memcpy(&number.real, &record->body[1], sizeof number.real);
     else if (record->flags == WIRE_SAMPLE_BYTES && counter)
-        number = read_number(counter->schema, (const unsigned char *)(record->body + 2), bytes);
+        number = nvtx_schema_read_number(counter->schema, (const unsigned char *)(record->body + 2), bytes);
     struct text name = { 0 };
     if (counter)
         text_add(&name, counter->name);
     else
         text_addf(&name, "counter %llu", (unsigned long long)record->body[0]);
-    counter_row(sample, string_id(process, text_string(&name), name.length), &number);
+    nvtx_schema_counter_row(sample, nvtx_schema_string_id(process, text_string(&name), name.length), &number);
     text_free(&name);
     return 0;
 }
 
-static void postpone(struct nvtx_payload_state *state, const struct sample *sample, uint32_t words)
+static void postpone(struct nvtx_payload_state *state, const struct nvtx_schema_sample *sample, uint32_t words)
 {
     int has_room = array_reserve_up_to(&state->postponed, &state->postponed_capacity, state->postponed_count + 1,
                                        POSTPONED_MAX, sizeof *state->postponed) == 0;
@@ -399,7 +405,7 @@ static void retry(struct nvtx_process *process, int force)
     state->told = 0;
     for (size_t i = 0; i < state->postponed_count; i++) {
         struct postponed *one = &state->postponed[i];
-        struct sample sample = { .process = process, .record = one->record, .tid = one->tid };
+        struct nvtx_schema_sample sample = { .process = process, .record = one->record, .tid = one->tid };
         if (sample_record(&sample, one->words - WIRE_HEAD_WORDS, force) == 1)
             state->postponed[kept++] = *one;
         else
@@ -408,7 +414,7 @@ static void retry(struct nvtx_process *process, int force)
     state->postponed_count = kept;
 }
 
-static int describe(struct nvtx_process *process, const struct wire_record *record, uint32_t body)
+static int nvtx_schema_describe(struct nvtx_process *process, const struct wire_record *record, uint32_t body)
 {
     switch (record->type) {
     case WIRE_NVTX_SCHEMA: return schema_record(process, record, body);
@@ -428,13 +434,13 @@ int nvtx_payload_record(struct nvtx_thread *thread, const struct wire_record *re
     if (!process->payload && !(process->payload = calloc(1, sizeof *process->payload)))
         return 0;
     if (record->type == WIRE_NVTX_SAMPLE) {
-        struct sample sample = { .process = process, .record = record, .tid = thread->tid };
+        struct nvtx_schema_sample sample = { .process = process, .record = record, .tid = thread->tid };
         int result = sample_record(&sample, body, 0);
         if (result == 1)
             postpone(process->payload, &sample, words);
         return result == -1 ? -1 : 0;
     }
-    int result = describe(process, record, body);
+    int result = nvtx_schema_describe(process, record, body);
     if (process->payload->postponed_count)
         retry(process, 0);
     if (process->waiting_count)

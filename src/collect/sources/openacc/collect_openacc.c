@@ -13,7 +13,7 @@
 
 #define VARIABLE "ACC_PROFLIB"
 
-static struct openacc_rows *rows_of(const struct collector *collector)
+static struct openacc_rows *openacc_collect_rows_of(const struct collector *collector)
 {
     return collector->state[COLLECT_SOURCE_OPENACC];
 }
@@ -21,7 +21,7 @@ static struct openacc_rows *rows_of(const struct collector *collector)
 /* ---- The library that OpenACC runtimes load -------------------------------------------------------------------- */
 
 /* A tool that the user has named stays. A runtime splits the variable at semicolons. */
-static int refuse(struct text *why, const struct collect_options *options, const char *path)
+static int openacc_collect_refuse(struct text *why, const struct collect_options *options, const char *path)
 {
     const char *other = variables_value(options, VARIABLE);
     if (other && *other)
@@ -35,7 +35,7 @@ static int refuse(struct text *why, const struct collect_options *options, const
 /* ---- Records --------------------------------------------------------------------------------------------------- */
 
 /* A thread: the events that it is in, and the stack of the outermost one. */
-struct openacc_thread {
+struct openacc_collect_thread {
     uint64_t stack_ticks;
     uint32_t stack;
     uint32_t depth;
@@ -45,31 +45,31 @@ struct openacc_thread {
     } open[WIRE_OPENACC_DEPTH];
 };
 
-static struct openacc_thread *thread_of(struct process_reader *reader)
+static struct openacc_collect_thread *openacc_collect_thread_of(struct process_reader *reader)
 {
     if (!reader->state[COLLECT_SOURCE_OPENACC])
-        reader->state[COLLECT_SOURCE_OPENACC] = calloc(1, sizeof(struct openacc_thread));
+        reader->state[COLLECT_SOURCE_OPENACC] = calloc(1, sizeof(struct openacc_collect_thread));
     return reader->state[COLLECT_SOURCE_OPENACC];
 }
 
-static void take_chains(const struct collect_origin *origin, const struct wire_record *record,
-                        struct call_chains chains)
+static void openacc_collect_take_chains(const struct collect_origin *origin, const struct wire_record *record,
+                                        struct call_chains chains)
 {
-    struct openacc_thread *thread = thread_of(origin->reader);
+    struct openacc_collect_thread *thread = openacc_collect_thread_of(origin->reader);
     if (!thread)
         return;
     thread->stack = (uint32_t)chains.native;
     thread->stack_ticks = record->ticks;
 }
 
-static uint32_t stack_at(const struct openacc_thread *thread, uint64_t ticks)
+static uint32_t stack_at(const struct openacc_collect_thread *thread, uint64_t ticks)
 {
     return thread && ticks && thread->stack_ticks == ticks ? thread->stack : SYMBOLS_NO_STACK;
 }
 
 static void begun(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
-    struct openacc_thread *thread = thread_of(origin->reader);
+    struct openacc_collect_thread *thread = openacc_collect_thread_of(origin->reader);
     if (words < WIRE_HEAD_WORDS + 1 || !openacc_is_event(record->a) || record->b >= WIRE_OPENACC_DEPTH) {
         origin->process->counts[WIRE_SOURCE_OPENACC].damaged++;
         return;
@@ -83,8 +83,8 @@ static void begun(const struct collect_origin *origin, const struct wire_record 
 }
 
 /* The texts of the record, as ids in the string pool; 0: empty. */
-static void take_texts(const struct collect_origin *origin, const struct wire_record *record, uint32_t words,
-                       struct openacc_row *row)
+static void openacc_collect_take_texts(const struct collect_origin *origin, const struct wire_record *record,
+                                       uint32_t words, struct openacc_row *row)
 {
     int64_t *const ids[] = { &row->file, &row->function, &row->object };
     uint32_t at = WIRE_OPENACC_BODY_WORDS;
@@ -99,7 +99,7 @@ static void take_texts(const struct collect_origin *origin, const struct wire_re
 static void ended(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct process *process = origin->process;
-    struct openacc_thread *thread = thread_of(origin->reader);
+    struct openacc_collect_thread *thread = openacc_collect_thread_of(origin->reader);
     if (words < WIRE_HEAD_WORDS + WIRE_OPENACC_BODY_WORDS || !openacc_is_event(record->a)) {
         process->counts[WIRE_SOURCE_OPENACC].damaged++;
         return;
@@ -121,22 +121,22 @@ static void ended(const struct collect_origin *origin, const struct wire_record 
         .sizes = { (int64_t)body[4], (int64_t)body[5], (int64_t)body[6] },
     };
     char file_name[WIRE_OPENACC_TEXT_MAX + 1];
-    take_texts(origin, record, words, &row);
+    openacc_collect_take_texts(origin, record, words, &row);
     record_copy_text(file_name, sizeof file_name, record, words, WIRE_OPENACC_BODY_WORDS);
     row.file_name = file_name; /* a row with a line does not wait */
-    openacc_add(origin->collector, rows_of(origin->collector), &row);
+    openacc_add(origin->collector, openacc_collect_rows_of(origin->collector), &row);
     process->counts[WIRE_SOURCE_OPENACC].recorded++;
 }
 
 /* The events that a thread is in when it is read for the last time get rows, too. */
-static void thread_cut(const struct collect_origin *origin, struct wire_thread *slot, int64_t end_ns)
+static void openacc_collect_thread_cut(const struct collect_origin *origin, struct wire_thread *slot, int64_t end_ns)
 {
-    struct openacc_thread *thread = origin->reader->state[COLLECT_SOURCE_OPENACC];
+    struct openacc_collect_thread *thread = origin->reader->state[COLLECT_SOURCE_OPENACC];
     if (end_ns == PROCESS_NO_TIME)
         end_ns = collector_now(origin->collector);
     for (uint32_t i = 0; thread && i < thread->depth; i++) {
         int64_t start_ns = clock_map_time(&origin->collector->clock, thread->open[i].ticks);
-        openacc_add(origin->collector, rows_of(origin->collector),
+        openacc_add(origin->collector, openacc_collect_rows_of(origin->collector),
                     &(struct openacc_row){
                         .start_ns = start_ns,
                         .end_ns = end_ns < start_ns ? start_ns : end_ns,
@@ -149,7 +149,7 @@ static void thread_cut(const struct collect_origin *origin, struct wire_thread *
     }
 }
 
-static void thread_end(struct process *process, struct process_reader *reader, int64_t end_ns)
+static void openacc_collect_thread_end(struct process *process, struct process_reader *reader, int64_t end_ns)
 {
     free(reader->state[COLLECT_SOURCE_OPENACC]);
     reader->state[COLLECT_SOURCE_OPENACC] = NULL;
@@ -158,9 +158,9 @@ static void thread_end(struct process *process, struct process_reader *reader, i
 /* ---- The capture ----------------------------------------------------------------------------------------------- */
 
 /* Rows wait for names: a round of naming may begin for them alone. */
-static void tick(struct collector *collector)
+static void openacc_collect_tick(struct collector *collector)
 {
-    struct openacc_rows *rows = rows_of(collector);
+    struct openacc_rows *rows = openacc_collect_rows_of(collector);
     if (!rows->count)
         return;
     openacc_write(collector, rows, 0);
@@ -168,22 +168,22 @@ static void tick(struct collector *collector)
         symbols_naming_begin(stacks_symbols(collector));
 }
 
-static void finish(struct collector *collector)
+static void openacc_collect_finish(struct collector *collector)
 {
-    openacc_write(collector, rows_of(collector), 1);
+    openacc_write(collector, openacc_collect_rows_of(collector), 1);
 }
 
-static void free_state(struct collector *collector)
+static void openacc_collect_free_state(struct collector *collector)
 {
-    free(rows_of(collector)->waiting);
+    free(openacc_collect_rows_of(collector)->waiting);
 }
 
-static const struct collect_records records[] = {
+static const struct collect_records openacc_collect_records[] = {
     { WIRE_OPENACC_BEGIN, WIRE_OPENACC_BEGIN, begun },
     { WIRE_OPENACC_EVENT, WIRE_OPENACC_EVENT, ended },
     { 0 },
 };
-static const struct collect_table tables[] = {
+static const struct collect_table openacc_collect_tables[] = {
     { TABLE_CUPTI_ACTIVITY_KIND_OPENACC_DATA, "openacc", COLLECT_RECORDED_OF(OPENACC) },
     { TABLE_CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH, "openacc", COLLECT_RECORDED_OF(OPENACC) },
     { TABLE_CUPTI_ACTIVITY_KIND_OPENACC_OTHER, "openacc", COLLECT_RECORDED_OF(OPENACC) },
@@ -192,14 +192,17 @@ static const struct collect_table tables[] = {
 
 const struct collect_source collect_source_openacc = {
     .state_bytes = sizeof(struct openacc_rows),
-    .records = records,
-    .tables = tables,
-    .file = { .name = WIRE_OPENACC_FILE, .without = "OpenACC is not recorded", .variable = VARIABLE, .refuse = refuse },
+    .records = openacc_collect_records,
+    .tables = openacc_collect_tables,
+    .file = { .name = WIRE_OPENACC_FILE,
+              .without = "OpenACC is not recorded",
+              .variable = VARIABLE,
+              .refuse = openacc_collect_refuse },
     .cost = { .recorded_reads = 2, .recorded_ns = 1000, .counted_reads = 2, .counted_ns = 500 },
-    .tick = tick,
-    .finish = finish,
-    .free = free_state,
-    .take_chains = take_chains,
-    .thread_cut = thread_cut,
-    .thread_end = thread_end,
+    .tick = openacc_collect_tick,
+    .finish = openacc_collect_finish,
+    .free = openacc_collect_free_state,
+    .take_chains = openacc_collect_take_chains,
+    .thread_cut = openacc_collect_thread_cut,
+    .thread_end = openacc_collect_thread_end,
 };

@@ -11,7 +11,7 @@
 #include "collect/sources/stacks/stack_rows.h"
 #include "wire/wire_openacc.h"
 
-enum table { NO_TABLE, DATA, LAUNCH, OTHER };
+enum openacc_rows_table { NO_TABLE, DATA, LAUNCH, OTHER };
 
 /* By enum openacc_event: its table, its number in ENUM_OPENACC_EVENT_KIND, and the begin of its name. */
 static const struct {
@@ -80,7 +80,7 @@ static const struct symbols_line *find_directive(const struct symbols *symbols, 
     return NULL;
 }
 
-static void place(struct collector *collector, struct openacc_row *row)
+static void openacc_rows_place(struct collector *collector, struct openacc_row *row)
 {
     const struct symbols *symbols = stacks_symbols(collector);
     const struct symbols_line *line = symbols && row->stack ? find_directive(symbols, row->stack) : NULL;
@@ -115,7 +115,7 @@ static int is_implicit_wait(const struct openacc_row *row)
 }
 
 /* "Compute Construct@solver.c:42" */
-static int64_t name_of(struct collector *collector, const struct openacc_row *row)
+static int64_t openacc_rows_name_of(struct collector *collector, const struct openacc_row *row)
 {
     enum { NAME_BYTES = 512 };
     char name[NAME_BYTES];
@@ -171,20 +171,21 @@ static void write_launch(struct writer *writer, const struct openacc_row *from, 
     writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH, &row);
 }
 
-static void write_other(struct writer *writer, const struct openacc_row *from, int64_t name)
+static void openacc_rows_write_other(struct writer *writer, const struct openacc_row *from, int64_t name)
 {
     struct row_CUPTI_ACTIVITY_KIND_OPENACC_OTHER row = { 0 };
     SET_COMMON(CUPTI_ACTIVITY_KIND_OPENACC_OTHER, &row, from, name);
     writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_OPENACC_OTHER, &row);
 }
 
-static void write_row(struct collector *collector, const struct openacc_row *from)
+static void openacc_rows_write_row(struct collector *collector, const struct openacc_row *from)
 {
-    static void (*const writes[])(struct writer *, const struct openacc_row *,
-                                  int64_t) = { [DATA] = write_data, [LAUNCH] = write_launch, [OTHER] = write_other };
+    static void (*const writes[])(struct writer *, const struct openacc_row *, int64_t) = {
+        [DATA] = write_data, [LAUNCH] = write_launch, [OTHER] = openacc_rows_write_other
+    };
     struct openacc_row row = *from;
-    place(collector, &row);
-    writes[events[row.number].table](collector->writer, &row, name_of(collector, &row));
+    openacc_rows_place(collector, &row);
+    writes[events[row.number].table](collector->writer, &row, openacc_rows_name_of(collector, &row));
 }
 
 /* ---- Rows that wait -------------------------------------------------------------------------------------------- */
@@ -202,7 +203,7 @@ void openacc_add(struct collector *collector, struct openacc_rows *rows, const s
         array_reserve(&rows->waiting, &rows->room, rows->count + 1, sizeof *rows->waiting) == 0)
         rows->waiting[rows->count++] = *row;
     else
-        write_row(collector, row);
+        openacc_rows_write_row(collector, row);
 }
 
 void openacc_write(struct collector *collector, struct openacc_rows *rows, int is_end)
@@ -210,7 +211,7 @@ void openacc_write(struct collector *collector, struct openacc_rows *rows, int i
     size_t kept = 0;
     for (size_t i = 0; i < rows->count; i++)
         if (is_end || !must_wait(collector, &rows->waiting[i]))
-            write_row(collector, &rows->waiting[i]);
+            openacc_rows_write_row(collector, &rows->waiting[i]);
         else
             rows->waiting[kept++] = rows->waiting[i];
     rows->count = kept;

@@ -23,14 +23,14 @@ struct thread_state {
 };
 
 /* When the last regions ended. Workers of the last ones may never report the end of their part. */
-struct process_state {
+struct openmp_pairs_process_state {
     struct {
         uint64_t region;
         int64_t end_ns;
     } ends[REGION_ENDS];
 };
 
-static struct thread_state *thread_of(const struct collect_origin *origin)
+static struct thread_state *openmp_pairs_thread_of(const struct collect_origin *origin)
 {
     void **state = &origin->reader->state[COLLECT_SOURCE_OPENMP];
     if (!*state)
@@ -38,11 +38,11 @@ static struct thread_state *thread_of(const struct collect_origin *origin)
     return *state;
 }
 
-static struct process_state *process_of(const struct collect_origin *origin)
+static struct openmp_pairs_process_state *openmp_pairs_process_of(const struct collect_origin *origin)
 {
     void **state = &origin->process->state[COLLECT_SOURCE_OPENMP];
     if (!*state)
-        *state = calloc(1, sizeof(struct process_state));
+        *state = calloc(1, sizeof(struct openmp_pairs_process_state));
     return *state;
 }
 
@@ -53,9 +53,9 @@ static void count_unfinished(const struct collect_origin *origin, size_t count)
 
 /* ---- The list -------------------------------------------------------------------------------------------------- */
 
-static void push(const struct collect_origin *origin, const struct openmp_event *event)
+static void openmp_pairs_push(const struct collect_origin *origin, const struct openmp_event *event)
 {
-    struct thread_state *thread = thread_of(origin);
+    struct thread_state *thread = openmp_pairs_thread_of(origin);
     if (!thread || thread->count == OPEN_MAX ||
         array_reserve(&thread->open, &thread->room, thread->count + 1, sizeof *thread->open) != 0) {
         count_unfinished(origin, 1);
@@ -71,7 +71,7 @@ static void take_out(struct thread_state *thread, size_t index)
 }
 
 /* The number that an end of such a construct has. */
-static uint64_t key_of(const struct openmp_event *event)
+static uint64_t openmp_pairs_key_of(const struct openmp_event *event)
 {
     switch (event->event) {
     case WIRE_OPENMP_PARALLEL: return event->parallel;
@@ -83,10 +83,10 @@ static uint64_t key_of(const struct openmp_event *event)
 }
 
 /* The innermost open construct of this kind, or NULL. */
-static struct openmp_event *find(struct thread_state *thread, enum wire_openmp_event event, uint64_t key)
+static struct openmp_event *openmp_pairs_find(struct thread_state *thread, enum wire_openmp_event event, uint64_t key)
 {
     for (size_t i = thread->count; i-- > 0;)
-        if (thread->open[i].event == event && key_of(&thread->open[i]) == key)
+        if (thread->open[i].event == event && openmp_pairs_key_of(&thread->open[i]) == key)
             return &thread->open[i];
     return NULL;
 }
@@ -111,8 +111,8 @@ static void drop_inside(const struct collect_origin *origin, struct thread_state
     thread->count = kept;
 }
 
-static void finish(const struct collect_origin *origin, struct thread_state *thread, struct openmp_event *event,
-                   uint64_t ticks)
+static void openmp_pairs_finish(const struct collect_origin *origin, struct thread_state *thread,
+                                struct openmp_event *event, uint64_t ticks)
 {
     int is_outer = event->event == WIRE_OPENMP_PARALLEL ||
                    (event->event == WIRE_OPENMP_TASK && wire_openmp_is_implicit(event->task));
@@ -132,7 +132,7 @@ static int is_damaged(const struct collect_origin *origin, const struct wire_rec
     return damaged;
 }
 
-static struct openmp_event event_of(const struct collect_origin *origin, const struct wire_record *record)
+static struct openmp_event openmp_pairs_event_of(const struct collect_origin *origin, const struct wire_record *record)
 {
     struct openmp_event event = {
         .event = record->flags,
@@ -144,7 +144,7 @@ static struct openmp_event event_of(const struct collect_origin *origin, const s
         .value = record->body[3],
         .ticks = record->ticks,
     };
-    struct thread_state *thread = thread_of(origin);
+    struct thread_state *thread = openmp_pairs_thread_of(origin);
     const struct openmp_event *task = thread ? current_task(thread) : NULL;
     if (task && event.event != WIRE_OPENMP_PARALLEL && !event.parallel && !wire_openmp_is_implicit(event.task))
         event.parallel = task->parallel;
@@ -155,30 +155,31 @@ static struct openmp_event event_of(const struct collect_origin *origin, const s
 
 void openmp_read_begin(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
-    struct thread_state *thread = thread_of(origin);
+    struct thread_state *thread = openmp_pairs_thread_of(origin);
     if (is_damaged(origin, record, words, WIRE_OPENMP_BODY) || !thread)
         return;
-    struct openmp_event event = event_of(origin, record), *other = NULL;
+    struct openmp_event event = openmp_pairs_event_of(origin, record), *other = NULL;
     /* A lock that was taken ends the wait for it. A wait that another wait follows was a test that failed. */
-    if (event.event == WIRE_OPENMP_CRITICAL_SECTION && (other = find(thread, WIRE_OPENMP_MUTEX_WAIT, event.value)))
-        finish(origin, thread, other, event.ticks);
+    if (event.event == WIRE_OPENMP_CRITICAL_SECTION &&
+        (other = openmp_pairs_find(thread, WIRE_OPENMP_MUTEX_WAIT, event.value)))
+        openmp_pairs_finish(origin, thread, other, event.ticks);
     if (event.event == WIRE_OPENMP_MUTEX_WAIT && thread->count &&
         thread->open[thread->count - 1].event == WIRE_OPENMP_MUTEX_WAIT)
         thread->count--;
     if (event.event == WIRE_OPENMP_TASK && wire_openmp_is_implicit(event.task) &&
-        (other = find(thread, WIRE_OPENMP_PARALLEL, event.parallel)))
+        (other = openmp_pairs_find(thread, WIRE_OPENMP_PARALLEL, event.parallel)))
         other->threads = (uint32_t)event.value;
-    push(origin, &event);
+    openmp_pairs_push(origin, &event);
 }
 
 void openmp_read_end(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
-    struct thread_state *thread = thread_of(origin);
+    struct thread_state *thread = openmp_pairs_thread_of(origin);
     if (is_damaged(origin, record, words, 1) || !thread)
         return;
-    struct openmp_event *event = find(thread, record->flags, record->body[0]);
+    struct openmp_event *event = openmp_pairs_find(thread, record->flags, record->body[0]);
     if (record->flags == WIRE_OPENMP_PARALLEL && record->body[0]) {
-        struct process_state *process = process_of(origin);
+        struct openmp_pairs_process_state *process = openmp_pairs_process_of(origin);
         const size_t i = record->body[0] % REGION_ENDS;
         if (process) {
             process->ends[i].region = record->body[0];
@@ -186,7 +187,7 @@ void openmp_read_end(const struct collect_origin *origin, const struct wire_reco
         }
     }
     if (event)
-        finish(origin, thread, event, record->ticks);
+        openmp_pairs_finish(origin, thread, event, record->ticks);
 }
 
 /* An explicit task is open from its start to its completion. While it is suspended, its thread runs others, which lie
@@ -195,24 +196,25 @@ static void schedule(const struct collect_origin *origin, struct thread_state *t
 {
     int is_over = event->kind == OMPT_TASK_COMPLETE || event->kind == OMPT_TASK_CANCELLED;
     struct openmp_event *prior = is_over && !wire_openmp_is_implicit(event->task)
-                                     ? find(thread, WIRE_OPENMP_TASK, event->task)
+                                     ? openmp_pairs_find(thread, WIRE_OPENMP_TASK, event->task)
                                      : NULL;
     if (prior)
-        finish(origin, thread, prior, event->ticks);
-    if (event->value && !wire_openmp_is_implicit(event->value) && !find(thread, WIRE_OPENMP_TASK, event->value))
-        push(origin, &(struct openmp_event){ .event = WIRE_OPENMP_TASK,
-                                             .kind = OMPT_TASK_EXPLICIT,
-                                             .parallel = event->parallel,
-                                             .task = event->value,
-                                             .ticks = event->ticks });
+        openmp_pairs_finish(origin, thread, prior, event->ticks);
+    if (event->value && !wire_openmp_is_implicit(event->value) &&
+        !openmp_pairs_find(thread, WIRE_OPENMP_TASK, event->value))
+        openmp_pairs_push(origin, &(struct openmp_event){ .event = WIRE_OPENMP_TASK,
+                                                          .kind = OMPT_TASK_EXPLICIT,
+                                                          .parallel = event->parallel,
+                                                          .task = event->value,
+                                                          .ticks = event->ticks });
 }
 
 void openmp_read_point(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
-    struct thread_state *thread = thread_of(origin);
+    struct thread_state *thread = openmp_pairs_thread_of(origin);
     if (is_damaged(origin, record, words, WIRE_OPENMP_BODY) || !thread)
         return;
-    struct openmp_event event = event_of(origin, record);
+    struct openmp_event event = openmp_pairs_event_of(origin, record);
     openmp_row(origin, &event, record_time(origin, record), 0);
     if (event.event == WIRE_OPENMP_TASK_SCHEDULE)
         schedule(origin, thread, &event);
@@ -223,7 +225,7 @@ void openmp_read_point(const struct collect_origin *origin, const struct wire_re
 /* The end of the region that the construct belongs to, or PROCESS_NO_TIME. */
 static int64_t end_of_region(const struct collect_origin *origin, const struct openmp_event *event)
 {
-    const struct process_state *process = origin->process->state[COLLECT_SOURCE_OPENMP];
+    const struct openmp_pairs_process_state *process = origin->process->state[COLLECT_SOURCE_OPENMP];
     const size_t i = event->parallel % REGION_ENDS;
     int is_inside = event->event != WIRE_OPENMP_PARALLEL && event->event != WIRE_OPENMP_CRITICAL_SECTION;
     return process && event->parallel && is_inside && process->ends[i].region == event->parallel

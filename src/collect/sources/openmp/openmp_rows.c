@@ -13,10 +13,10 @@
 
 /* ---- Names ----------------------------------------------------------------------------------------------------- */
 
-enum names { NAMES_NONE, NAMES_THREAD, NAMES_SYNC, NAMES_TASK, NAMES_WORK, NAMES_MUTEX };
+enum openmp_rows_names { NAMES_NONE, NAMES_THREAD, NAMES_SYNC, NAMES_TASK, NAMES_WORK, NAMES_MUTEX };
 
 /* By value of OMPT. */
-static const char *const kind_names[][OPENMP_KINDS] = {
+static const char *const openmp_rows_kind_names[][OPENMP_KINDS] = {
     [NAMES_THREAD] = { [1] = "Initial", [2] = "Worker" },
     [NAMES_SYNC] = { [1] = "Barrier",
                      [2] = "Implicit barrier",
@@ -58,7 +58,7 @@ static const char *const other_names[] = {
 
 /* ---- Columns --------------------------------------------------------------------------------------------------- */
 
-enum value {
+enum openmp_rows_value {
     VALUE_KIND,
     VALUE_INDEX,
     VALUE_THREADS,
@@ -69,17 +69,17 @@ enum value {
     VALUE_INCOMPLETE
 };
 
-struct column {
-    uint8_t number, value; /* of the table; enum value */
+struct openmp_rows_column {
+    uint8_t number, value; /* of the table; enum openmp_rows_value */
 };
 enum { OWN_COLUMNS = 6 };
 
-static const struct kind {
+static const struct openmp_rows_kind {
     enum table_id table;
     uint8_t kind, names;
     const char *text;
-    struct column columns[OWN_COLUMNS + 1]; /* a column 0 ends them */
-} kinds[WIRE_OPENMP_EVENTS] = {
+    struct openmp_rows_column columns[OWN_COLUMNS + 1]; /* a column 0 ends them */
+} openmp_rows_kinds[WIRE_OPENMP_EVENTS] = {
 #define TO(id, column, value) { OPENMP_EVENT_KIND_##id##_##column, VALUE_##value },
 #define OPENMP_EVENT(id, kind, text, names, columns)                                                                   \
     [WIRE_OPENMP_##id] = { TABLE_OPENMP_EVENT_KIND_##id, kind, NAMES_##names, text, { columns } },
@@ -102,25 +102,25 @@ enum { COLUMN_START, COLUMN_END, COLUMN_CLASS, COLUMN_THREAD, COLUMN_CORRELATION
 #include "wire/openmp_events.def"
 #undef OPENMP_EVENT
 
-struct row {
+struct openmp_row_values {
     uint64_t present;
     int64_t values[COLUMN_KIND + 1 + OWN_COLUMNS];
 };
 
-static void set(struct row *row, unsigned column, int64_t value)
+static void openmp_rows_set(struct openmp_row_values *row, unsigned column, int64_t value)
 {
     row->present |= UINT64_C(1) << column;
     row->values[column] = value;
 }
 
-static int64_t name_id(struct collector *collector, const struct openmp_event *event)
+static int64_t openmp_rows_name_id(struct collector *collector, const struct openmp_event *event)
 {
     struct openmp_names *names = collector->state[COLLECT_SOURCE_OPENMP];
-    const struct kind *kind = &kinds[event->event];
+    const struct openmp_rows_kind *kind = &openmp_rows_kinds[event->event];
     uint32_t number = kind->names && event->kind < OPENMP_KINDS ? event->kind : 0;
     int64_t *id = &names->ids[event->event][number];
     if (*id == 0) {
-        const char *name = kind->names ? kind_names[kind->names][number] : NULL;
+        const char *name = kind->names ? openmp_rows_kind_names[kind->names][number] : NULL;
         struct text text = { 0 };
         text_addf(&text, "%s%s", name ? name : other_names[kind->names], kind->text);
         *id = writer_string(collector->writer, text_string(&text), text.length);
@@ -176,8 +176,8 @@ static uint32_t kind_of_nsys(const struct openmp_event *event)
 }
 
 /* Values that may be unknown are 0 then, and their column NULL. */
-static void set_own_columns(struct row *row, const struct collect_origin *origin, const struct openmp_event *event,
-                            int is_cut)
+static void set_own_columns(struct openmp_row_values *row, const struct collect_origin *origin,
+                            const struct openmp_event *event, int is_cut)
 {
     const int64_t values[] = {
         [VALUE_KIND] = kind_of_nsys(event),
@@ -189,12 +189,12 @@ static void set_own_columns(struct row *row, const struct collect_origin *origin
         [VALUE_PLACE] = place_id(origin, event->address),
         [VALUE_INCOMPLETE] = is_cut,
     };
-    for (const struct column *column = kinds[event->event].columns; column->number; column++) {
+    for (const struct openmp_rows_column *column = openmp_rows_kinds[event->event].columns; column->number; column++) {
         int is_known = column->value == VALUE_KIND || column->value == VALUE_VALUE ||
                        (column->value == VALUE_INDEX && wire_openmp_is_implicit(event->task)) ||
                        (column->value != VALUE_INDEX && values[column->value] != 0);
         if (is_known)
-            set(row, column->number, values[column->value]);
+            openmp_rows_set(row, column->number, values[column->value]);
     }
 }
 
@@ -202,14 +202,14 @@ void openmp_row(const struct collect_origin *origin, const struct openmp_event *
 {
     struct collector *collector = origin->collector;
     int64_t start_ns = clock_map_time(&collector->clock, event->ticks);
-    struct row row = { 0 };
-    set(&row, COLUMN_START, start_ns);
-    set(&row, COLUMN_END, end_ns < start_ns ? start_ns : end_ns);
-    set(&row, COLUMN_CLASS, EVENT_CLASS_OPENMP);
-    set(&row, COLUMN_THREAD, process_global_tid(origin->process, origin->reader->tid));
-    set(&row, COLUMN_NAME, name_id(collector, event));
-    set(&row, COLUMN_KIND, kinds[event->event].kind);
+    struct openmp_row_values row = { 0 };
+    openmp_rows_set(&row, COLUMN_START, start_ns);
+    openmp_rows_set(&row, COLUMN_END, end_ns < start_ns ? start_ns : end_ns);
+    openmp_rows_set(&row, COLUMN_CLASS, EVENT_CLASS_OPENMP);
+    openmp_rows_set(&row, COLUMN_THREAD, process_global_tid(origin->process, origin->reader->tid));
+    openmp_rows_set(&row, COLUMN_NAME, openmp_rows_name_id(collector, event));
+    openmp_rows_set(&row, COLUMN_KIND, openmp_rows_kinds[event->event].kind);
     set_own_columns(&row, origin, event, is_cut);
-    writer_append(collector->writer, kinds[event->event].table, &row);
+    writer_append(collector->writer, openmp_rows_kinds[event->event].table, &row);
     origin->process->counts[WIRE_SOURCE_OPENMP].recorded++;
 }

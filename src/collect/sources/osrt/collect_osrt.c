@@ -14,19 +14,19 @@ static struct osrt *osrt_of(const struct collector *collector)
     return collector->state[COLLECT_SOURCE_OSRT];
 }
 
-static void describe(struct collector *collector)
+static void osrt_collect_describe(struct collector *collector)
 {
     char number[32];
     snprintf(number, sizeof number, "%llu", (unsigned long long)collector->options->osrt_threshold_ns);
     machine_parameter(collector, "OSRT_THRESHOLD_NS", number);
 }
 
-static void begin(struct collector *collector, pid_t pid)
+static void osrt_collect_begin(struct collector *collector, pid_t pid)
 {
     osrt_init(osrt_of(collector), collector->writer, &collector->clock);
 }
 
-static void arena(const struct collector *collector, struct collect_arena_texts *texts)
+static void osrt_collect_arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     const struct collect_options *options = collector->options;
     struct wire_osrt_shared *shared = wire_osrt(texts->arena);
@@ -35,8 +35,8 @@ static void arena(const struct collector *collector, struct collect_arena_texts 
     shared->backtrace_bytes = options->osrt_backtrace_bytes;
 }
 
-static void take_chains(const struct collect_origin *origin, const struct wire_record *record,
-                        struct call_chains chains)
+static void osrt_collect_take_chains(const struct collect_origin *origin, const struct wire_record *record,
+                                     struct call_chains chains)
 {
     origin->reader->chains = chains;
     origin->reader->chains_ticks = record->ticks;
@@ -47,7 +47,7 @@ static uint32_t chain_depth(const struct collector *collector)
     return collector->options->osrt_backtrace_depth;
 }
 
-static void chain_row(struct writer *writer, const struct chain_row *from)
+static void osrt_collect_chain_row(struct writer *writer, const struct chain_row *from)
 {
     struct row_OSRT_CALLCHAINS row = { 0 };
     CHAIN_ROW_SET(OSRT_CALLCHAINS, &row, from);
@@ -72,7 +72,7 @@ static int64_t lock_chain(const struct collect_origin *origin, uint64_t address)
     return known->chain;
 }
 
-static void call(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+static void osrt_collect_call(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct call_chains chains = chains_of(origin->reader, record->ticks);
     if (words > WIRE_HEAD_WORDS + 2)
@@ -85,7 +85,7 @@ static void call(const struct collect_origin *origin, const struct wire_record *
 }
 
 /* The call that a thread is in when it is read for the last time gets a row, too. */
-static void thread_cut(const struct collect_origin *origin, struct wire_thread *slot, int64_t end_ns)
+static void osrt_collect_thread_cut(const struct collect_origin *origin, struct wire_thread *slot, int64_t end_ns)
 {
     uint64_t ticks = atomic_load_explicit(&slot->call_ticks, memory_order_acquire);
     uint32_t function = atomic_load_explicit(&slot->call_function, memory_order_relaxed);
@@ -96,19 +96,21 @@ static void thread_cut(const struct collect_origin *origin, struct wire_thread *
         origin->process->counts[WIRE_SOURCE_OSRT].recorded++;
 }
 
-static const struct collect_records records[] = { { WIRE_OSRT_CALL, WIRE_OSRT_CALL, call }, { 0 } };
-static const struct collect_table tables[] = { { TABLE_OSRT_API, "osrt", COLLECT_RECORDED_OF(OSRT) }, { 0 } };
+static const struct collect_records osrt_collect_records[] = { { WIRE_OSRT_CALL, WIRE_OSRT_CALL, osrt_collect_call },
+                                                               { 0 } };
+static const struct collect_table osrt_collect_tables[] = { { TABLE_OSRT_API, "osrt", COLLECT_RECORDED_OF(OSRT) },
+                                                            { 0 } };
 
 const struct collect_source collect_source_osrt = {
     .state_bytes = sizeof(struct osrt),
-    .records = records,
-    .tables = tables,
+    .records = osrt_collect_records,
+    .tables = osrt_collect_tables,
     .cost = { .recorded_reads = 2, .recorded_ns = 12, .counted_reads = 2, .counted_ns = 6, .untimed_ns = 3 },
-    .describe = describe,
-    .begin = begin,
-    .arena = arena,
-    .take_chains = take_chains,
+    .describe = osrt_collect_describe,
+    .begin = osrt_collect_begin,
+    .arena = osrt_collect_arena,
+    .take_chains = osrt_collect_take_chains,
     .chain_depth = chain_depth,
-    .chain_row = chain_row,
-    .thread_cut = thread_cut,
+    .chain_row = osrt_collect_chain_row,
+    .thread_cut = osrt_collect_thread_cut,
 };

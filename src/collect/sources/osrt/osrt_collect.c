@@ -6,7 +6,7 @@
 
 #define EVENT_CLASS_OSRT 27 /* nsys's number of OS runtime events */
 
-static const char *const names[OSRT_FUNCTION_COUNT] = {
+static const char *const osrt_records_names[OSRT_FUNCTION_COUNT] = {
 #define OS(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = #shown,
 #define OS_OWN(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = #shown,
 #include "wire/libc_calls.def"
@@ -23,14 +23,14 @@ void osrt_init(struct osrt *osrt, struct writer *writer, const struct clock_map 
 
 const char *osrt_function_name(uint32_t function)
 {
-    return function < OSRT_FUNCTION_COUNT ? names[function] : NULL;
+    return function < OSRT_FUNCTION_COUNT ? osrt_records_names[function] : NULL;
 }
 
-static int64_t name_id(struct osrt *osrt, uint32_t function)
+static int64_t osrt_records_name_id(struct osrt *osrt, uint32_t function)
 {
     int64_t *id = &osrt->name_ids[function];
     if (*id == 0)
-        *id = writer_string(osrt->writer, names[function], strlen(names[function]));
+        *id = writer_string(osrt->writer, osrt_records_names[function], strlen(osrt_records_names[function]));
     return *id;
 }
 
@@ -38,7 +38,8 @@ static int64_t name_id(struct osrt *osrt, uint32_t function)
 static struct row_OSRT_API *begin_row(struct osrt *osrt, int64_t global_tid, uint32_t function, int64_t start_ns,
                                       int64_t end_ns)
 {
-    int64_t name = name_id(osrt, function); /* first, since a new string may make the writer submit its batches */
+    int64_t name = osrt_records_name_id(
+        osrt, function); /* first, since a new string may make the writer submit its batches */
     size_t count = 1;
     struct row_OSRT_API *row = writer_reserve(osrt->writer, TABLE_OSRT_API, &count);
     row->present = 0;

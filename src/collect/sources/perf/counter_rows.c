@@ -57,21 +57,21 @@ const struct collect_counter collect_counters[COLLECT_COUNTERS + 1] = {
 static const struct collect_counter presence = { "", "", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, 0 };
 enum { PRESENCE = COLLECT_COUNTERS };
 
-struct counter {
+struct counter_rows_counter {
     int descriptor;
     uint32_t cpu, event;     /* event: index in collect_counters; or PRESENCE, before the counters that need it */
     uint64_t value, running; /* at the last reading */
 };
 
-struct counters {
-    struct counter *list; /* by CPU, then by event; NULL: nothing is counted */
+struct counter_rows_counters {
+    struct counter_rows_counter *list; /* by CPU, then by event; NULL: nothing is counted */
     size_t count, event_count;
     struct event *timer;
-    int64_t read_ns;      /* time of the last reading */
+    int64_t read_ns;                   /* time of the last reading */
     int64_t row_id;
 };
 
-static struct counters *counters_of(const struct collector *collector)
+static struct counter_rows_counters *counter_rows_counters_of(const struct collector *collector)
 {
     return collector->state[COLLECT_SOURCE_COUNTERS];
 }
@@ -118,35 +118,37 @@ const char *collect_counter_refusal(const struct collect_counter *event, int err
     return strerror(-error);
 }
 
-static int add_counter(struct collector *collector, int descriptor, uint32_t cpu, uint32_t event)
+static int counter_rows_add_counter(struct collector *collector, int descriptor, uint32_t cpu, uint32_t event)
 {
-    struct counters *counters = counters_of(collector);
+    struct counter_rows_counters *counters = counter_rows_counters_of(collector);
     if (!collector_descriptor_is_spare(collector, descriptor)) {
         close(descriptor);
         return -EMFILE;
     }
-    counters->list[counters->count++] = (struct counter){ .descriptor = descriptor, .cpu = cpu, .event = event };
+    counters->list[counters->count++] = (struct counter_rows_counter){ .descriptor = descriptor,
+                                                                       .cpu = cpu,
+                                                                       .event = event };
     return 0;
 }
 
-struct plan {
+struct counter_rows_plan {
     uint32_t events[COLLECT_COUNTERS + 1]; /* in order; PRESENCE before the first hardware counter */
     int with_kernel[COLLECT_COUNTERS + 1];
     size_t event_count;
     int system_wide, shares;               /* shares: there are hardware counters */
 };
 
-static void add_to_plan(struct plan *plan, uint32_t event, int with_kernel)
+static void add_to_plan(struct counter_rows_plan *plan, uint32_t event, int with_kernel)
 {
     plan->events[plan->event_count] = event;
     plan->with_kernel[plan->event_count++] = with_kernel;
 }
 
-static int open_all(struct collector *collector, const struct plan *plan, pid_t pid)
+static int counter_rows_open_all(struct collector *collector, const struct counter_rows_plan *plan, pid_t pid)
 {
     uint32_t cpus[PERF_CPUS_MAX];
     size_t cpu_count = perf_online_cpus(cpus, PERF_CPUS_MAX);
-    struct counters *counters = counters_of(collector);
+    struct counter_rows_counters *counters = counter_rows_counters_of(collector);
     counters->list = calloc(cpu_count * plan->event_count, sizeof *counters->list);
     if (!counters->list)
         return -ENOMEM;
@@ -156,7 +158,8 @@ static int open_all(struct collector *collector, const struct plan *plan, pid_t 
             const struct collect_counter *event = plan->events[j] == PRESENCE ? &presence
                                                                               : &collect_counters[plan->events[j]];
             int descriptor = open_counter(event, plan->with_kernel[j], plan->system_wide, pid, (int)cpus[i]);
-            int result = descriptor < 0 ? descriptor : add_counter(collector, descriptor, cpus[i], plan->events[j]);
+            int result = descriptor < 0 ? descriptor
+                                        : counter_rows_add_counter(collector, descriptor, cpus[i], plan->events[j]);
             if (result != 0 && result != -ENODEV) /* the CPU has gone offline */
                 return result;
         }
@@ -167,7 +170,7 @@ static int open_all(struct collector *collector, const struct plan *plan, pid_t 
 
 /* The count since the last reading. For a hardware counter that was multiplexed it is extrapolated. *present_ns: how
  * long the program was on this CPU. */
-static uint64_t counted_since(struct counter *counter, uint64_t *present_ns)
+static uint64_t counted_since(struct counter_rows_counter *counter, uint64_t *present_ns)
 {
     uint64_t now[2]; /* value, time running */
     if (read(counter->descriptor, now, sizeof now) != sizeof now)
@@ -182,10 +185,11 @@ static uint64_t counted_since(struct counter *counter, uint64_t *present_ns)
     return count;
 }
 
-static void write_value(struct collector *collector, const struct counter *counter, uint64_t value)
+static void counter_rows_write_value(struct collector *collector, const struct counter_rows_counter *counter,
+                                     uint64_t value)
 {
     struct row_PMU_EVENT_COUNTERS row = { 0 };
-    ROW_SET(&row, PMU_EVENT_COUNTERS, id, counters_of(collector)->row_id);
+    ROW_SET(&row, PMU_EVENT_COUNTERS, id, counter_rows_counters_of(collector)->row_id);
     ROW_SET(&row, PMU_EVENT_COUNTERS, idx, counter->event);
     ROW_SET(&row, PMU_EVENT_COUNTERS, value, (int64_t)value);
     writer_append(collector->writer, TABLE_PMU_EVENT_COUNTERS, &row);
@@ -195,29 +199,29 @@ static void write_value(struct collector *collector, const struct counter *count
 static void write_cpu(struct collector *collector, uint32_t cpu, int64_t end_ns)
 {
     struct row_PMU_EVENTS row = { 0 };
-    ROW_SET(&row, PMU_EVENTS, start, counters_of(collector)->read_ns);
+    ROW_SET(&row, PMU_EVENTS, start, counter_rows_counters_of(collector)->read_ns);
     ROW_SET(&row, PMU_EVENTS, end, end_ns);
     ROW_SET(&row, PMU_EVENTS, globalVm, COLLECTOR_VM_ID);
     ROW_SET(&row, PMU_EVENTS, cpu, cpu);
-    ROW_SET(&row, PMU_EVENTS, counter_id, ++counters_of(collector)->row_id);
+    ROW_SET(&row, PMU_EVENTS, counter_id, ++counter_rows_counters_of(collector)->row_id);
     writer_append(collector->writer, TABLE_PMU_EVENTS, &row);
 }
 
 /* A CPU on which nothing was counted gets no row. */
-static void read_all(struct collector *collector, int is_recorded)
+static void counter_rows_read_all(struct collector *collector, int is_recorded)
 {
-    struct counters *counters = counters_of(collector);
+    struct counter_rows_counters *counters = counter_rows_counters_of(collector);
     int64_t now_ns = collector_now(collector);
     uint32_t written = UINT32_MAX; /* the CPU whose row is written */
     uint64_t present_ns = 0;
     for (size_t i = 0; i < counters->count; i++) {
-        struct counter *counter = &counters->list[i];
+        struct counter_rows_counter *counter = &counters->list[i];
         uint64_t value = counted_since(counter, &present_ns);
         if (!value || counter->event == PRESENCE || !is_recorded || now_ns <= counters->read_ns)
             continue;
         if (written != counter->cpu)
             write_cpu(collector, written = counter->cpu, now_ns);
-        write_value(collector, counter, value);
+        counter_rows_write_value(collector, counter, value);
     }
     counters->read_ns = now_ns;
 }
@@ -225,21 +229,21 @@ static void read_all(struct collector *collector, int is_recorded)
 static void read_now(evutil_socket_t unused, short what, void *argument)
 {
     struct collector *collector = argument;
-    read_all(collector, collector->is_recording);
+    counter_rows_read_all(collector, collector->is_recording);
 }
 
 /* The count so far belongs to the time before the switch. */
-static void switching(struct collector *collector, int on)
+static void counter_rows_switching(struct collector *collector, int on)
 {
-    if (counters_of(collector)->list)
-        read_all(collector, collector->is_recording);
+    if (counter_rows_counters_of(collector)->list)
+        counter_rows_read_all(collector, collector->is_recording);
 }
 
 /* ---- Start and end --------------------------------------------------------------------------------------------- */
 
 static void free_counters(struct collector *collector)
 {
-    struct counters *counters = counters_of(collector);
+    struct counter_rows_counters *counters = counter_rows_counters_of(collector);
     for (size_t i = 0; i < counters->count; i++)
         close(counters->list[i].descriptor);
     free(counters->list);
@@ -251,7 +255,7 @@ static void free_counters(struct collector *collector)
 }
 
 /* Adds the counters that are available, and warns about the others. */
-static void make_plan(struct collector *collector, struct plan *plan)
+static void counter_rows_make_plan(struct collector *collector, struct counter_rows_plan *plan)
 {
     const struct collect_counter_options *options = &collector->options->counters;
     for (uint32_t i = 0; i < COLLECT_COUNTERS; i++) {
@@ -271,7 +275,7 @@ static void make_plan(struct collector *collector, struct plan *plan)
     }
 }
 
-static void describe(struct collector *collector, const struct plan *plan)
+static void counter_rows_describe(struct collector *collector, const struct counter_rows_plan *plan)
 {
     for (size_t i = 0; i < plan->event_count; i++) {
         if (plan->events[i] == PRESENCE)
@@ -292,8 +296,11 @@ static int start_timer(struct collector *collector)
     uint32_t ms = collector->options->counters.interval_ms ? collector->options->counters.interval_ms
                                                            : INTERVAL_DEFAULT_MS;
     struct timeval interval = { .tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000 };
-    counters_of(collector)->timer = event_new(collector->base, -1, EV_PERSIST, read_now, collector);
-    return counters_of(collector)->timer && event_add(counters_of(collector)->timer, &interval) == 0 ? 0 : -ENOMEM;
+    counter_rows_counters_of(collector)->timer = event_new(collector->base, -1, EV_PERSIST, read_now, collector);
+    return counter_rows_counters_of(collector)->timer &&
+                   event_add(counter_rows_counters_of(collector)->timer, &interval) == 0
+               ? 0
+               : -ENOMEM;
 }
 
 /* May all requested counters be opened system-wide? The first one shows it. */
@@ -306,7 +313,7 @@ static int may_be_system_wide(const struct collect_counter_options *options)
 static void begin_counting(struct collector *collector, pid_t pid)
 {
     const struct collect_counter_options *options = &collector->options->counters;
-    struct plan plan = { .system_wide = options->scope == COLLECT_SCOPE_SYSTEM };
+    struct counter_rows_plan plan = { .system_wide = options->scope == COLLECT_SCOPE_SYSTEM };
     if (options->scope == COLLECT_SCOPE_NONE || !options->events)
         return;
     if (plan.system_wide && !may_be_system_wide(options)) {
@@ -319,8 +326,8 @@ static void begin_counting(struct collector *collector, pid_t pid)
         collector_warn(collector, 0, "No events are counted: counters cannot follow a process that already runs.");
         return;
     }
-    make_plan(collector, &plan);
-    int result = plan.event_count ? open_all(collector, &plan, pid) : 0;
+    counter_rows_make_plan(collector, &plan);
+    int result = plan.event_count ? counter_rows_open_all(collector, &plan, pid) : 0;
     if (result == 0 && plan.event_count)
         result = start_timer(collector);
     if (result != 0) {
@@ -329,26 +336,26 @@ static void begin_counting(struct collector *collector, pid_t pid)
         free_counters(collector);
         return;
     }
-    describe(collector, &plan);
-    counters_of(collector)->read_ns = collector_now(collector);
+    counter_rows_describe(collector, &plan);
+    counter_rows_counters_of(collector)->read_ns = collector_now(collector);
 }
 
 static void finish_counting(struct collector *collector)
 {
-    if (counters_of(collector)->list && collector->primary)
+    if (counter_rows_counters_of(collector)->list && collector->primary)
         process_count_row(collector->primary, "counters", "recorded", "", (int64_t)collector->result->cpu.counters);
 }
 
-static const struct collect_table tables[] = {
+static const struct collect_table counter_rows_tables[] = {
     { TABLE_PMU_EVENT_COUNTERS, "counters", COLLECT_RECORDED(cpu.counters) },
     { 0 },
 };
 
 const struct collect_source collect_source_counters = {
-    .state_bytes = sizeof(struct counters),
-    .tables = tables,
+    .state_bytes = sizeof(struct counter_rows_counters),
+    .tables = counter_rows_tables,
     .begin = begin_counting,
-    .switching = switching,
+    .switching = counter_rows_switching,
     .finish = finish_counting,
     .free = free_counters,
 };

@@ -48,7 +48,7 @@ static uint32_t timer_stack_bytes(const struct collect_cpu_options *options)
     return options->stack_bytes && options->stack_bytes < STACK_MAX ? options->stack_bytes : STACK_MAX;
 }
 
-static void arena(const struct collector *collector, struct collect_arena_texts *texts)
+static void samples_collect_arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     const struct collect_cpu_options *options = &collector->options->cpu;
     struct wire_samples_shared *shared = wire_samples(texts->arena);
@@ -67,7 +67,7 @@ static void count_timers(struct process *process)
                                    procfs_spare_signals(process->pid));
 }
 
-static void describe(struct collector *collector, const char *refusal)
+static void samples_collect_describe(struct collector *collector, const char *refusal)
 {
     const struct collect_options *options = collector->options;
     const struct perf_choice *choice = &cpu_state(collector)->perf.events.choice;
@@ -125,10 +125,10 @@ static void fall_back(struct collector *collector, const char *refusal, const ch
         collector->result->cpu.method = COLLECT_BY_TIMER;
     }
     tell_refusal(collector, refusal, remedy);
-    describe(collector, refusal);
+    samples_collect_describe(collector, refusal);
 }
 
-static void begin(struct collector *collector, pid_t pid)
+static void samples_collect_begin(struct collector *collector, pid_t pid)
 {
     const struct collect_cpu_options *options = &collector->options->cpu;
     char refusal[200];
@@ -150,13 +150,14 @@ static void begin(struct collector *collector, pid_t pid)
     const struct perf_choice *choice = &cpu_state(collector)->perf.events.choice;
     collector->result->cpu.method = choice->event ? COLLECT_BY_PERF : COLLECT_BY_NOTHING;
     collector->result->cpu.has_switches = choice->switches;
-    describe(collector, NULL);
+    samples_collect_describe(collector, NULL);
     sched_tick(collector);
 }
 
 /* ---- Records of agents ----------------------------------------------------------------------------------------- */
 
-static int sample_row(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+static int samples_collect_sample_row(const struct collect_origin *origin, const struct wire_record *record,
+                                      uint32_t words)
 {
     struct collector *collector = origin->collector;
     uint32_t count = record->a, stack_bytes = record->b;
@@ -187,7 +188,8 @@ static int sample_row(const struct collect_origin *origin, const struct wire_rec
     return 0;
 }
 
-static int note_sums(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+static int samples_collect_note_sums(const struct collect_origin *origin, const struct wire_record *record,
+                                     uint32_t words)
 {
     if (words < WIRE_HEAD_WORDS + 2)
         return -1;
@@ -198,7 +200,7 @@ static int note_sums(const struct collect_origin *origin, const struct wire_reco
 
 /* ---- The end --------------------------------------------------------------------------------------------------- */
 
-static void tick(struct collector *collector)
+static void samples_collect_tick(struct collector *collector)
 {
     perf_round(collector);
     sched_tick(collector);
@@ -206,7 +208,7 @@ static void tick(struct collector *collector)
         count_timers(process);
 }
 
-static void end(struct collector *collector)
+static void samples_collect_end(struct collector *collector)
 {
     perf_finish(collector);
     sched_tick(collector);
@@ -230,7 +232,7 @@ static void count_perf(struct collector *collector)
     process_count_row(collector->primary, "switches", "recorded", "", (int64_t)cpu->switches);
 }
 
-static void finish(struct collector *collector)
+static void samples_collect_finish(struct collector *collector)
 {
     struct collect_cpu_result *cpu = &collector->result->cpu;
     const uint64_t *ends = cpu_state(collector)->samples.ends;
@@ -241,7 +243,7 @@ static void finish(struct collector *collector)
         count_perf(collector);
 }
 
-static void free_all(struct collector *collector)
+static void samples_collect_free_all(struct collector *collector)
 {
     sched_free(collector);
     samples_free(collector);
@@ -251,7 +253,7 @@ static void free_all(struct collector *collector)
 
 static void sampled(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
-    if (sample_row(origin, record, words) == 0)
+    if (samples_collect_sample_row(origin, record, words) == 0)
         origin->process->counts[WIRE_SOURCE_SAMPLES].recorded++;
     else
         origin->process->counts[WIRE_SOURCE_SAMPLES].damaged++;
@@ -259,16 +261,16 @@ static void sampled(const struct collect_origin *origin, const struct wire_recor
 
 static void thread_sums(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
-    if (note_sums(origin, record, words) != 0)
+    if (samples_collect_note_sums(origin, record, words) != 0)
         origin->process->counts[WIRE_SOURCE_SAMPLES].damaged++;
 }
 
-static const struct collect_records records[] = {
+static const struct collect_records samples_collect_records[] = {
     { WIRE_SAMPLE, WIRE_SAMPLE, sampled },
     { WIRE_THREAD_SUMS, WIRE_THREAD_SUMS, thread_sums },
     { 0 },
 };
-static const struct collect_table tables[] = {
+static const struct collect_table samples_collect_tables[] = {
     { TABLE_COMPOSITE_EVENTS, "samples", COLLECT_RECORDED_OF(SAMPLES) },
     { TABLE_SCHED_EVENTS, "switches", COLLECT_RECORDED(cpu.switches) },
     { 0 },
@@ -276,17 +278,17 @@ static const struct collect_table tables[] = {
 
 const struct collect_source collect_source_samples = {
     .state_bytes = sizeof(struct cpu_state),
-    .records = records,
-    .tables = tables,
+    .records = samples_collect_records,
+    .tables = samples_collect_tables,
     .cost = { .recorded_ns = 6000, .counted_ns = 2000 }, /* an interrupt, and the copy of a stack */
-    .begin = begin,
+    .begin = samples_collect_begin,
     .switching = perf_switch,
-    .tick = tick,
-    .end = end,
-    .finish = finish,
+    .tick = samples_collect_tick,
+    .end = samples_collect_end,
+    .finish = samples_collect_finish,
     .stop = perf_finish,
-    .free = free_all,
-    .arena = arena,
+    .free = samples_collect_free_all,
+    .arena = samples_collect_arena,
     .process_attach = count_timers,
     .process_dying = sched_look,
 };

@@ -88,7 +88,7 @@ static void set_rate(struct perf_event_attr *attributes, const struct perf_choic
         attributes->sample_freq = 1;
 }
 
-static struct perf_event_attr attributes_of(const struct perf_choice *choice, enum perf_kind kind)
+static struct perf_event_attr perf_events_attributes_of(const struct perf_choice *choice, enum perf_kind kind)
 {
     struct perf_event_attr attributes = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY };
     int own_tracking = !choice->event || choice->starts_later;
@@ -126,7 +126,8 @@ static int wants(const struct perf_choice *choice, enum perf_kind kind)
 
 static int try_choice(const struct perf_choice *choice)
 {
-    struct perf_event_attr attributes = attributes_of(choice, choice->event ? PERF_KIND_STACKS : PERF_KIND_TRACK);
+    struct perf_event_attr attributes = perf_events_attributes_of(choice,
+                                                                  choice->event ? PERF_KIND_STACKS : PERF_KIND_TRACK);
     attributes.enable_on_exec = 0;
     int descriptor = perf_open(&attributes, choice->system_wide ? -1 : 0, choice->system_wide ? 0 : -1);
     if (descriptor >= 0)
@@ -318,7 +319,7 @@ static void fit_stack(struct perf_choice *choice, size_t bytes)
 static int open_on_cpu(struct perf_cpu *cpu, const struct perf_choice *choice, enum perf_kind kind, pid_t pid,
                        size_t bytes)
 {
-    struct perf_event_attr attributes = attributes_of(choice, kind);
+    struct perf_event_attr attributes = perf_events_attributes_of(choice, kind);
     attributes.wakeup_watermark = (uint32_t)bytes / 4;
     int descriptor = perf_open(&attributes, choice->system_wide ? -1 : pid, (int)cpu->number);
     if (descriptor < 0)
@@ -358,7 +359,8 @@ static void close_cpu(struct perf_cpu *cpu)
             close(cpu->descriptors[kind]);
 }
 
-static int open_all(struct perf_events *events, const uint32_t *numbers, size_t count, pid_t pid, size_t bytes)
+static int perf_events_open_all(struct perf_events *events, const uint32_t *numbers, size_t count, pid_t pid,
+                                size_t bytes)
 {
     fit_stack(&events->choice, bytes);
     for (size_t i = 0; i < count; i++) {
@@ -375,7 +377,7 @@ static int open_all(struct perf_events *events, const uint32_t *numbers, size_t 
     return events->cpu_count ? 0 : -ENODEV;
 }
 
-static void close_all(struct perf_events *events)
+static void perf_events_close_all(struct perf_events *events)
 {
     while (events->cpu_count)
         close_cpu(&events->cpus[--events->cpu_count]);
@@ -387,9 +389,9 @@ int perf_events_open(struct perf_events *events, const struct perf_choice *choic
     uint32_t numbers[PERF_CPUS_MAX];
     size_t count = perf_online_cpus(numbers, PERF_CPUS_MAX), bytes = most_ring_bytes(choice, count);
     *events = (struct perf_events){ .choice = *choice, .cpus = calloc(count, sizeof *events->cpus) };
-    int result = events->cpus ? open_all(events, numbers, count, pid, bytes) : -ENOMEM;
-    for (; result == -EPERM && bytes > RING_LEAST; result = open_all(events, numbers, count, pid, bytes)) {
-        close_all(events);
+    int result = events->cpus ? perf_events_open_all(events, numbers, count, pid, bytes) : -ENOMEM;
+    for (; result == -EPERM && bytes > RING_LEAST; result = perf_events_open_all(events, numbers, count, pid, bytes)) {
+        perf_events_close_all(events);
         bytes /= 2;
     }
     if (result != 0) {
@@ -412,7 +414,7 @@ void perf_events_switch(struct perf_events *events, int on)
 
 void perf_events_close(struct perf_events *events)
 {
-    close_all(events);
+    perf_events_close_all(events);
     free(events->cpus);
     *events = (struct perf_events){ 0 };
 }

@@ -19,7 +19,7 @@
 #endif
 #define FRAMES_MAX 1024u
 
-static int64_t time_of(const struct collector *collector, const struct perf_record *record)
+static int64_t perf_reader_time_of(const struct collector *collector, const struct perf_record *record)
 {
     return clock_map_monotonic(&collector->clock, (int64_t)record->time_ns);
 }
@@ -27,9 +27,11 @@ static int64_t time_of(const struct collector *collector, const struct perf_reco
 /* ---- Handlers of records --------------------------------------------------------------------------------------- */
 
 /* Is the record of a thread in scope, and from a time when recording was on? Thread 0 is an idle CPU. */
-static int is_wanted(struct collector *collector, const struct perf_record *record, enum collect_scope scope)
+static int perf_reader_is_wanted(struct collector *collector, const struct perf_record *record,
+                                 enum collect_scope scope)
 {
-    if (!collector->is_recording || time_of(collector, record) < collector->recording_since_ns || record->tid == 0)
+    if (!collector->is_recording || perf_reader_time_of(collector, record) < collector->recording_since_ns ||
+        record->tid == 0)
         return 0;
     if (scope == COLLECT_SCOPE_TREE && cpu_state(collector)->perf.events.choice.system_wide)
         return process_find(collector, (pid_t)record->pid) != NULL;
@@ -44,7 +46,7 @@ static int64_t global_tid(const struct perf_record *record)
 static void tell_of_child(struct collector *collector, const struct perf_record *record, struct children_news *news)
 {
     news->pid = (pid_t)record->pid;
-    news->time_ns = time_of(collector, record);
+    news->time_ns = perf_reader_time_of(collector, record);
     children_add(collector, news);
 }
 
@@ -87,23 +89,23 @@ static void process_ends(struct collector *collector, const struct perf_record *
     if (record->pid != record->tid)
         return;
     samples_ended(collector, (pid_t)record->pid);
-    children_end(collector, (pid_t)record->pid, time_of(collector, record));
+    children_end(collector, (pid_t)record->pid, perf_reader_time_of(collector, record));
 }
 
 static void program_runs(struct collector *collector, const struct perf_record *record)
 {
     /* The thread that calls exec is on its CPU, but no switch record says so, since the event starts with the exec. */
     if ((record->misc & PERF_RECORD_MISC_COMM_EXEC) && cpu_state(collector)->perf.events.choice.switches &&
-        is_wanted(collector, record, collector->options->cpu.switches))
-        sched_switch(collector, time_of(collector, record), record->cpu, global_tid(record), SCHED_IN);
+        perf_reader_is_wanted(collector, record, collector->options->cpu.switches))
+        sched_switch(collector, perf_reader_time_of(collector, record), record->cpu, global_tid(record), SCHED_IN);
 }
 
 /* The events of a thread end before it leaves its CPU for the last time, so no switch record says so. */
 static void thread_ends(struct collector *collector, const struct perf_record *record)
 {
     if (cpu_state(collector)->perf.events.choice.switches &&
-        is_wanted(collector, record, collector->options->cpu.switches))
-        sched_switch(collector, time_of(collector, record), record->cpu, global_tid(record), SCHED_ENDS);
+        perf_reader_is_wanted(collector, record, collector->options->cpu.switches))
+        sched_switch(collector, perf_reader_time_of(collector, record), record->cpu, global_tid(record), SCHED_ENDS);
 }
 
 static void is_switched(struct collector *collector, const struct perf_record *record)
@@ -111,8 +113,8 @@ static void is_switched(struct collector *collector, const struct perf_record *r
     enum sched_change change = !(record->misc & PERF_RECORD_MISC_SWITCH_OUT)        ? SCHED_IN
                                : record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? SCHED_PREEMPTED
                                                                                     : SCHED_WAITS;
-    if (is_wanted(collector, record, collector->options->cpu.switches))
-        sched_switch(collector, time_of(collector, record), record->cpu, global_tid(record), change);
+    if (perf_reader_is_wanted(collector, record, collector->options->cpu.switches))
+        sched_switch(collector, perf_reader_time_of(collector, record), record->cpu, global_tid(record), change);
 }
 
 /* The kernel counts records of all types that found no room: mappings may be among them. */
@@ -201,7 +203,7 @@ static struct symbols_walk walk_branches(struct symbols_process *process, const 
     return walk_chain(process, addresses, count, SYMBOLS_BY_LBR);
 }
 
-static struct symbols_walk walk(struct collector *collector, const struct perf_record *record)
+static struct symbols_walk perf_reader_walk(struct collector *collector, const struct perf_record *record)
 {
     const struct perf_choice *choice = &cpu_state(collector)->perf.events.choice;
     struct symbols_process *process = samples_process(collector, (pid_t)record->pid, record->time_ns);
@@ -225,14 +227,14 @@ static int64_t weight_of(const struct perf_choice *choice, const struct perf_rec
 
 static void is_sampled(struct collector *collector, const struct perf_record *record)
 {
-    if (!is_wanted(collector, record, collector->options->cpu.samples))
+    if (!perf_reader_is_wanted(collector, record, collector->options->cpu.samples))
         return;
     struct samples_event event = {
-        .time_ns = time_of(collector, record),
+        .time_ns = perf_reader_time_of(collector, record),
         .global_tid = global_tid(record),
         .cpu = record->cpu,
         .weight = weight_of(&cpu_state(collector)->perf.events.choice, record),
-        .walk = walk(collector, record),
+        .walk = perf_reader_walk(collector, record),
     };
     samples_add(collector, &event);
 }
@@ -257,7 +259,8 @@ static const struct {
 
 /* ---- Rounds ---------------------------------------------------------------------------------------------------- */
 
-static void handle(struct collector *collector, struct perf_cpu *cpu, const void *bytes, size_t size, int is_first)
+static void perf_reader_handle(struct collector *collector, struct perf_cpu *cpu, const void *bytes, size_t size,
+                               int is_first)
 {
     struct perf_event_header header;
     memcpy(&header, bytes, sizeof header);
@@ -287,12 +290,12 @@ void perf_round(struct collector *collector)
         struct perf_cpu *cpu = &events->cpus[i];
         uint64_t head = perf_ring_head(&cpu->ring);
         while ((record = perf_ring_peek(&cpu->ring, head, &size, &perf->damaged)) != NULL)
-            handle(collector, cpu, record, size, 1);
+            perf_reader_handle(collector, cpu, record, size, 1);
     }
     for (size_t i = 0; i < events->cpu_count; i++) {
         struct perf_cpu *cpu = &events->cpus[i];
         while ((record = perf_ring_next(&cpu->ring, perf->heads[i], &size, &perf->damaged)) != NULL)
-            handle(collector, cpu, record, size, 0);
+            perf_reader_handle(collector, cpu, record, size, 0);
         perf_ring_release(&cpu->ring);
     }
 }
@@ -318,7 +321,7 @@ static void wake_up(evutil_socket_t descriptor, short what, void *argument)
 /* ---- Start and end --------------------------------------------------------------------------------------------- */
 
 /* A warning if it was requested by name; a default is only noted in the report. */
-static void note(void *context, int is_asked, const char *sentence)
+static void perf_reader_note(void *context, int is_asked, const char *sentence)
 {
     struct collector *collector = context;
     if (is_asked)
@@ -355,7 +358,7 @@ static int listen_to_rings(struct collector *collector)
     return 0;
 }
 
-static void close_all(struct perf *perf)
+static void perf_reader_close_all(struct perf *perf)
 {
     for (size_t i = 0; perf->wakeups && i < perf->events.cpu_count; i++)
         if (perf->wakeups[i])
@@ -374,7 +377,7 @@ int perf_start(struct collector *collector, pid_t pid)
     const struct collect_options *options = collector->options;
     struct perf_choice choice;
     int starts_later = options->delay_ns > 0 || options->range != COLLECT_RANGE_NONE;
-    int result = perf_events_choose(&options->cpu, starts_later, &choice, note, collector);
+    int result = perf_events_choose(&options->cpu, starts_later, &choice, perf_reader_note, collector);
     if (result == 0)
         result = perf_events_open(&perf->events, &choice, pid);
     if (result == 0)
@@ -382,7 +385,7 @@ int perf_start(struct collector *collector, pid_t pid)
     if (result == 0)
         result = listen_to_rings(collector);
     if (result != 0) {
-        close_all(perf);
+        perf_reader_close_all(perf);
         return result;
     }
     perf->is_open = 1;
@@ -407,5 +410,5 @@ void perf_finish(struct collector *collector)
     if (!cpu_state(collector)->perf.is_open)
         return;
     perf_round(collector);
-    close_all(&cpu_state(collector)->perf);
+    perf_reader_close_all(&cpu_state(collector)->perf);
 }

@@ -36,7 +36,7 @@ void samples_free(struct collector *collector)
 
 /* ---- Processes ------------------------------------------------------------------------------------------------- */
 
-static struct samples_process *find(struct collector *collector, pid_t pid)
+static struct samples_process *sample_rows_find(struct collector *collector, pid_t pid)
 {
     return samples_process_map_find(&cpu_state(collector)->samples.processes, pid);
 }
@@ -62,7 +62,7 @@ static struct symbols_process *new_space(struct collector *collector, pid_t pid)
 static struct samples_process *begin_space(struct collector *collector, pid_t pid, uint64_t since_ns,
                                            struct symbols_process *space)
 {
-    struct samples_process *process = find(collector, pid);
+    struct samples_process *process = sample_rows_find(collector, pid);
     struct samples_space *begun = space ? malloc(sizeof *begun) : NULL;
     if (!begun)
         return NULL;
@@ -86,7 +86,7 @@ static struct samples_process *begin_space(struct collector *collector, pid_t pi
     return process;
 }
 
-static void look(const struct collector *collector, struct samples_process *process)
+static void sample_rows_look(const struct collector *collector, struct samples_process *process)
 {
     int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
     if (process->looked_ns && now_ns - process->looked_ns < LOOK_EVERY_NS)
@@ -98,12 +98,12 @@ static void look(const struct collector *collector, struct samples_process *proc
 
 struct symbols_process *samples_process(struct collector *collector, pid_t pid, uint64_t time_ns)
 {
-    struct samples_process *process = find(collector, pid);
+    struct samples_process *process = sample_rows_find(collector, pid);
     int is_new = !process;
     if (is_new && !(process = begin_space(collector, pid, 0, new_space(collector, pid))))
         return NULL;
     if (is_new || process->doubts != cpu_state(collector)->samples.doubts)
-        look(collector, process);
+        sample_rows_look(collector, process);
     return space_at(process, time_ns)->space;
 }
 
@@ -114,7 +114,7 @@ void samples_doubt_mappings(struct collector *collector)
 
 void samples_forked(struct collector *collector, pid_t parent, pid_t child, uint64_t time_ns)
 {
-    const struct samples_process *known = find(collector, parent);
+    const struct samples_process *known = sample_rows_find(collector, parent);
     begin_space(collector, child, time_ns,
                 known ? symbols_process_fork(space_at(known, time_ns)->space, child) : new_space(collector, child));
 }
@@ -126,14 +126,14 @@ void samples_execed(struct collector *collector, pid_t pid, uint64_t time_ns)
 
 void samples_ended(struct collector *collector, pid_t pid)
 {
-    const struct samples_process *process = find(collector, pid);
+    const struct samples_process *process = sample_rows_find(collector, pid);
     if (process)
         symbols_process_end(process->newest->space);
 }
 
 void samples_mapped(struct collector *collector, pid_t pid, uint64_t time_ns, const struct symbols_mapping *mapping)
 {
-    const struct samples_process *process = find(collector, pid);
+    const struct samples_process *process = sample_rows_find(collector, pid);
     if (!process)
         process = begin_space(collector, pid, 0, new_space(collector, pid));
     if (process)

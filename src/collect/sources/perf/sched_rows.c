@@ -42,7 +42,7 @@ void sched_switch(struct collector *collector, int64_t time_ns, uint32_t cpu, in
 /* ---- Sums of threads ------------------------------------------------------------------------------------------- */
 
 /* Returns NULL when memory is short. */
-static struct sched_sums *sums_of(struct sched *sched, int64_t global_tid)
+static struct sched_sums *sched_rows_sums_of(struct sched *sched, int64_t global_tid)
 {
     struct sched_thread *thread = sched_thread_map_find(&sched->threads, global_tid);
     if (!thread)
@@ -53,7 +53,7 @@ static struct sched_sums *sums_of(struct sched *sched, int64_t global_tid)
 void sched_note_end(struct collector *collector, int64_t global_tid, uint64_t run_ns, uint64_t slices)
 {
     struct sched_sums *sums = cpu_state(collector)->sched.wanted && run_ns <= INT64_MAX && slices <= INT64_MAX
-                                  ? sums_of(&cpu_state(collector)->sched, global_tid)
+                                  ? sched_rows_sums_of(&cpu_state(collector)->sched, global_tid)
                                   : NULL;
     if (!sums)
         return;
@@ -63,14 +63,15 @@ void sched_note_end(struct collector *collector, int64_t global_tid, uint64_t ru
 
 static void note_look(struct sched *sched, int64_t global_tid, const struct sched_sums *look)
 {
-    struct sched_sums *sums = look->run_ns <= INT64_MAX && look->queue_ns <= INT64_MAX ? sums_of(sched, global_tid)
-                                                                                       : NULL;
+    struct sched_sums *sums = look->run_ns <= INT64_MAX && look->queue_ns <= INT64_MAX
+                                  ? sched_rows_sums_of(sched, global_tid)
+                                  : NULL;
     if (sums)
         *sums = *look;
 }
 
 /* Parses "run queue slices" of schedstat. */
-static int read_sums(const char *path, struct sched_sums *sums)
+static int sched_rows_read_sums(const char *path, struct sched_sums *sums)
 {
     FILE *file = fopen(path, "re");
     int got = file ? fscanf(file, "%" SCNu64 " %" SCNu64 " %" SCNu64, &sums->run_ns, &sums->queue_ns, &sums->slices)
@@ -94,7 +95,7 @@ void sched_look(struct process *process)
         if (tid == 0)
             continue;
         snprintf(path, sizeof path, "/proc/%d/task/%lu/schedstat", (int)process->pid, tid);
-        if (read_sums(path, &sums) == 0)
+        if (sched_rows_read_sums(path, &sums) == 0)
             note_look(&cpu_state(process->collector)->sched, process_global_tid(process, (uint32_t)tid), &sums);
     }
     if (folder)
@@ -114,7 +115,7 @@ static void cpu_row(struct collector *collector, int64_t now, unsigned cpu, int6
 }
 
 /* Parses "cpuN user nice system idle iowait irq softirq steal ..." of /proc/stat, in ticks. */
-static void read_loads(struct collector *collector)
+static void sched_rows_read_loads(struct collector *collector)
 {
     struct text text = { 0 };
     int64_t now = collector_now(collector), tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
@@ -137,7 +138,7 @@ void sched_tick(struct collector *collector)
 {
     if (!cpu_state(collector)->sched.wanted)
         return;
-    read_loads(collector);
+    sched_rows_read_loads(collector);
     for (struct process *process = collector->processes->first; process; process = process->next)
         if (process->ending == PROCESS_RUNS)
             sched_look(process);

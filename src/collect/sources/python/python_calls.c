@@ -75,7 +75,7 @@ static int64_t line_number(struct intern_string digits)
 }
 
 /* Writes "*12\t/a/b.py\tf", a line for each frame, as rows. */
-static void write_rows(struct collector *collector, int64_t id, const char *text, size_t length)
+static void python_calls_write_rows(struct collector *collector, int64_t id, const char *text, size_t length)
 {
     const char *at = text, *end = text + length;
     for (uint32_t depth = 0; at < end; depth++) {
@@ -107,14 +107,14 @@ static int64_t id_of_text(struct collector *collector, const char *text, size_t 
         return 0;
     if (calls->texts.count > before) {
         calls->ids[place] = ++calls->chains;
-        write_rows(collector, calls->ids[place], text, length);
+        python_calls_write_rows(collector, calls->ids[place], text, length);
     }
     return calls->ids[place];
 }
 
 /* ---- Numbers --------------------------------------------------------------------------------------------------- */
 
-static void forget(struct python_numbers *numbers)
+static void python_calls_forget(struct python_numbers *numbers)
 {
     intern_free(&numbers->known);
     free(numbers->ids);
@@ -131,7 +131,7 @@ int python_calls_record(struct process *process, const struct wire_record *recor
     if (!numbers && !(numbers = process->state[COLLECT_SOURCE_PYTHON] = calloc(1, sizeof *numbers)))
         return -1;
     if (numbers->known.count >= NUMBERS_MAX)
-        forget(numbers);
+        python_calls_forget(numbers);
     int64_t id = length ? id_of_text(process->collector, text, length) : 0;
     int64_t place = id ? intern_add(&numbers->known, &record->body[0], sizeof record->body[0]) : -1;
     if (place < 0 || array_reserve(&numbers->ids, &numbers->room, numbers->known.count, sizeof *numbers->ids) != 0)
@@ -150,12 +150,12 @@ int64_t python_calls_find(const struct process *process, uint64_t number)
 /* ---- The row --------------------------------------------------------------------------------------------------- */
 
 /* A lost record here is not a lost event: calls with that stack get no Python stack. */
-static void told(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+static void python_calls_told(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     python_calls_record(origin->process, record, words);
 }
 
-static void arena(const struct collector *collector, struct collect_arena_texts *texts)
+static void python_calls_arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     const struct collect_options *options = collector->options;
     int is_asked = options->python_backtrace || !options->python_is_automatic;
@@ -164,10 +164,10 @@ static void arena(const struct collector *collector, struct collect_arena_texts 
                                        (is_asked ? 0u : WIRE_PYTHON_SILENT);
 }
 
-static void free_process(struct process *process)
+static void python_calls_free_process(struct process *process)
 {
     if (process->state[COLLECT_SOURCE_PYTHON])
-        forget(process->state[COLLECT_SOURCE_PYTHON]);
+        python_calls_forget(process->state[COLLECT_SOURCE_PYTHON]);
     free(process->state[COLLECT_SOURCE_PYTHON]);
     process->state[COLLECT_SOURCE_PYTHON] = NULL;
 }
@@ -178,15 +178,17 @@ static void free_calls(struct collector *collector)
     free(calls_of(collector)->ids);
 }
 
-static const struct collect_records records[] = { { WIRE_PYTHON_STACK, WIRE_PYTHON_STACK, told }, { 0 } };
+static const struct collect_records python_calls_records[] = {
+    { WIRE_PYTHON_STACK, WIRE_PYTHON_STACK, python_calls_told }, { 0 }
+};
 
 const struct collect_source collect_source_python = {
     .state_bytes = sizeof(struct python_calls),
-    .records = records,
+    .records = python_calls_records,
     .environment = python_site_environment,
     .check = python_site_check,
     .free = free_calls,
-    .arena = arena,
-    .process_end = free_process,
-    .process_free = free_process,
+    .arena = python_calls_arena,
+    .process_end = python_calls_free_process,
+    .process_free = python_calls_free_process,
 };

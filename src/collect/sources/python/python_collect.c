@@ -33,7 +33,7 @@ static struct python *python_of(const struct collector *collector)
     return python->sampler ? python : NULL;
 }
 
-static void begin(struct collector *collector, pid_t pid)
+static void python_collect_begin(struct collector *collector, pid_t pid)
 {
     struct python *python = collector->state[COLLECT_SOURCE_PYTHON_SAMPLING];
     if (!collector->options->python_frequency)
@@ -45,7 +45,7 @@ static void begin(struct collector *collector, pid_t pid)
                        strerror(errno));
 }
 
-static void switching(struct collector *collector, int on)
+static void python_collect_switching(struct collector *collector, int on)
 {
     if (python_of(collector))
         python_sampler_switch(python_of(collector)->sampler, on);
@@ -146,7 +146,7 @@ static void write_samples(struct collector *collector, const struct python *pyth
     }
 }
 
-static struct process_reader *reader_of(struct process *process, uint32_t tid)
+static struct process_reader *python_collect_reader_of(struct process *process, uint32_t tid)
 {
     for (size_t i = 0; i < process->reader_count; i++)
         if (process->readers[i].active && process->readers[i].tid == tid)
@@ -159,14 +159,14 @@ static void name_threads(struct collector *collector, const struct python_batch 
 {
     for (size_t i = 0; i < batch->named_count; i++) {
         const struct python_named *named = &batch->named[i];
-        struct process_reader *reader = reader_of(named->process, named->tid);
-        const struct process_reader *first = reader_of(named->process, (uint32_t)named->process->pid);
+        struct process_reader *reader = python_collect_reader_of(named->process, named->tid);
+        const struct process_reader *first = python_collect_reader_of(named->process, (uint32_t)named->process->pid);
         if (reader && first && reader != first && reader->name_id == first->name_id)
             reader->name_id = collector_string(collector, named->name);
     }
 }
 
-static void write_rows(struct collector *collector)
+static void python_collect_write_rows(struct collector *collector)
 {
     struct python *python = python_of(collector);
     uint64_t late;
@@ -187,7 +187,7 @@ static void write_rows(struct collector *collector)
     process_count_row(collector->primary, source, "late", "", (int64_t)late);
 }
 
-static void stop(struct collector *collector)
+static void python_collect_stop(struct collector *collector)
 {
     struct python *python = python_of(collector);
     struct collect_python_result *result = &collector->result->python;
@@ -204,20 +204,20 @@ static void stop(struct collector *collector)
         collector_warn(collector, 0, "Python was not sampled: the program does not run Python.");
 }
 
-static const struct collect_table tables[] = {
+static const struct collect_table python_collect_tables[] = {
     { TABLE_TACHO_PYTHON_SAMPLE, source, COLLECT_RECORDED(python.samples) },
     { 0 },
 };
 
 const struct collect_source collect_source_python_sampling = {
     .state_bytes = sizeof(struct python),
-    .tables = tables,
-    .begin = begin,
-    .switching = switching,
-    .tick = write_rows,
-    .write_down = write_rows,
-    .finish = write_rows,
-    .stop = stop,
+    .tables = python_collect_tables,
+    .begin = python_collect_begin,
+    .switching = python_collect_switching,
+    .tick = python_collect_write_rows,
+    .write_down = python_collect_write_rows,
+    .finish = python_collect_write_rows,
+    .stop = python_collect_stop,
     .process_begin = process_begin,
     .process_gone = process_gone,
 };

@@ -53,7 +53,7 @@ void python_names_free(struct python_names *names)
 }
 
 /* The number of a key; *is_new: it was not known before. */
-static int64_t number_of(struct intern *intern, const void *key, size_t bytes, int *is_new)
+static int64_t python_names_number_of(struct intern *intern, const void *key, size_t bytes, int *is_new)
 {
     size_t before = intern->count;
     int64_t number = intern_add(intern, key, bytes);
@@ -69,7 +69,7 @@ static int64_t number_code(struct python_names *names, const struct python_code 
     text_add_bytes(&names->key, code->file, strlen(code->file) + 1);
     if (text_failed(&names->key))
         return -1;
-    int64_t number = number_of(&names->codes, names->key.bytes, names->key.length, &is_new);
+    int64_t number = python_names_number_of(&names->codes, names->key.bytes, names->key.length, &is_new);
     if (is_new)
         text_add_bytes(&names->batch->codes, names->key.bytes, names->key.length);
     return number;
@@ -82,7 +82,7 @@ static int64_t number_place(struct python_names *names, uint32_t code, uint32_t 
     int is_new;
     if (array_reserve(&batch->places, &batch->place_room, batch->place_count + 1, sizeof place) != 0)
         return -1;
-    int64_t number = number_of(&names->places, &place, sizeof place, &is_new);
+    int64_t number = python_names_number_of(&names->places, &place, sizeof place, &is_new);
     if (is_new)
         batch->places[batch->place_count++] = place;
     return number;
@@ -94,7 +94,7 @@ int64_t python_names_chain(struct python_names *names, const uint32_t *places, s
     int is_new;
     if (array_reserve(&batch->chains, &batch->chain_room, batch->chain_words + count + 1, sizeof *places) != 0)
         return -1;
-    int64_t number = number_of(&names->chains, places, count * sizeof *places, &is_new);
+    int64_t number = python_names_number_of(&names->chains, places, count * sizeof *places, &is_new);
     if (is_new) {
         batch->chains[batch->chain_words++] = (uint32_t)count;
         memcpy(batch->chains + batch->chain_words, places, count * sizeof *places);
@@ -134,8 +134,8 @@ void python_codes_free(struct python_code_map *codes)
     python_code_map_free(codes);
 }
 
-static struct python_code_entry *read_entry(const struct python_look *look, uint64_t address,
-                                            const struct python_code_mark *mark)
+static struct python_code_entry *python_names_read_entry(const struct python_look *look, uint64_t address,
+                                                         const struct python_code_mark *mark)
 {
     struct python_code code;
     struct python_code_entry *entry = NULL;
@@ -162,7 +162,8 @@ static int is_same_code(const struct python_code_mark *a, const struct python_co
 
 /* Adds a code object that was not known. A program that makes code objects without end gets an empty map from time to
  * time: what is forgotten is read again. Returns NULL when memory is short. */
-static struct python_code_entry *add_entry(struct python_code_map *codes, const struct python_code_at *added)
+static struct python_code_entry *python_names_add_entry(struct python_code_map *codes,
+                                                        const struct python_code_at *added)
 {
     if (codes->count == CODES_MAX)
         python_codes_free(codes);
@@ -173,8 +174,8 @@ static struct python_code_entry *add_entry(struct python_code_map *codes, const 
 }
 
 /* The entry of a code object, read anew if it is not known, or if another object has its address by now. */
-static struct python_code_entry *find_entry(struct python_code_map *codes, const struct python_look *look,
-                                            uint64_t address)
+static struct python_code_entry *python_names_find_entry(struct python_code_map *codes, const struct python_look *look,
+                                                         uint64_t address)
 {
     struct python_code_mark mark;
     struct python_code_at *known = python_code_map_find(codes, address);
@@ -187,9 +188,9 @@ static struct python_code_entry *find_entry(struct python_code_map *codes, const
         entry->checked_ns = look->now_ns;
         return entry;
     }
-    struct python_code_entry *fresh = read_entry(look, address, &mark);
+    struct python_code_entry *fresh = python_names_read_entry(look, address, &mark);
     if (!known && fresh)
-        return add_entry(codes, &(struct python_code_at){ address, fresh });
+        return python_names_add_entry(codes, &(struct python_code_at){ address, fresh });
     if (fresh) {
         free_entry(entry);
         known->entry = fresh;
@@ -216,7 +217,7 @@ static int frame_fits(struct python_code_entry *entry, uint64_t distance)
 int python_codes_place(struct python_code_map *codes, const struct python_look *look, const struct python_frame *frame,
                        const struct python_frame *callee, uint32_t *place, int *fits)
 {
-    struct python_code_entry *entry = find_entry(codes, look, frame->code);
+    struct python_code_entry *entry = python_names_find_entry(codes, look, frame->code);
     if (!entry)
         return -1;
     *fits = !callee || frame_fits(entry, callee->address - frame->address);

@@ -56,7 +56,7 @@ static int64_t jitter(struct python_sampler *sampler)
 }
 
 /* Waits until this time or a signal: 0 if there was a signal. INT64_MAX: for a signal alone. */
-static int wait_for(struct python_sampler *sampler, int64_t time_ns)
+static int python_sampler_wait_for(struct python_sampler *sampler, int64_t time_ns)
 {
     struct timespec until = { time_ns / 1000000000, time_ns % 1000000000 };
     sampler->sleeps_until_ns = time_ns;
@@ -67,7 +67,7 @@ static int wait_for(struct python_sampler *sampler, int64_t time_ns)
 
 /* When the next round has work: at once if a process is read, else at the next search for an interpreter.
  * INT64_MAX: there is none. */
-static int64_t next_work(const struct python_sampler *sampler)
+static int64_t python_sampler_next_work(const struct python_sampler *sampler)
 {
     int64_t next_ns = INT64_MAX;
     for (size_t i = 0; sampler->on && i < sampler->target_count; i++) {
@@ -119,7 +119,7 @@ static int64_t cpu_time(void)
 }
 
 /* The time of the next round; rounds that are overdue are skipped. */
-static int64_t next_round(struct python_sampler *sampler, int64_t due_ns, int64_t used_ns)
+static int64_t python_sampler_next_round(struct python_sampler *sampler, int64_t due_ns, int64_t used_ns)
 {
     int64_t earliest_ns = clock_monotonic_ns() + (SHARE - 1) * used_ns, next_ns = due_ns + sampler->interval_ns;
     if (next_ns >= earliest_ns)
@@ -130,7 +130,7 @@ static int64_t next_round(struct python_sampler *sampler, int64_t due_ns, int64_
     return next_ns + missed * sampler->interval_ns;
 }
 
-static void *run(void *argument)
+static void *python_sampler_run(void *argument)
 {
     struct python_sampler *sampler = argument;
     prctl(PR_SET_NAME, "tacho-python");
@@ -138,18 +138,19 @@ static void *run(void *argument)
     setpriority(PRIO_PROCESS, 0, PRIORITY); /* where it is allowed: little work, but it must be on time */
     pthread_mutex_lock(&sampler->lock);
     for (int64_t due_ns = clock_monotonic_ns(); !sampler->stop;) {
-        int64_t work_ns = next_work(sampler);
+        int64_t work_ns = python_sampler_next_work(sampler);
         if (work_ns > due_ns) { /* no process is read: no rounds until then */
-            wait_for(sampler, work_ns);
+            python_sampler_wait_for(sampler, work_ns);
             due_ns = clock_monotonic_ns();
             continue;
         }
-        for (int64_t round_ns = due_ns + jitter(sampler); !sampler->stop && wait_for(sampler, round_ns) == 0;)
+        for (int64_t round_ns = due_ns + jitter(sampler);
+             !sampler->stop && python_sampler_wait_for(sampler, round_ns) == 0;)
             ;
         int64_t before_ns = cpu_time();
         if (sampler->on && !sampler->stop)
             sample_all(sampler);
-        due_ns = next_round(sampler, due_ns, cpu_time() - before_ns);
+        due_ns = python_sampler_next_round(sampler, due_ns, cpu_time() - before_ns);
     }
     sampler->cpu_ns = cpu_time();
     pthread_mutex_unlock(&sampler->lock);
@@ -158,14 +159,14 @@ static void *run(void *argument)
 
 /* ---- Functions for the main thread ----------------------------------------------------------------------------- */
 
-static void enter(struct python_sampler *sampler)
+static void python_sampler_enter(struct python_sampler *sampler)
 {
     atomic_fetch_add(&sampler->waiting, 1);
     pthread_mutex_lock(&sampler->lock);
     atomic_fetch_sub(&sampler->waiting, 1);
 }
 
-static void leave(struct python_sampler *sampler)
+static void python_sampler_leave(struct python_sampler *sampler)
 {
     pthread_cond_signal(&sampler->done);
     pthread_mutex_unlock(&sampler->lock);
@@ -186,7 +187,7 @@ struct python_sampler *python_sampler_start(unsigned frequency, int is_automatic
     pthread_cond_init(&sampler->wake, &attributes);
     pthread_condattr_destroy(&attributes);
     pthread_cond_init(&sampler->done, NULL);
-    int failed = pthread_create(&sampler->thread, NULL, run, sampler);
+    int failed = pthread_create(&sampler->thread, NULL, python_sampler_run, sampler);
     if (!failed)
         return sampler;
     free(sampler);
@@ -196,10 +197,10 @@ struct python_sampler *python_sampler_start(unsigned frequency, int is_automatic
 
 void python_sampler_stop(struct python_sampler *sampler, int64_t *cpu_ns)
 {
-    enter(sampler);
+    python_sampler_enter(sampler);
     sampler->stop = 1;
     pthread_cond_signal(&sampler->wake);
-    leave(sampler);
+    python_sampler_leave(sampler);
     pthread_join(sampler->thread, NULL);
     *cpu_ns = sampler->cpu_ns;
     for (size_t i = 0; i < sampler->target_count; i++)
@@ -215,14 +216,14 @@ void python_sampler_stop(struct python_sampler *sampler, int64_t *cpu_ns)
 
 void python_sampler_switch(struct python_sampler *sampler, int on)
 {
-    enter(sampler);
+    python_sampler_enter(sampler);
     sampler->on = on;
     pthread_cond_signal(&sampler->wake);
-    leave(sampler);
+    python_sampler_leave(sampler);
 }
 
 /* The index of a process among the targets; target_count if it is not one. */
-static size_t place_of(const struct python_sampler *sampler, const struct process *process)
+static size_t python_sampler_place_of(const struct python_sampler *sampler, const struct process *process)
 {
     size_t at = 0;
     while (at < sampler->target_count && python_target_process(sampler->targets[at]) != process)
@@ -235,23 +236,23 @@ void python_sampler_add(struct python_sampler *sampler, struct process *process,
     struct python_target *target = python_target_new(process, pid, sampler->is_automatic, &sampler->others);
     if (!target)
         return;
-    enter(sampler);
-    int is_new = place_of(sampler, process) == sampler->target_count &&
+    python_sampler_enter(sampler);
+    int is_new = python_sampler_place_of(sampler, process) == sampler->target_count &&
                  array_reserve(&sampler->targets, &sampler->target_room, sampler->target_count + 1,
                                sizeof *sampler->targets) == 0;
     if (is_new)
         sampler->targets[sampler->target_count++] = target;
     if (is_new && python_target_due(target) < sampler->sleeps_until_ns)
         pthread_cond_signal(&sampler->wake);
-    leave(sampler);
+    python_sampler_leave(sampler);
     if (!is_new)
         python_target_free(target);
 }
 
 int python_sampler_remove(struct python_sampler *sampler, const struct process *process, struct python_outcome *outcome)
 {
-    enter(sampler);
-    size_t at = place_of(sampler, process);
+    python_sampler_enter(sampler);
+    size_t at = python_sampler_place_of(sampler, process);
     int found = at < sampler->target_count;
     if (found) {
         struct python_target *target = sampler->targets[at];
@@ -260,17 +261,17 @@ int python_sampler_remove(struct python_sampler *sampler, const struct process *
         python_target_free(target);
         sampler->targets[at] = sampler->targets[--sampler->target_count];
     }
-    leave(sampler);
+    python_sampler_leave(sampler);
     return found;
 }
 
 void python_sampler_take(struct python_sampler *sampler, struct python_batch *batch, uint64_t *late)
 {
-    enter(sampler);
+    python_sampler_enter(sampler);
     struct python_batch filled = sampler->batch;
     sampler->batch = *batch;
     *batch = filled;
     *late = sampler->late;
     sampler->late = 0;
-    leave(sampler);
+    python_sampler_leave(sampler);
 }

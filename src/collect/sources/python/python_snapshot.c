@@ -28,8 +28,8 @@ void snapshot_free(struct snapshot *snapshot)
     *snapshot = (struct snapshot){ 0 };
 }
 
-static ssize_t read_pieces(struct snapshot *snapshot, void *buffer, size_t size, const struct iovec *pieces,
-                           size_t count)
+static ssize_t python_snapshot_read_pieces(struct snapshot *snapshot, void *buffer, size_t size,
+                                           const struct iovec *pieces, size_t count)
 {
     struct iovec here = { buffer, size };
     ssize_t got = process_vm_readv(snapshot->pid, &here, 1, pieces, count, 0);
@@ -41,7 +41,7 @@ static ssize_t read_pieces(struct snapshot *snapshot, void *buffer, size_t size,
 int snapshot_read_now(void *context, uint64_t address, void *buffer, size_t size)
 {
     struct iovec there = { (void *)(uintptr_t)address, size };
-    return read_pieces(context, buffer, size, &there, 1) == (ssize_t)size ? 0 : -1;
+    return python_snapshot_read_pieces(context, buffer, size, &there, 1) == (ssize_t)size ? 0 : -1;
 }
 
 /* ---- The plan -------------------------------------------------------------------------------------------------- */
@@ -55,7 +55,8 @@ static int by_address(const void *left, const void *right)
 }
 
 /* Sorts late spans in, merges neighbours, and drops spans that nobody has used for a long time. Overlapping spans that
- * are too large to be merged stay two: find() takes the last one that begins at or before an address. */
+ * are too large to be merged stay two: python_snapshot_find() takes the last one that begins at or before an address.
+ */
 static void plan_anew(struct snapshot *snapshot)
 {
     size_t kept = 0, total = 0;
@@ -86,14 +87,14 @@ static void plan_anew(struct snapshot *snapshot)
     }
 }
 
-static int grow(struct snapshot *snapshot, size_t bytes)
+static int python_snapshot_grow(struct snapshot *snapshot, size_t bytes)
 {
     return array_reserve(&snapshot->bytes, &snapshot->room, bytes, 1);
 }
 
 /* Reads spans from `first` on with one call. The kernel stops at the first one that it cannot read. Returns where to
  * continue. */
-static size_t read_some(struct snapshot *snapshot, size_t first)
+static size_t python_snapshot_read_some(struct snapshot *snapshot, size_t first)
 {
     struct iovec pieces[PIECES_MAX];
     size_t count = 0, size = 0;
@@ -104,9 +105,9 @@ static size_t read_some(struct snapshot *snapshot, size_t first)
         span->bytes = 0;
         size += span->wanted;
     }
-    if (grow(snapshot, snapshot->used + size) != 0)
+    if (python_snapshot_grow(snapshot, snapshot->used + size) != 0)
         return snapshot->starts[SNAPSHOT_ORDERS];
-    ssize_t got = read_pieces(snapshot, snapshot->bytes + snapshot->used, size, pieces, count);
+    ssize_t got = python_snapshot_read_pieces(snapshot, snapshot->bytes + snapshot->used, size, pieces, count);
     size_t left = got > 0 ? (size_t)got : 0;
     snapshot->used += size;
     for (size_t i = first; i < first + count; i++) {
@@ -128,25 +129,25 @@ void snapshot_take(struct snapshot *snapshot)
         plan_anew(snapshot);
     snapshot->used = 0;
     for (size_t next = 0; next < snapshot->starts[SNAPSHOT_ORDERS] && !snapshot->error;)
-        next = read_some(snapshot, next);
+        next = python_snapshot_read_some(snapshot, next);
 }
 
 /* ---- Reading --------------------------------------------------------------------------------------------------- */
 
-static int holds(const struct snapshot_span *span, uint64_t address, size_t size)
+static int python_snapshot_holds(const struct snapshot_span *span, uint64_t address, size_t size)
 {
     return address >= span->address && address - span->address <= span->bytes &&
            size <= span->bytes - (address - span->address);
 }
 
-static struct snapshot_span *find(struct snapshot *snapshot, uint64_t address, size_t size)
+static struct snapshot_span *python_snapshot_find(struct snapshot *snapshot, uint64_t address, size_t size)
 {
     size_t first = snapshot->starts[snapshot->order];
     size_t after = BISECT(first, snapshot->starts[snapshot->order + 1], i, snapshot->spans[i].address <= address);
-    if (after > first && holds(&snapshot->spans[after - 1], address, size))
+    if (after > first && python_snapshot_holds(&snapshot->spans[after - 1], address, size))
         return &snapshot->spans[after - 1];
     for (size_t i = snapshot->starts[SNAPSHOT_ORDERS]; i < snapshot->count; i++)
-        if (snapshot->spans[i].order == snapshot->order && holds(&snapshot->spans[i], address, size))
+        if (snapshot->spans[i].order == snapshot->order && python_snapshot_holds(&snapshot->spans[i], address, size))
             return &snapshot->spans[i];
     return NULL;
 }
@@ -158,7 +159,7 @@ static struct snapshot_span *add_late(struct snapshot *snapshot, uint64_t addres
     uint64_t page_end = (address | (PAGE_BYTES - 1)) + 1;
     size_t wanted = page_end - address < AHEAD_BYTES ? (size_t)(page_end - address) : AHEAD_BYTES;
     wanted = wanted < size ? size : wanted;
-    if (snapshot->used + wanted > SNAPSHOT_BYTES || grow(snapshot, snapshot->used + wanted) != 0 ||
+    if (snapshot->used + wanted > SNAPSHOT_BYTES || python_snapshot_grow(snapshot, snapshot->used + wanted) != 0 ||
         snapshot_read_now(snapshot, address, snapshot->bytes + snapshot->used, wanted) != 0)
         return NULL;
     struct snapshot_span *span = &snapshot->spans[snapshot->count++];
@@ -176,7 +177,7 @@ static struct snapshot_span *add_late(struct snapshot *snapshot, uint64_t addres
 int snapshot_read(void *context, uint64_t address, void *buffer, size_t size)
 {
     struct snapshot *snapshot = context;
-    struct snapshot_span *span = find(snapshot, address, size);
+    struct snapshot_span *span = python_snapshot_find(snapshot, address, size);
     if (!span) {
         snapshot->late++;
         span = add_late(snapshot, address, size);

@@ -147,13 +147,13 @@ const char *python_target_refusal(const struct python_target *target)
 
 /* ---- Searching for the interpreter ----------------------------------------------------------------------------- */
 
-static void refuse(struct python_target *target, const char *why)
+static void python_target_refuse(struct python_target *target, const char *why)
 {
     target->stage = REFUSED;
     target->refusal = why;
 }
 
-static void look(struct python_target *target, int64_t now_ns)
+static void python_target_look(struct python_target *target, int64_t now_ns)
 {
     uint64_t symbols[PYTHON_SYMBOL_COUNT];
     target->snapshot.error = 0;
@@ -163,21 +163,22 @@ static void look(struct python_target *target, int64_t now_ns)
     if (target->look_interval_ns < target->longest_interval_ns)
         target->look_interval_ns *= 2;
     if (status == PYTHON_OK && (target->stack = malloc(sizeof *target->stack)) == NULL)
-        refuse(target, "out of memory");
+        python_target_refuse(target, "out of memory");
     else if (status == PYTHON_OK)
         target->stage = READING;
     else if (status != PYTHON_TORN && status != PYTHON_UNREADABLE)
-        refuse(target, python_status_text(status));
+        python_target_refuse(target, python_status_text(status));
     else if (target->snapshot.error == EPERM || target->snapshot.error == ENOSYS)
         if (++target->denials == DENIALS_MAX)
-            refuse(target, "the kernel denies reading its memory (process_vm_readv); 'tacho doctor' says how to allow "
-                           "it");
+            python_target_refuse(
+                target, "the kernel denies reading its memory (process_vm_readv); 'tacho doctor' says how to allow "
+                        "it");
 }
 
 /* ---- Threads --------------------------------------------------------------------------------------------------- */
 
 /* The id of the thread in /proc. */
-static pid_t number_of(struct python_target *target, const struct python_thread *read)
+static pid_t python_target_number_of(struct python_target *target, const struct python_thread *read)
 {
     unsigned char bytes[PTHREAD_BYTES];
     if (read->native)
@@ -190,15 +191,16 @@ static pid_t number_of(struct python_target *target, const struct python_thread 
 
 /* Identifies a thread. A thread without an id is tried again from time to time: Python sets it late in the child of a
  * fork. */
-static void identify(struct python_target *target, struct thread *thread, const struct python_thread *read)
+static void python_target_identify(struct python_target *target, struct thread *thread,
+                                   const struct python_thread *read)
 {
-    pid_t number = number_of(target, read);
+    pid_t number = python_target_number_of(target, read);
     thread->tid = number && read->native ? (uint32_t)read->native : (uint32_t)number;
     if (number && target->thread_count <= WATCHED_MAX)
         thread_watch_open(&thread->watch, target->pid, number);
 }
 
-static struct thread *add_thread(struct python_target *target)
+static struct thread *python_target_add_thread(struct python_target *target)
 {
     if (array_reserve(&target->threads, &target->thread_room, target->thread_count + 1, sizeof *target->threads) != 0)
         return NULL;
@@ -206,7 +208,7 @@ static struct thread *add_thread(struct python_target *target)
 }
 
 /* Threads come in the same order in each round, so the search begins with the next one. */
-static struct thread *find_thread(struct python_target *target, const struct python_thread *read)
+static struct thread *python_target_find_thread(struct python_target *target, const struct python_thread *read)
 {
     for (size_t i = 0; i < target->thread_count; i++) {
         size_t at = (target->next_thread + i) % target->thread_count;
@@ -216,13 +218,13 @@ static struct thread *find_thread(struct python_target *target, const struct pyt
             return thread;
         }
     }
-    struct thread *thread = add_thread(target);
+    struct thread *thread = python_target_add_thread(target);
     if (!thread)
         return NULL;
     *thread = (struct thread){
         .address = read->address, .pthread = read->pthread, .watch = { -1, -1, 0 }, .name_tries = NAME_TRIES
     };
-    identify(target, thread, read);
+    python_target_identify(target, thread, read);
     target->next_thread = target->thread_count;
     return thread;
 }
@@ -270,7 +272,7 @@ static int keep_stack(struct python_target *target, struct thread *thread, const
 }
 
 /* Has the stack stayed the same for so long that its code objects must be checked once more? */
-static int is_due(const struct thread *thread, const struct python_look *with)
+static int python_target_is_due(const struct thread *thread, const struct python_look *with)
 {
     return thread->has_chain && !thread->is_confirmed && with->now_ns - thread->since_ns > CONFIRM_NS;
 }
@@ -286,7 +288,7 @@ static int place_frames(struct python_target *target, const struct thread *threa
         const struct python_frame *frame = &target->stack->frames[i],
                                   *then = before >= 0 ? &thread->frames[before] : NULL;
         is_held = is_held && then && then->address == frame->address && then->code == frame->code;
-        look.believed_ns = is_due(thread, with) ? 0 : is_held ? HELD_NS : CHECK_NS;
+        look.believed_ns = python_target_is_due(thread, with) ? 0 : is_held ? HELD_NS : CHECK_NS;
         if (i == count - 1)
             is_likely = is_held;
         if (python_codes_place(&target->codes, &look, frame, i && has_stack ? frame - 1 : NULL,
@@ -311,8 +313,8 @@ static int is_top_unchanged(struct python_target *target, const struct python_th
            frame.code == top->code;
 }
 
-static int read_frames(struct python_target *target, struct thread *thread, struct python_thread *read, int is_first,
-                       uint64_t *next)
+static int python_target_read_frames(struct python_target *target, struct thread *thread, struct python_thread *read,
+                                     int is_first, uint64_t *next)
 {
     if (!is_first) {
         snapshot_take(&target->snapshot);
@@ -328,14 +330,14 @@ static int read_frames(struct python_target *target, struct thread *thread, stru
 
 /* Reads the stack of a thread into its chain: 1; 0 if it has no Python frames; -1 if it could not be read completely.
  * An unlikely stack is accepted if it is read a second time. */
-static int read_stack(struct python_target *target, struct thread *thread, struct python_thread *read,
-                      const struct python_look *with)
+static int python_target_read_stack(struct python_target *target, struct thread *thread, struct python_thread *read,
+                                    const struct python_look *with)
 {
     int before = 0; /* number of frames of the previous attempt */
     for (int attempt = 0; attempt < TRIES; attempt++) {
         uint64_t next = 0;
         unsigned late = target->snapshot.late;
-        int count = read_frames(target, thread, read, attempt == 0, &next);
+        int count = python_target_read_frames(target, thread, read, attempt == 0, &next);
         if (count == 0)
             return 0;
         if (count < 0)
@@ -343,7 +345,7 @@ static int read_stack(struct python_target *target, struct thread *thread, struc
         if (target->snapshot.late != late &&
             !(attempt == TRIES - 1 && is_top_unchanged(target, read, target->stack->frames)))
             continue;
-        int was_due = is_due(thread, with);
+        int was_due = python_target_is_due(thread, with);
         if (thread->has_chain && !was_due && count == thread->frame_count &&
             memcmp(target->stack->frames, thread->frames, (size_t)count * sizeof *target->stack->frames) == 0)
             return 1;
@@ -417,14 +419,14 @@ static void sample_thread(struct python_target *target, const struct python_inte
 {
     thread->seen = target->round;
     if (!thread->tid && target->round % ROUNDS_TO_IDENTIFY == 0)
-        identify(target, thread, read);
+        python_target_identify(target, thread, read);
     if (!thread->tid)
         return;
     int holds = interpreter->holder == read->address, state = THREAD_WAITING, is_waiting_still = 0;
     if (thread->waits && thread->slices)
         is_waiting_still = thread_watch_slices(&thread->watch) == thread->slices;
     if (!(is_waiting_still && thread->is_settled && thread->is_confirmed && thread->has_chain)) {
-        int got = read->frame ? read_stack(target, thread, read, with) : 0;
+        int got = read->frame ? python_target_read_stack(target, thread, read, with) : 0;
         target->counts.torn += got < 0;
         if (got <= 0) {
             thread->waits = 0;
@@ -459,7 +461,7 @@ static void sample_interpreter(struct python_target *target, const struct python
             read.interpreter != interpreter->address)
             return;                                   /* the list was changed: the rest is missing in this round */
         uint64_t next = read.next;
-        struct thread *thread = find_thread(target, &read);
+        struct thread *thread = python_target_find_thread(target, &read);
         if (!thread || thread->seen == target->round) /* the list is a cycle */
             return;
         sample_thread(target, interpreter, thread, &read, with, first_sample);
@@ -467,7 +469,7 @@ static void sample_interpreter(struct python_target *target, const struct python
     }
 }
 
-static void sample(struct python_target *target, struct python_names *names, int64_t now_ns)
+static void python_target_sample(struct python_target *target, struct python_names *names, int64_t now_ns)
 {
     const struct python_look with = {
         .python = &target->python, .memory = &target->memory_now, .names = names, .now_ns = now_ns
@@ -490,7 +492,7 @@ static void sample(struct python_target *target, struct python_names *names, int
 void python_target_round(struct python_target *target, struct python_names *names, int64_t now_ns)
 {
     if (target->stage == LOOKING && now_ns >= target->next_look_ns)
-        look(target, now_ns);
+        python_target_look(target, now_ns);
     if (target->stage == READING)
-        sample(target, names, now_ns);
+        python_target_sample(target, names, now_ns);
 }

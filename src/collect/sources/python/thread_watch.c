@@ -12,7 +12,7 @@
 
 #include "collect/core/procfs.h"
 
-static int open_of(pid_t pid, pid_t tid, const char *name)
+static int thread_watch_open_of(pid_t pid, pid_t tid, const char *name)
 {
     char path[80];
     snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
@@ -31,15 +31,15 @@ void thread_watch_open(struct thread_watch *watch, pid_t pid, pid_t tid)
 {
     char text[256];
     *watch = (struct thread_watch){
-        .state_file = open_of(pid, tid, "syscall"),
-        .slices_file = open_of(pid, tid, "schedstat"),
+        .state_file = thread_watch_open_of(pid, tid, "syscall"),
+        .slices_file = thread_watch_open_of(pid, tid, "schedstat"),
         .is_syscall = 1,
     };
     if (read_again(watch->state_file, text, sizeof text) > 0)
         return;
     if (watch->state_file >= 0)
         close(watch->state_file);
-    watch->state_file = open_of(pid, tid, "stat");
+    watch->state_file = thread_watch_open_of(pid, tid, "stat");
     watch->is_syscall = 0;
 }
 

@@ -47,7 +47,7 @@ static struct stacks *stacks_of(const struct collector *collector)
     return stacks->symbols ? stacks : NULL;
 }
 
-static void begin(struct collector *collector, pid_t pid)
+static void stack_rows_begin(struct collector *collector, pid_t pid)
 {
     struct stacks *stacks = collector->state[COLLECT_SOURCE_STACKS];
     const struct symbols_settings settings = { .debug_paths = collector->options->debug_paths,
@@ -75,7 +75,7 @@ struct symbols *stacks_symbols(struct collector *collector)
 
 /* ---- Processes ------------------------------------------------------------------------------------------------- */
 
-static void attach_process(struct process *process)
+static void stack_rows_attach_process(struct process *process)
 {
     struct symbols *symbols = stacks_symbols(process->collector);
     const struct process *parent = strcmp(process->origin, "fork") == 0
@@ -88,19 +88,19 @@ static void attach_process(struct process *process)
                                              : symbols_process_new(symbols, process->pid);
 }
 
-static void end_process(struct process *process)
+static void stack_rows_end_process(struct process *process)
 {
     if (process->space)
         symbols_process_end(process->space);
 }
 
-static void module_begin(struct process *process, const struct symbols_mapping *mapping)
+static void stack_rows_module_begin(struct process *process, const struct symbols_mapping *mapping)
 {
     if (process->space)
         symbols_process_map(process->space, mapping);
 }
 
-static void module_end(struct process *process, uint64_t address, uint64_t bytes)
+static void stack_rows_module_end(struct process *process, uint64_t address, uint64_t bytes)
 {
     if (process->space)
         symbols_process_unmap(process->space, address, bytes);
@@ -130,7 +130,7 @@ static int note_use(struct stacks *stacks, uint32_t stack, enum wire_source sour
     return 0;
 }
 
-static uint32_t stack_of(struct process *process, const struct wire_record *record, uint32_t words)
+static uint32_t stack_rows_of(struct process *process, const struct wire_record *record, uint32_t words)
 {
     enum wire_source id = record->a;
     const struct collect_source *source = collect_counted_sources[id];
@@ -241,7 +241,7 @@ static void write_stack(struct collector *collector, const struct waiting *what)
 }
 
 /* Readers are fast if the ids of a chunk ascend. */
-static int by_id(const void *a, const void *b)
+static int stack_rows_by_id(const void *a, const void *b)
 {
     const struct waiting *x = a, *y = b;
     return (x->id > y->id) - (x->id < y->id);
@@ -257,7 +257,7 @@ static int write_waiting(struct collector *collector, int is_end)
     if (array_reserve_zeroed(&stacks->ids, &stacks->ids_room, symbols_line_count(stacks->symbols) + (size_t)1,
                              sizeof *stacks->ids) != 0)
         return -1;
-    qsort(stacks->waiting, stacks->waiting_count, sizeof *stacks->waiting, by_id);
+    qsort(stacks->waiting, stacks->waiting_count, sizeof *stacks->waiting, stack_rows_by_id);
     for (size_t i = 0; i < stacks->waiting_count; i++)
         if (is_end || symbols_is_named(stacks->symbols, stacks->waiting[i].stack))
             write_stack(collector, &stacks->waiting[i]);
@@ -281,7 +281,7 @@ static int is_naming_worth_it(const struct stacks *stacks)
 /* Every few seconds the stacks so far are written, so that they outlive us. If many have frames without names, those
  * are found first, in a thread: two seconds later at most, the stacks with known names are written all the same. The
  * writer is flushed behind this call, so each round has chunks of its own. */
-static void tick(struct collector *collector)
+static void stack_rows_tick(struct collector *collector)
 {
     struct stacks *stacks = stacks_of(collector);
     if (!stacks)
@@ -305,7 +305,7 @@ static void write_counts(struct collector *collector)
         process_count_row(collector->primary, "callchains", "lost", "memory", (int64_t)stacks_of(collector)->unkept);
 }
 
-static void finish(struct collector *collector)
+static void stack_rows_finish(struct collector *collector)
 {
     struct stacks *stacks = stacks_of(collector);
     if (!stacks || symbols_stack_count(stacks->symbols) <= 1)
@@ -333,23 +333,23 @@ static void stack(const struct collect_origin *origin, const struct wire_record 
     if (words < WIRE_HEAD_WORDS + 3 || !source || !source->take_chains)
         return;
     struct call_chains chains = {
-        .native = stack_of(origin->process, record, words),
+        .native = stack_rows_of(origin->process, record, words),
         .interpreted = python_calls_find(origin->process, record->body[1]),
     };
     source->take_chains(origin, record, chains);
 }
 
-static const struct collect_records records[] = { { WIRE_STACK, WIRE_STACK, stack }, { 0 } };
+static const struct collect_records stack_rows_records[] = { { WIRE_STACK, WIRE_STACK, stack }, { 0 } };
 
 const struct collect_source collect_source_stacks = {
     .state_bytes = sizeof(struct stacks),
-    .records = records,
-    .begin = begin,
-    .tick = tick,
-    .finish = finish,
+    .records = stack_rows_records,
+    .begin = stack_rows_begin,
+    .tick = stack_rows_tick,
+    .finish = stack_rows_finish,
     .free = free_stacks,
-    .process_attach = attach_process,
-    .process_end = end_process,
-    .module_begin = module_begin,
-    .module_end = module_end,
+    .process_attach = stack_rows_attach_process,
+    .process_end = stack_rows_end_process,
+    .module_begin = stack_rows_module_begin,
+    .module_end = stack_rows_module_end,
 };

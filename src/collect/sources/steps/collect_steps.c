@@ -10,7 +10,7 @@ static const char *const phases[] = {
 #undef PHASE
 };
 
-static void step(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+static void steps_collect_take(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct collector *collector = origin->collector;
     struct process *process = origin->process;
@@ -30,7 +30,7 @@ static void step(const struct collect_origin *origin, const struct wire_record *
     process->counts[WIRE_SOURCE_STEPS].recorded++;
 }
 
-static void finish(struct collector *collector)
+static void steps_collect_finish(struct collector *collector)
 {
     if ((collector->sources & WIRE_BIT(STEPS)) && !collector->result->counts[WIRE_SOURCE_STEPS].recorded)
         collector_warn(collector, 0,
@@ -39,12 +39,14 @@ static void finish(struct collector *collector)
                        "and calls of the outermost nn.Module.");
 }
 
-static const struct collect_records records[] = { { WIRE_STEP, WIRE_STEP, step }, { 0 } };
-static const struct collect_table tables[] = { { TABLE_TACHO_STEP_TIME, "steps", COLLECT_RECORDED_OF(STEPS) }, { 0 } };
+static const struct collect_records steps_collect_records[] = { { WIRE_STEP, WIRE_STEP, steps_collect_take }, { 0 } };
+static const struct collect_table steps_collect_tables[] = {
+    { TABLE_TACHO_STEP_TIME, "steps", COLLECT_RECORDED_OF(STEPS) }, { 0 }
+};
 
 const struct collect_source collect_source_steps = {
-    .records = records,
-    .tables = tables,
+    .records = steps_collect_records,
+    .tables = steps_collect_tables,
     .cost = { .recorded_reads = 4, .recorded_ns = 500, .counted_reads = 4, .counted_ns = 500 },
-    .finish = finish,
+    .finish = steps_collect_finish,
 };

@@ -8,7 +8,7 @@
 #include "torch_collect.h"
 #include "wire/wire_torch.h"
 
-static void arena(const struct collector *collector, struct collect_arena_texts *texts)
+static void torch_collect_arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     wire_torch(texts->arena)->flags = collector->options->torch_flags;
 }
@@ -24,7 +24,7 @@ static void metadata(const struct collect_origin *origin, const char *name, cons
 }
 
 /* Writes the settings of the capture once, under the names in torch's own traces. */
-static void loaded(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+static void torch_collect_loaded(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct collect_torch_result *result = &origin->collector->result->torch;
     char version[sizeof result->version], quoted[sizeof version + 2];
@@ -45,7 +45,7 @@ static void loaded(const struct collect_origin *origin, const struct wire_record
     metadata(origin, "with_modules", flags & WIRE_TORCH_MODULES ? "1" : "0");
 }
 
-static void refused(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+static void torch_collect_refused(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct collect_torch_result *result = &origin->collector->result->torch;
     char text[sizeof result->refusal];
@@ -57,7 +57,7 @@ static void refused(const struct collect_origin *origin, const struct wire_recor
                    (int)origin->process->pid, text);
 }
 
-static void told(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+static void torch_collect_told(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct process *process = origin->process;
     struct torch_setup setup = {
@@ -80,7 +80,7 @@ static void told(const struct collect_origin *origin, const struct wire_record *
 
 /* ---- Processes and threads ------------------------------------------------------------------------------------- */
 
-static void thread_end(struct process *process, struct process_reader *reader, int64_t end_ns)
+static void torch_collect_thread_end(struct process *process, struct process_reader *reader, int64_t end_ns)
 {
     int64_t last_ns = reader->end_ns != PROCESS_NO_TIME ? reader->end_ns : end_ns;
     if (reader->state[COLLECT_SOURCE_TORCH])
@@ -89,7 +89,7 @@ static void thread_end(struct process *process, struct process_reader *reader, i
 }
 
 /* PyTorch keeps its own counts, since an operator counts as recorded once its end is read. */
-static void counts(struct process *process)
+static void torch_collect_counts(struct process *process)
 {
     if (!process->state[COLLECT_SOURCE_TORCH])
         return;
@@ -102,39 +102,39 @@ static void counts(struct process *process)
                        });
 }
 
-static void free_process(struct process *process)
+static void torch_collect_free_process(struct process *process)
 {
     if (process->state[COLLECT_SOURCE_TORCH])
         torch_process_free(process->state[COLLECT_SOURCE_TORCH]);
     process->state[COLLECT_SOURCE_TORCH] = NULL;
 }
 
-static void end_process(struct process *process)
+static void torch_collect_end_process(struct process *process)
 {
-    counts(process);
-    free_process(process);
+    torch_collect_counts(process);
+    torch_collect_free_process(process);
 }
 
-static const struct collect_records records[] = {
-    { WIRE_TORCH_LOADED, WIRE_TORCH_LOADED, loaded },
-    { WIRE_TORCH_REFUSED, WIRE_TORCH_REFUSED, refused },
-    { WIRE_TORCH_BEGIN, WIRE_TORCH_PYTHON_EVENT, told },
+static const struct collect_records torch_collect_records[] = {
+    { WIRE_TORCH_LOADED, WIRE_TORCH_LOADED, torch_collect_loaded },
+    { WIRE_TORCH_REFUSED, WIRE_TORCH_REFUSED, torch_collect_refused },
+    { WIRE_TORCH_BEGIN, WIRE_TORCH_PYTHON_EVENT, torch_collect_told },
     { 0 },
 };
 
 #define TABLE(name) { TABLE_##name, "pytorch", COLLECT_RECORDED_OF(TORCH) }
-static const struct collect_table tables[] = {
+static const struct collect_table torch_collect_tables[] = {
     TABLE(TACHO_TORCH_OP), TABLE(TACHO_TORCH_MEMORY), TABLE(TACHO_TORCH_PYTHON), TABLE(TACHO_PYTHON_EVENT), { 0 },
 };
 
 const struct collect_source collect_source_torch = {
-    .records = records,
-    .tables = tables,
+    .records = torch_collect_records,
+    .tables = torch_collect_tables,
     /* Half of this is PyTorch's own cost, since it does more work for an observed operator. */
     .cost = { .recorded_reads = 2, .recorded_ns = 120, .counted_reads = 2, .counted_ns = 100 },
-    .arena = arena,
-    .process_end = end_process,
-    .process_free = free_process,
-    .counts = counts,
-    .thread_end = thread_end,
+    .arena = torch_collect_arena,
+    .process_end = torch_collect_end_process,
+    .process_free = torch_collect_free_process,
+    .counts = torch_collect_counts,
+    .thread_end = torch_collect_thread_end,
 };

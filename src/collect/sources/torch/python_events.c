@@ -14,7 +14,7 @@ struct field {
     size_t length;
 };
 
-static const char *const kinds[] = {
+static const char *const python_events_kinds[] = {
 #define KIND_NAME(id, name) name,
     WIRE_PYTHON_EVENTS(KIND_NAME)
 #undef KIND_NAME
@@ -30,7 +30,7 @@ static struct field next_field(const char **at, const char *end)
 }
 
 /* Digits up to the end of the field; at most INT32_MAX. */
-static int64_t number_of(struct field field)
+static int64_t python_events_number_of(struct field field)
 {
     int64_t number = 0;
     for (size_t i = 0; i < field.length && field.bytes[i] >= '0' && field.bytes[i] <= '9' && number < INT32_MAX; i++)
@@ -47,9 +47,9 @@ static int64_t pooled(const struct torch_setup *setup, struct field field)
 static struct field take_collection(struct row_TACHO_PYTHON_EVENT *row, const char *at, const char *end)
 {
     struct field generation = next_field(&at, end);
-    ROW_SET(row, TACHO_PYTHON_EVENT, generation, number_of(generation));
-    ROW_SET(row, TACHO_PYTHON_EVENT, collected, number_of(next_field(&at, end)));
-    ROW_SET(row, TACHO_PYTHON_EVENT, uncollectable, number_of(next_field(&at, end)));
+    ROW_SET(row, TACHO_PYTHON_EVENT, generation, python_events_number_of(generation));
+    ROW_SET(row, TACHO_PYTHON_EVENT, collected, python_events_number_of(next_field(&at, end)));
+    ROW_SET(row, TACHO_PYTHON_EVENT, uncollectable, python_events_number_of(next_field(&at, end)));
     return generation;
 }
 
@@ -62,8 +62,8 @@ static struct field take_compilation(const struct torch_setup *setup, struct row
         ROW_SET(row, TACHO_PYTHON_EVENT, symbol, pooled(setup, function));
     if (file.length)
         ROW_SET(row, TACHO_PYTHON_EVENT, module, pooled(setup, file));
-    if (number_of(line))
-        ROW_SET(row, TACHO_PYTHON_EVENT, line, number_of(line));
+    if (python_events_number_of(line))
+        ROW_SET(row, TACHO_PYTHON_EVENT, line, python_events_number_of(line));
     if (reason.length)
         ROW_SET(row, TACHO_PYTHON_EVENT, reasonId, pooled(setup, reason));
     return function;
@@ -82,7 +82,7 @@ int python_event_row(const struct torch_setup *setup, int64_t global_tid, const 
     int64_t end_ns = clock_map_time(setup->clock, record->ticks);
     int64_t start_ns = clock_map_time(setup->clock, record->body[0]);
     struct field last = is_collection ? take_collection(&row, at, end) : take_compilation(setup, &row, at, end);
-    text_addf(&name, "%s%s%.*s", kinds[record->a],
+    text_addf(&name, "%s%s%.*s", python_events_kinds[record->a],
               is_collection ? " generation "
               : last.length ? " "
                             : "",
@@ -90,7 +90,8 @@ int python_event_row(const struct torch_setup *setup, int64_t global_tid, const 
     ROW_SET(&row, TACHO_PYTHON_EVENT, start, start_ns < end_ns ? start_ns : end_ns);
     ROW_SET(&row, TACHO_PYTHON_EVENT, end, end_ns);
     ROW_SET(&row, TACHO_PYTHON_EVENT, globalTid, global_tid);
-    ROW_SET(&row, TACHO_PYTHON_EVENT, kind, writer_string(setup->writer, kinds[record->a], strlen(kinds[record->a])));
+    ROW_SET(&row, TACHO_PYTHON_EVENT, kind,
+            writer_string(setup->writer, python_events_kinds[record->a], strlen(python_events_kinds[record->a])));
     ROW_SET(&row, TACHO_PYTHON_EVENT, nameId,
             writer_string(setup->writer, text_string(&name), strlen(text_string(&name))));
     writer_append(setup->writer, TABLE_TACHO_PYTHON_EVENT, &row);

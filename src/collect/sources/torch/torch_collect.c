@@ -41,11 +41,11 @@ struct end {
 };
 
 /* The text of a stack that the agent has numbered. */
-struct stack {
+struct torch_records_stack {
     uint64_t number; /* never 0 */
     int64_t text;
 };
-MAP(stack_map, struct stack, uint64_t, number, number, hash_number, map_is_same_number)
+MAP(stack_map, struct torch_records_stack, uint64_t, number, number, hash_number, map_is_same_number)
 
 struct torch_process {
     struct torch_setup setup;
@@ -80,7 +80,7 @@ static int64_t category(struct torch_process *process, int is_annotation)
     return *id;
 }
 
-static void step_row(const struct torch_thread *thread, const struct open *op, int64_t end_ns)
+static void torch_records_step_row(const struct torch_thread *thread, const struct open *op, int64_t end_ns)
 {
     struct row_TACHO_TORCH_STEP row = { 0 };
     ROW_SET(&row, TACHO_TORCH_STEP, start, op->start_ns);
@@ -103,7 +103,7 @@ static void range_row(const struct torch_thread *thread, const struct open *op, 
     writer_append(thread->process->setup.writer, TABLE_NVTX_EVENTS, &row);
 }
 
-static void set_inputs(struct row_TACHO_TORCH_OP *row, const struct open *op)
+static void torch_records_set_inputs(struct row_TACHO_TORCH_OP *row, const struct open *op)
 {
     ROW_SET(row, TACHO_TORCH_OP, inputDimsId, op->details.dims);
     ROW_SET(row, TACHO_TORCH_OP, inputTypesId, op->details.types);
@@ -111,7 +111,7 @@ static void set_inputs(struct row_TACHO_TORCH_OP *row, const struct open *op)
     ROW_SET(row, TACHO_TORCH_OP, concreteInputsId, op->details.values);
 }
 
-static int is_call(const struct open *open)
+static int torch_records_is_call(const struct open *open)
 {
     return open->scope == WIRE_TORCH_MODULE_CALL;
 }
@@ -120,7 +120,7 @@ static int is_call(const struct open *open)
 static const struct open *call_around(const struct torch_thread *thread, size_t below)
 {
     for (size_t i = thread->call_count ? below : 0; i-- > 0;)
-        if (is_call(&thread->open[i]))
+        if (torch_records_is_call(&thread->open[i]))
             return &thread->open[i];
     return NULL;
 }
@@ -165,7 +165,7 @@ static void operator_rows(const struct torch_thread *thread, const struct open *
         ROW_SET(&row, TACHO_TORCH_OP, forwardThread, op->forward_thread);
     }
     if (op->details.dims)
-        set_inputs(&row, op);
+        torch_records_set_inputs(&row, op);
     if (op->details.stack)
         ROW_SET(&row, TACHO_TORCH_OP, callStackId, op->details.stack);
     if (op->details.modules)
@@ -174,22 +174,23 @@ static void operator_rows(const struct torch_thread *thread, const struct open *
         ROW_SET(&row, TACHO_TORCH_OP, argsId, unfinished_mark(process));
     writer_append(process->setup.writer, TABLE_TACHO_TORCH_OP, &row);
     if (op->step >= 0)
-        step_row(thread, op, end_ns);
+        torch_records_step_row(thread, op, end_ns);
     if (op->range)
         range_row(thread, op, end_ns);
     process->counts.recorded++;
 }
 
-static void rows_of(const struct torch_thread *thread, const struct open *open, int64_t end_ns, int is_unfinished)
+static void torch_records_rows_of(const struct torch_thread *thread, const struct open *open, int64_t end_ns,
+                                  int is_unfinished)
 {
     end_ns = end_ns < open->start_ns ? open->start_ns : end_ns;
-    (is_call(open) ? call_row : operator_rows)(thread, open, end_ns, is_unfinished);
+    (torch_records_is_call(open) ? call_row : operator_rows)(thread, open, end_ns, is_unfinished);
 }
 
 /* Takes an operator off the stack; its rows are written. */
 static void take_off(struct torch_thread *thread, size_t place)
 {
-    thread->call_count -= (size_t)is_call(&thread->open[place]);
+    thread->call_count -= (size_t)torch_records_is_call(&thread->open[place]);
     memmove(thread->open + place, thread->open + place + 1, (--thread->open_count - place) * sizeof *thread->open);
 }
 
@@ -198,7 +199,8 @@ static void take_off(struct torch_thread *thread, size_t place)
 static void stack_record(struct torch_process *process, const struct wire_record *record, uint32_t words)
 {
     const char *text = (const char *)(record->body + 1);
-    struct stack added = { .number = record->body[0] }, *known = stack_map_find(&process->stacks, added.number);
+    struct torch_records_stack added = { .number = record->body[0] },
+                               *known = stack_map_find(&process->stacks, added.number);
     process->counts.damaged += !added.number;
     if (!added.number || (!known && process->stacks.count == STACKS_MAX))
         return; /* operators with this stack have none, and are counted */
@@ -261,7 +263,8 @@ static void name_call(struct torch_process *process, struct open *call, const ch
         call->sequence = call->sequence * 10 + (name[digits] - '0');
 }
 
-static int read_begin(struct torch_process *process, const struct wire_record *record, uint32_t words, struct open *op)
+static int torch_records_read_begin(struct torch_process *process, const struct wire_record *record, uint32_t words,
+                                    struct open *op)
 {
     uint32_t has_stack = record->flags & WIRE_TORCH_HAS_STACK, inputs = record->b,
              first = WIRE_TORCH_HEAD_WORDS + has_stack, before = first + inputs;
@@ -279,12 +282,13 @@ static int read_begin(struct torch_process *process, const struct wire_record *r
         .scope = record->a,
         .is_engine = (int64_t)record->body[1] < 0 && torch_is_engine(name, length),
     };
-    if (is_call(op))
+    if (torch_records_is_call(op))
         name_call(process, op, name, length);
     if (inputs && take_inputs(process, op, record->body + first, inputs) != 0)
         return -1;
-    const struct stack *stack = has_stack ? stack_map_find(&process->stacks, record->body[WIRE_TORCH_HEAD_WORDS])
-                                          : NULL;
+    const struct torch_records_stack *stack = has_stack ? stack_map_find(&process->stacks,
+                                                                         record->body[WIRE_TORCH_HEAD_WORDS])
+                                                        : NULL;
     if (stack)
         op->details.stack = stack->text;
     process->counts.stack_lost += has_stack && !op->details.stack;
@@ -294,14 +298,14 @@ static int read_begin(struct torch_process *process, const struct wire_record *r
 }
 
 /* Makes room for one more. If there is none, the oldest one is written as unfinished. */
-static int make_room(struct torch_thread *thread, int64_t now_ns)
+static int torch_records_make_room(struct torch_thread *thread, int64_t now_ns)
 {
     if (thread->open_count < OPEN_MAX &&
         array_reserve(&thread->open, &thread->open_capacity, thread->open_count + 1, sizeof *thread->open) == 0)
         return 0;
     if (!thread->open_count)
         return -1;
-    rows_of(thread, &thread->open[0], now_ns, 1);
+    torch_records_rows_of(thread, &thread->open[0], now_ns, 1);
     take_off(thread, 0);
     return 0;
 }
@@ -335,8 +339,8 @@ static void number_engine(struct torch_thread *thread, const struct open *op)
 static void give_up_calls(struct torch_thread *thread, size_t above, int64_t time_ns)
 {
     for (size_t i = thread->open_count; i-- > above;)
-        if (is_call(&thread->open[i])) {
-            rows_of(thread, &thread->open[i], time_ns, 1);
+        if (torch_records_is_call(&thread->open[i])) {
+            torch_records_rows_of(thread, &thread->open[i], time_ns, 1);
             take_off(thread, i);
         }
 }
@@ -346,9 +350,9 @@ static int end_in(struct torch_thread *thread, uint64_t number, int64_t time_ns)
 {
     for (size_t i = thread->open_count; i-- > 0;)
         if (thread->open[i].number == number) {
-            if (is_call(&thread->open[i]))
+            if (torch_records_is_call(&thread->open[i]))
                 give_up_calls(thread, i + 1, time_ns);
-            rows_of(thread, &thread->open[i], time_ns, 0);
+            torch_records_rows_of(thread, &thread->open[i], time_ns, 0);
             take_off(thread, i);
             return 1;
         }
@@ -361,7 +365,7 @@ static void place_in_modules(struct torch_thread *thread, struct open *open, con
 {
     const struct open *around = call_around(thread, thread->open_count);
     open->details.modules = around ? around->details.modules : 0;
-    if (!is_call(open))
+    if (!torch_records_is_call(open))
         return;
     const char *name = (const char *)(record->body + WIRE_TORCH_HEAD_WORDS);
     text_cut(&thread->path, around ? around->path_bytes : 0);
@@ -374,7 +378,7 @@ static void place_in_modules(struct torch_thread *thread, struct open *open, con
 /* The names of annotations may have the number of the step. */
 static int has_twin(const struct open *op)
 {
-    return op->scope != SCOPE_USER && !is_call(op);
+    return op->scope != SCOPE_USER && !torch_records_is_call(op);
 }
 
 static void begin_record(struct torch_thread *thread, const struct wire_record *record, uint32_t words)
@@ -382,7 +386,8 @@ static void begin_record(struct torch_thread *thread, const struct wire_record *
     struct torch_process *process = thread->process;
     struct open op;
     int64_t end_ns;
-    if (read_begin(process, record, words, &op) != 0 || make_room(thread, op.start_ns) != 0) {
+    if (torch_records_read_begin(process, record, words, &op) != 0 ||
+        torch_records_make_room(thread, op.start_ns) != 0) {
         process->counts.damaged++;
         return;
     }
@@ -392,7 +397,7 @@ static void begin_record(struct torch_thread *thread, const struct wire_record *
         torch_twins_take(&thread->twins, record->flags >> WIRE_TORCH_STEP_SHIFT, record->flags & WIRE_TORCH_DETAILED,
                          op.name, &op.details);
     thread->open[thread->open_count++] = op;
-    thread->call_count += (size_t)is_call(&op);
+    thread->call_count += (size_t)torch_records_is_call(&op);
     if (process->end_count && end_was_here(process, op.number, &end_ns))
         end_in(thread, op.number, end_ns);
 }
@@ -441,7 +446,7 @@ static void memory_record(struct torch_thread *thread, const struct wire_record 
 
 /* ---- Events of Python ------------------------------------------------------------------------------------------ */
 
-static void event_record(struct torch_thread *thread, const struct wire_record *record, uint32_t words)
+static void torch_records_event_record(struct torch_thread *thread, const struct wire_record *record, uint32_t words)
 {
     struct torch_process *process = thread->process;
     if (python_event_row(&process->setup, thread->tid, record, words) == 0)
@@ -463,7 +468,7 @@ void torch_record(struct torch_thread *thread, const struct wire_record *record,
     else if (record->type == WIRE_TORCH_BYTES && words >= WIRE_HEAD_WORDS + 4)
         memory_record(thread, record);
     else if (record->type == WIRE_TORCH_PYTHON_EVENT && words > WIRE_HEAD_WORDS + 1)
-        event_record(thread, record, words);
+        torch_records_event_record(thread, record, words);
     else
         thread->process->counts.damaged++;
 }
@@ -490,7 +495,7 @@ void torch_thread_finish(struct torch_thread *thread, int64_t end_ns)
 {
     struct torch_thread **link = &thread->process->threads;
     for (size_t i = 0; i < thread->open_count; i++)
-        rows_of(thread, &thread->open[i], end_ns, 1);
+        torch_records_rows_of(thread, &thread->open[i], end_ns, 1);
     while (*link && *link != thread)
         link = &(*link)->next;
     if (*link)

@@ -10,7 +10,7 @@
 #include "wire/wire_torch.h"
 
 /* Types by torch's own numbers, with their C++ names. */
-static const char *const type_names[] = {
+static const char *const torch_inputs_type_names[] = {
     "unsigned char",
     "signed char",
     "short int",
@@ -43,24 +43,24 @@ static const char *const type_names[] = {
     "long unsigned int",
 };
 
-struct cursor {
+struct torch_inputs_cursor {
     const uint64_t *words;
     uint32_t left;
 };
 
-struct item {
+struct torch_inputs_item {
     enum wire_torch_input kind;
     uint32_t type, count;
     const uint64_t *words; /* behind its head */
 };
 
-static int next_item(struct cursor *cursor, struct item *item)
+static int next_item(struct torch_inputs_cursor *cursor, struct torch_inputs_item *item)
 {
     if (!cursor->left)
         return -1;
     uint64_t head = *cursor->words++;
     cursor->left--;
-    *item = (struct item){
+    *item = (struct torch_inputs_item){
         .kind = (enum wire_torch_input)(head & 0xffff),
         .type = (uint32_t)(head >> 16 & 0xffff),
         .count = (uint32_t)(head >> 32),
@@ -78,7 +78,7 @@ static int next_item(struct cursor *cursor, struct item *item)
     return 0;
 }
 
-static void add_numbers(struct text *out, const uint64_t *words, uint32_t count)
+static void torch_inputs_add_numbers(struct text *out, const uint64_t *words, uint32_t count)
 {
     text_add_char(out, '[');
     for (uint32_t i = 0; i < count; i++)
@@ -87,7 +87,7 @@ static void add_numbers(struct text *out, const uint64_t *words, uint32_t count)
 }
 
 /* Adds a value as torch prints it: a whole number keeps its point. */
-static void add_value(struct text *out, const struct item *item)
+static void torch_inputs_add_value(struct text *out, const struct torch_inputs_item *item)
 {
     double real;
     memcpy(&real, item->words, sizeof real);
@@ -101,23 +101,23 @@ static void add_value(struct text *out, const struct item *item)
         text_addf(out, "%.17g", real);
 }
 
-static int is_scalar(const struct item *item)
+static int is_scalar(const struct torch_inputs_item *item)
 {
     return item->kind >= WIRE_TORCH_INT && item->kind <= WIRE_TORCH_COMPLEX;
 }
 
 /* Adds the shape and strides of one tensor, or empty lists in their place. */
-static void add_tensor(const struct torch_texts *texts, const struct item *item)
+static void torch_inputs_add_tensor(const struct torch_texts *texts, const struct torch_inputs_item *item)
 {
     uint32_t count = item->kind == WIRE_TORCH_TENSOR ? item->count : 0;
-    add_numbers(texts->dims, item->words, count);
-    add_numbers(texts->strides, item->words + count, count);
+    torch_inputs_add_numbers(texts->dims, item->words, count);
+    torch_inputs_add_numbers(texts->strides, item->words + count, count);
 }
 
-static void add_size(const struct torch_texts *texts, const struct item *item, int *is_first)
+static void add_size(const struct torch_texts *texts, const struct torch_inputs_item *item, int *is_first)
 {
     text_add(texts->sizes, *is_first ? "" : ", ");
-    add_numbers(texts->sizes, item->words, item->kind == WIRE_TORCH_TENSOR ? item->count : 0);
+    torch_inputs_add_numbers(texts->sizes, item->words, item->kind == WIRE_TORCH_TENSOR ? item->count : 0);
     *is_first = 0;
 }
 
@@ -128,11 +128,11 @@ static void add_left_out(const struct torch_texts *texts, int *is_first)
     *is_first = 0;
 }
 
-static int add_tensor_list(struct cursor *cursor, const struct torch_texts *texts, const struct item *list,
-                           int *is_first)
+static int add_tensor_list(struct torch_inputs_cursor *cursor, const struct torch_texts *texts,
+                           const struct torch_inputs_item *list, int *is_first)
 {
     uint32_t count = list->type == WIRE_TORCH_LEFT_OUT ? 0 : list->count;
-    struct item item;
+    struct torch_inputs_item item;
     if (list->type == WIRE_TORCH_LEFT_OUT)
         add_left_out(texts, is_first);
     text_add_char(texts->dims, '[');
@@ -143,7 +143,7 @@ static int add_tensor_list(struct cursor *cursor, const struct torch_texts *text
         if (count <= WIRE_TORCH_LIST_MAX) {
             text_add(texts->dims, i ? ", " : "");
             text_add(texts->strides, i ? ", " : "");
-            add_tensor(texts, &item);
+            torch_inputs_add_tensor(texts, &item);
         }
         add_size(texts, &item, is_first);
     }
@@ -154,15 +154,15 @@ static int add_tensor_list(struct cursor *cursor, const struct torch_texts *text
     return 0;
 }
 
-static int add_scalar_list(struct cursor *cursor, const struct torch_texts *texts, uint32_t count)
+static int add_scalar_list(struct torch_inputs_cursor *cursor, const struct torch_texts *texts, uint32_t count)
 {
-    struct item item;
+    struct torch_inputs_item item;
     text_add(texts->values, "\"[");
     for (uint32_t i = 0; i < count; i++) {
         if (next_item(cursor, &item) != 0)
             return -1;
         text_add(texts->values, i ? ", " : "");
-        add_value(texts->values, &item);
+        torch_inputs_add_value(texts->values, &item);
     }
     text_add(texts->values, "]\"");
     text_add(texts->types, "\"ScalarList\"");
@@ -171,19 +171,20 @@ static int add_scalar_list(struct cursor *cursor, const struct torch_texts *text
     return 0;
 }
 
-static void add_plain(const struct torch_texts *texts, const struct item *item)
+static void add_plain(const struct torch_texts *texts, const struct torch_inputs_item *item)
 {
-    const char *type = item->kind == WIRE_TORCH_TENSOR && item->type < COUNT_OF(type_names) ? type_names[item->type]
-                                                                                            : "";
-    add_tensor(texts, item);
+    const char *type = item->kind == WIRE_TORCH_TENSOR && item->type < COUNT_OF(torch_inputs_type_names)
+                           ? torch_inputs_type_names[item->type]
+                           : "";
+    torch_inputs_add_tensor(texts, item);
     text_addf(texts->types, "\"%s\"", is_scalar(item) ? "Scalar" : type);
     text_add_char(texts->values, '"');
-    add_value(texts->values, item);
+    torch_inputs_add_value(texts->values, item);
     text_add_char(texts->values, '"');
 }
 
 /* The list of inputs was truncated: its last type is "...". */
-static int add_cut(const struct torch_texts *texts, int *is_first)
+static int torch_inputs_add_cut(const struct torch_texts *texts, int *is_first)
 {
     add_left_out(texts, is_first);
     text_add(texts->dims, "[]");
@@ -194,12 +195,13 @@ static int add_cut(const struct torch_texts *texts, int *is_first)
 }
 
 /* In the sizes of emit_nvtx the tensors of a list stand one by one. */
-static int add_item(struct cursor *cursor, const struct torch_texts *texts, const struct item *item, int *is_first)
+static int torch_inputs_add_item(struct torch_inputs_cursor *cursor, const struct torch_texts *texts,
+                                 const struct torch_inputs_item *item, int *is_first)
 {
     if (item->kind == WIRE_TORCH_TENSOR_LIST)
         return add_tensor_list(cursor, texts, item, is_first);
     if (item->kind == WIRE_TORCH_CUT)
-        return add_cut(texts, is_first);
+        return torch_inputs_add_cut(texts, is_first);
     add_size(texts, item, is_first);
     if (item->kind == WIRE_TORCH_SCALAR_LIST)
         return add_scalar_list(cursor, texts, item->count);
@@ -210,8 +212,8 @@ static int add_item(struct cursor *cursor, const struct torch_texts *texts, cons
 int torch_inputs_text(const uint64_t *words, uint32_t count, const struct torch_texts *texts)
 {
     struct text *const all[] = { texts->dims, texts->types, texts->strides, texts->values, texts->sizes };
-    struct cursor cursor = { words, count };
-    struct item item;
+    struct torch_inputs_cursor cursor = { words, count };
+    struct torch_inputs_item item;
     int is_first = 1;
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         text_clear(all[i]);
@@ -222,7 +224,7 @@ int torch_inputs_text(const uint64_t *words, uint32_t count, const struct torch_
             return -1;
         for (size_t i = 0; number && i < 4; i++)
             text_add(all[i], ", ");
-        if (add_item(&cursor, texts, &item, &is_first) != 0)
+        if (torch_inputs_add_item(&cursor, texts, &item, &is_first) != 0)
             return -1;
     }
     for (size_t i = 0; i < COUNT_OF(all); i++) {

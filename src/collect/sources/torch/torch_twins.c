@@ -7,7 +7,7 @@
 
 enum { TWINS_MAX = 1 << 20 };
 
-static void remember(struct torch_twins *twins, const struct torch_twin *twin)
+static void torch_twins_remember(struct torch_twins *twins, const struct torch_twin *twin)
 {
     if (twins->count >= TWINS_MAX ||
         array_reserve(&twins->list, &twins->capacity, twins->count + 1, sizeof *twins->list) != 0)
@@ -41,7 +41,7 @@ void torch_twins_take(struct torch_twins *twins, uint32_t step, int has_details,
             twins->count = 0;
     }
     if (has_details) {
-        remember(twins, &(struct torch_twin){ name, *details });
+        torch_twins_remember(twins, &(struct torch_twin){ name, *details });
     } else if (!twins->differs && twins->place < twins->count && twins->list[twins->place].name == name) {
         fill_in(details, &twins->list[twins->place++].details);
     } else {

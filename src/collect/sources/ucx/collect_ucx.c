@@ -14,7 +14,7 @@
 static const struct {
     const char *name;
     uint8_t kind;
-} functions[] = {
+} ucx_collect_functions[] = {
 #define UCX(name, words, kind, ...) { #name, UCX_##kind },
 #include "wire/ucx_calls.def"
 #undef UCX
@@ -35,14 +35,14 @@ struct ucx_process {
     struct ucx_handles workers, peers;
 };
 
-static struct ucx_process *process_of(struct process *process)
+static struct ucx_process *ucx_collect_process_of(struct process *process)
 {
     if (!process->state[COLLECT_SOURCE_UCX])
         process->state[COLLECT_SOURCE_UCX] = calloc(1, sizeof(struct ucx_process));
     return process->state[COLLECT_SOURCE_UCX];
 }
 
-static struct ucx_handle *entry_of(struct ucx_handles *handles, uint64_t handle)
+static struct ucx_handle *ucx_collect_entry_of(struct ucx_handles *handles, uint64_t handle)
 {
     struct ucx_handle *found = ucx_handles_find(handles, handle);
     if (found || !handle || handles->count >= HANDLES_MAX)
@@ -61,8 +61,10 @@ static void write_worker(struct collector *collector, const struct ucx_handle *w
 /* A worker has its row once its id is known. */
 static void worker(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
-    struct ucx_process *ucx = process_of(origin->process);
-    struct ucx_handle *found = ucx && words >= WIRE_HEAD_WORDS + 2 ? entry_of(&ucx->workers, record->body[0]) : NULL;
+    struct ucx_process *ucx = ucx_collect_process_of(origin->process);
+    struct ucx_handle *found = ucx && words >= WIRE_HEAD_WORDS + 2
+                                   ? ucx_collect_entry_of(&ucx->workers, record->body[0])
+                                   : NULL;
     if (!found) {
         origin->process->counts[WIRE_SOURCE_UCX].damaged++;
         return;
@@ -78,15 +80,16 @@ static void worker(const struct collect_origin *origin, const struct wire_record
 
 static void peer(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
-    struct ucx_process *ucx = process_of(origin->process);
-    struct ucx_handle *found = ucx && words >= WIRE_HEAD_WORDS + 2 ? entry_of(&ucx->peers, record->body[0]) : NULL;
+    struct ucx_process *ucx = ucx_collect_process_of(origin->process);
+    struct ucx_handle *found = ucx && words >= WIRE_HEAD_WORDS + 2 ? ucx_collect_entry_of(&ucx->peers, record->body[0])
+                                                                   : NULL;
     if (found)
         found->id = (int64_t)record->body[1];
     else
         origin->process->counts[WIRE_SOURCE_UCX].damaged++;
 }
 
-static void free_process(struct process *process)
+static void ucx_collect_free_process(struct process *process)
 {
     struct ucx_process *ucx = process->state[COLLECT_SOURCE_UCX];
     if (!ucx)
@@ -98,18 +101,18 @@ static void free_process(struct process *process)
 }
 
 /* Workers whose address nobody asked for have their handles as ids. */
-static void end_process(struct process *process)
+static void ucx_collect_end_process(struct process *process)
 {
     const struct ucx_process *ucx = process->state[COLLECT_SOURCE_UCX];
     for (struct ucx_handle *at = NULL; ucx && (at = ucx_handles_next(&ucx->workers, at));)
         if (!at->id)
             write_worker(process->collector, at);
-    free_process(process);
+    ucx_collect_free_process(process);
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------------------------- */
 
-struct call {
+struct ucx_collect_call {
     int64_t start_ns, end_ns, global_tid, name;
 };
 
@@ -121,10 +124,10 @@ struct call {
         ROW_SET(row, table, textId, (call)->name);                                                                     \
     } while (0)
 
-static void write_message(const struct collect_origin *origin, const struct wire_record *record,
-                          const struct call *call)
+static void ucx_collect_write_message(const struct collect_origin *origin, const struct wire_record *record,
+                                      const struct ucx_collect_call *call)
 {
-    const struct ucx_process *ucx = process_of(origin->process);
+    const struct ucx_process *ucx = ucx_collect_process_of(origin->process);
     const struct ucx_handle *other = ucx ? ucx_handles_find(&ucx->peers, record->body[1]) : NULL;
     struct row_UCP_SUBMIT_EVENTS row = { 0 };
     SET_CALL(UCP_SUBMIT_EVENTS, &row, call);
@@ -139,53 +142,53 @@ static void write_message(const struct collect_origin *origin, const struct wire
     writer_append(origin->collector->writer, TABLE_UCP_SUBMIT_EVENTS, &row);
 }
 
-static void write_progress(struct writer *writer, const struct call *call)
+static void write_progress(struct writer *writer, const struct ucx_collect_call *call)
 {
     struct row_UCP_PROGRESS_EVENTS row = { 0 };
     SET_CALL(UCP_PROGRESS_EVENTS, &row, call);
     writer_append(writer, TABLE_UCP_PROGRESS_EVENTS, &row);
 }
 
-static void write_other(struct writer *writer, const struct call *call)
+static void ucx_collect_write_other(struct writer *writer, const struct ucx_collect_call *call)
 {
     struct row_UCP_EVENTS row = { 0 };
     SET_CALL(UCP_EVENTS, &row, call);
     writer_append(writer, TABLE_UCP_EVENTS, &row);
 }
 
-static void called(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+static void ucx_collect_called(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct collector *collector = origin->collector;
     struct process *process = origin->process;
-    uint32_t kind = record->a < UCX_FUNCTION_COUNT ? functions[record->a].kind : UCX_INTERNAL;
+    uint32_t kind = record->a < UCX_FUNCTION_COUNT ? ucx_collect_functions[record->a].kind : UCX_INTERNAL;
     int is_message = kind == UCX_SUBMIT || kind == UCX_ARRIVED;
     if (kind == UCX_INTERNAL || words < WIRE_HEAD_WORDS + (is_message ? 5 : 1)) {
         process->counts[WIRE_SOURCE_UCX].damaged++;
         return;
     }
     int64_t start_ns = record_time(origin, record), end_ns = clock_map_time(&collector->clock, record->body[0]);
-    const struct call call = {
+    const struct ucx_collect_call call = {
         .start_ns = start_ns,
         .end_ns = end_ns < start_ns ? start_ns : end_ns,
         .global_tid = process_global_tid(process, origin->reader->tid),
-        .name = collector_string(collector, functions[record->a].name),
+        .name = collector_string(collector, ucx_collect_functions[record->a].name),
     };
     if (is_message)
-        write_message(origin, record, &call);
+        ucx_collect_write_message(origin, record, &call);
     else
-        (kind == UCX_PROGRESS ? write_progress : write_other)(collector->writer, &call);
+        (kind == UCX_PROGRESS ? write_progress : ucx_collect_write_other)(collector->writer, &call);
     process->counts[WIRE_SOURCE_UCX].recorded++;
 }
 
 /* ---- The row --------------------------------------------------------------------------------------------------- */
 
-static const struct collect_records records[] = {
-    { WIRE_UCX_CALL, WIRE_UCX_CALL, called },
+static const struct collect_records ucx_collect_records[] = {
+    { WIRE_UCX_CALL, WIRE_UCX_CALL, ucx_collect_called },
     { WIRE_UCX_WORKER, WIRE_UCX_WORKER, worker },
     { WIRE_UCX_PEER, WIRE_UCX_PEER, peer },
     { 0 },
 };
-static const struct collect_table tables[] = {
+static const struct collect_table ucx_collect_tables[] = {
     { TABLE_UCP_SUBMIT_EVENTS, "ucx", COLLECT_RECORDED_OF(UCX) },
     { TABLE_UCP_PROGRESS_EVENTS, "ucx", COLLECT_RECORDED_OF(UCX) },
     { TABLE_UCP_EVENTS, "ucx", COLLECT_RECORDED_OF(UCX) },
@@ -193,10 +196,10 @@ static const struct collect_table tables[] = {
 };
 
 const struct collect_source collect_source_ucx = {
-    .records = records,
-    .tables = tables,
+    .records = ucx_collect_records,
+    .tables = ucx_collect_tables,
     .file = { .name = WIRE_UCX_FILE, .without = "Calls into UCX are not recorded" },
     .cost = { .recorded_reads = 2, .recorded_ns = 40, .counted_reads = 2, .counted_ns = 20 },
-    .process_end = end_process,
-    .process_free = free_process,
+    .process_end = ucx_collect_end_process,
+    .process_free = ucx_collect_free_process,
 };
