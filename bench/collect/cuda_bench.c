@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "collect/core/clock_map.h"
-#include "collect/sources/cuda/cuda_collect.h"
+#include "collect/sources/cuda/cuda_records.h"
 #include "report/writer/writer.h"
 #include "wire/wire_cuda.h"
 

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "collect/core/clock_map.h"
-#include "collect/sources/cuda/cuda_collect.h"
+#include "collect/sources/cuda/cuda_records.h"
 #include "report/writer/writer.h"
 #include "wire/wire_cuda.h"
 

@@ -6,7 +6,7 @@
 
 #include "analyze/engine/event_columns.h"
 #include "base/text.h"
-#include "collect/sources/mpi/mpi_collect.h"
+#include "collect/sources/mpi/mpi_records.h"
 #include "made_report.h"
 
 #define GLOBAL_TID ((int64_t)1 << 48 | (int64_t)77 << 24 | 77)

@@ -5,7 +5,7 @@
 #include "analyze/engine/event_columns.h"
 #include "collect/core/collector.h"
 #include "collect/process/process.h"
-#include "collect/sources/nccl/nccl_collect.h"
+#include "collect/sources/nccl/nccl_records.h"
 #include "made_report.h"
 #include "wire/wire_nccl.h"
 

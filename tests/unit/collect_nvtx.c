@@ -12,7 +12,7 @@
 
 #include "abi/nvtx_layout.h"
 #include "collect/core/clock_map.h"
-#include "collect/sources/nvtx/nvtx_collect.h"
+#include "collect/sources/nvtx/nvtx_records.h"
 #include "report/reader/reader.h"
 #include "report/writer/writer.h"
 #include "rounds.h"

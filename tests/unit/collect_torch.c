@@ -7,7 +7,7 @@
 #include "analyze/engine/event_columns.h"
 #include "base/text.h"
 #include "collect/core/clock_map.h"
-#include "collect/sources/torch/torch_collect.h"
+#include "collect/sources/torch/torch_records.h"
 #include "made_report.h"
 #include "wire/wire_torch.h"
 

@@ -17,7 +17,7 @@
 
 #include "collect/core/clock_map.h"
 #include "collect/process/process.h"
-#include "collect/sources/cuda/cuda_collect.h"
+#include "collect/sources/cuda/cuda_records.h"
 #include "report/reader/reader.h"
 #include "report/writer/writer.h"
 #include "wire/wire_cuda.h"

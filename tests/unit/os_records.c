@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "collect/sources/osrt/osrt_collect.h"
+#include "collect/sources/osrt/osrt_records.h"
 #include "report/reader/reader.h"
 #include "wire/wire_osrt.h"
 

@@ -8,7 +8,7 @@
 #include "collect/core/record.h"
 #include "collect/core/variables.h"
 #include "collect/process/process.h"
-#include "cuda_collect.h"
+#include "cuda_records.h"
 #include "kernel_counter_capture.h"
 #include "wire/wire_cuda.h"
 #include "wire/wire_nvtx.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "cuda_collect.h"
+#include "cuda_records.h"
 #include "cuda_state.h"
 
 void cuda_chains_free(struct cuda_process *cuda)

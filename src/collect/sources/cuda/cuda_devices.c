@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "collect/core/collector.h"
-#include "cuda_collect.h"
+#include "cuda_records.h"
 #include "cuda_state.h"
 
 #define STREAMS_MAX 4096u /* a search goes through all of them */

@@ -5,7 +5,7 @@
 #include "collect/core/collector.h"
 #include "collect/core/record.h"
 #include "collect/process/process.h"
-#include "mpi_collect.h"
+#include "mpi_records.h"
 
 struct mpi {
     struct mpi_names names;

@@ -6,7 +6,7 @@
 #include "collect/core/collector.h"
 #include "collect/core/machine.h"
 #include "nccl_choice.h"
-#include "nccl_collect.h"
+#include "nccl_records.h"
 #include "wire/wire_nccl.h"
 
 enum { NCCL_NAME_MAX = 254 }; /* NCCL cuts longer names of plugins off */

@@ -3,7 +3,7 @@
 #include "collect/core/collector.h"
 #include "collect/core/variables.h"
 #include "collect/process/process.h"
-#include "nvtx_collect.h"
+#include "nvtx_records.h"
 
 /* The program's own NVTX loads the library in this variable, with or without LD_PRELOAD. */
 static void nvtx_collect_environment(struct variables *variables, const struct collect_options *options,

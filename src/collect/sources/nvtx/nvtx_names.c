@@ -1,12 +1,12 @@
 /* What NVTX events refer to: registered strings, domains, categories, names of threads and resources; and
- * synchronisation objects. A new string releases the rows that waited for it: see nvtx_collect.c. */
+ * synchronisation objects. A new string releases the rows that waited for it: see nvtx_records.c. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "collect/core/clock_map.h"
-#include "nvtx_collect.h"
 #include "nvtx_library.h"
+#include "nvtx_records.h"
 #include "nvtx_state.h"
 #include "wire/wire_nvtx.h"
 

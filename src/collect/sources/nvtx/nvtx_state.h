@@ -1,4 +1,4 @@
-/* The state of a process, and its events on their way to a row: shared by the files behind nvtx_collect.h. */
+/* The state of a process, and its events on their way to a row: shared by the files behind nvtx_records.h. */
 #ifndef TACHO_COLLECT_SOURCES_NVTX_NVTX_STATE_H
 #define TACHO_COLLECT_SOURCES_NVTX_NVTX_STATE_H
 

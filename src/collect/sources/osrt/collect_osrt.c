@@ -7,7 +7,7 @@
 #include "collect/core/machine.h"
 #include "collect/process/process.h"
 #include "collect/sources/stacks/stack_rows.h"
-#include "osrt_collect.h"
+#include "osrt_records.h"
 
 static struct osrt *osrt_of(const struct collector *collector)
 {

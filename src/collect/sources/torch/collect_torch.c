@@ -5,7 +5,7 @@
 #include "collect/core/collector.h"
 #include "collect/core/record.h"
 #include "collect/process/process.h"
-#include "torch_collect.h"
+#include "torch_records.h"
 #include "wire/wire_torch.h"
 
 static void torch_collect_arena(const struct collector *collector, struct collect_arena_texts *texts)

@@ -1,6 +1,6 @@
 /* Rows of TACHO_PYTHON_EVENT: collections of Python's garbage collector, and compilations of torch.compile. The program
  * may have overwritten its records: fields may be missing and have any text. */
-#include "torch_collect.h"
+#include "torch_records.h"
 
 #include <stdlib.h>
 #include <string.h>

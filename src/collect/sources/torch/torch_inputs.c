@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "torch_collect.h"
+#include "torch_records.h"
 #include "wire/wire_torch.h"
 
 /* Types by torch's own numbers, with their C++ names. */

@@ -1,6 +1,6 @@
 /* Makes rows of the records of NCCL's profiler plugin interface (wire_nccl.h), for one process. */
-#ifndef TACHO_COLLECT_SOURCES_NCCL_NCCL_COLLECT_H
-#define TACHO_COLLECT_SOURCES_NCCL_NCCL_COLLECT_H
+#ifndef TACHO_COLLECT_SOURCES_NCCL_NCCL_RECORDS_H
+#define TACHO_COLLECT_SOURCES_NCCL_NCCL_RECORDS_H
 
 #include "collect/core/collect_source.h"
 

@@ -1,9 +1,9 @@
-/* Marks and ranges: see nvtx_collect.h; nvtx_names.c handles what they refer to.
+/* Marks and ranges: see nvtx_records.h; nvtx_names.c handles what they refer to.
  *
  * A push goes onto the stack of its thread and domain, at the level that the agent gave it; its pop takes it off and
  * writes the row. If a level is pushed while it is in use, its pop was lost. Start and end are joined in a map,
  * whichever comes first. A row waits if its registered string or its schema has not been read yet. */
-#include "nvtx_collect.h"
+#include "nvtx_records.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* The buffers that CUPTI filled: finds, copies, parses and recycles them. See cuda_collect.h and ../wire/wire_cuda.h.
+/* The buffers that CUPTI filled: finds, copies, parses and recycles them. See cuda_records.h and ../wire/wire_cuda.h.
  *
  * The agent delivers a buffer with a release store of its state, which is read here with acquire. A buffer is copied,
  * cleared and freed before its records are parsed, so CUPTI can reuse it while we work. */
-#include "cuda_collect.h"
+#include "cuda_records.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -301,7 +301,7 @@ static const cuda_told told[] = {
 
 void cuda_record(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid)
 {
-    unsigned type = record->type; /* read it once: see cuda_collect.h */
+    unsigned type = record->type; /* read it once: see cuda_records.h */
     cuda_told read = type < COUNT_OF(told) ? told[type] : NULL;
     if (read && read(cuda, record, words, tid) != 0)
         cuda->counts.damaged++;

@@ -2,8 +2,8 @@
  *
  * One struct osrt per capture, owned by the thread that owns the writer. The program can overwrite records at any
  * time: every word is read once and checked. */
-#ifndef TACHO_COLLECT_SOURCES_OSRT_OSRT_COLLECT_H
-#define TACHO_COLLECT_SOURCES_OSRT_OSRT_COLLECT_H
+#ifndef TACHO_COLLECT_SOURCES_OSRT_OSRT_RECORDS_H
+#define TACHO_COLLECT_SOURCES_OSRT_OSRT_RECORDS_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  *
  * One torch_process per process, one torch_thread per thread of it that runs operators. All of it belongs to the
  * thread that owns the writer. The program can overwrite records at any time: every word is checked. */
-#ifndef TACHO_COLLECT_SOURCES_TORCH_TORCH_COLLECT_H
-#define TACHO_COLLECT_SOURCES_TORCH_TORCH_COLLECT_H
+#ifndef TACHO_COLLECT_SOURCES_TORCH_TORCH_RECORDS_H
+#define TACHO_COLLECT_SOURCES_TORCH_TORCH_RECORDS_H
 
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
  * belongs to the thread that owns the writer. Threads are drained one after another, so the record of one thread (a
  * registered string, the start of a range) may be read after a record of another thread that needs it. Such rows wait
  * until both are read. The program can overwrite records at any time: every word is read once and checked. */
-#ifndef TACHO_COLLECT_SOURCES_NVTX_NVTX_COLLECT_H
-#define TACHO_COLLECT_SOURCES_NVTX_NVTX_COLLECT_H
+#ifndef TACHO_COLLECT_SOURCES_NVTX_NVTX_RECORDS_H
+#define TACHO_COLLECT_SOURCES_NVTX_NVTX_RECORDS_H
 
 #include <stdint.h>
 

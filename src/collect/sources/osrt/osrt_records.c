@@ -1,6 +1,6 @@
-/* Records of OS calls to rows of OSRT_API: see osrt_collect.h. Names are interned once per function, not once per
+/* Records of OS calls to rows of OSRT_API: see osrt_records.h. Names are interned once per function, not once per
  * call. */
-#include "osrt_collect.h"
+#include "osrt_records.h"
 
 #include <string.h>
 

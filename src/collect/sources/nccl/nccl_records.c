@@ -1,5 +1,5 @@
-/* Rows of NCCL's events: see nccl_collect.h. */
-#include "nccl_collect.h"
+/* Rows of NCCL's events: see nccl_records.h. */
+#include "nccl_records.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  *
  * A round calls cuda_note(), then reads the threads' chunks (cuda_record() for each record), then calls cuda_read().
  * So everything that the agent wrote before it delivered a buffer has been read before that buffer. */
-#ifndef TACHO_COLLECT_SOURCES_CUDA_CUDA_COLLECT_H
-#define TACHO_COLLECT_SOURCES_CUDA_CUDA_COLLECT_H
+#ifndef TACHO_COLLECT_SOURCES_CUDA_CUDA_RECORDS_H
+#define TACHO_COLLECT_SOURCES_CUDA_CUDA_RECORDS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* Records of MPI: see mpi_collect.h. */
-#include "mpi_collect.h"
+/* Records of MPI: see mpi_records.h. */
+#include "mpi_records.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* Operators, modules, steps and memory of PyTorch: see torch_collect.h.
+/* Operators, modules, steps and memory of PyTorch: see torch_records.h.
  *
  * The begin of an operator goes onto the stack of its thread; its end takes it off and writes the row. An end that its
  * own thread does not know belongs to an asynchronous operator of another thread, whose begin may not have been read
  * yet. */
-#include "torch_collect.h"
+#include "torch_records.h"
 
 #include <stdlib.h>
 #include <string.h>
