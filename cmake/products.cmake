@@ -69,9 +69,9 @@ if(agent_sources)
   # its stack), and what only cuInit(), which needs far more itself, or our own thread calls.
   target_compile_options(tacho-agent PRIVATE -Wframe-larger-than=768)
   set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/agent/cuda/cupti_library.c ${CMAKE_SOURCE_DIR}/src/agent/cuda/cuda_thread.c ${CMAKE_SOURCE_DIR}/src/abi/cupti_layout.c
-    ${CMAKE_SOURCE_DIR}/src/agent/os/exec_image.c APPEND PROPERTY COMPILE_OPTIONS -Wframe-larger-than=8448)
+    ${CMAKE_SOURCE_DIR}/src/agent/osrt/exec_image.c APPEND PROPERTY COMPILE_OPTIONS -Wframe-larger-than=8448)
   target_link_options(tacho-agent PRIVATE -Wl,-z,nodelete)
-  set(agent_versions ${CMAKE_SOURCE_DIR}/src/agent/os/versions.${CMAKE_SYSTEM_PROCESSOR}.map)
+  set(agent_versions ${CMAKE_SOURCE_DIR}/src/agent/osrt/versions.${CMAKE_SYSTEM_PROCESSOR}.map)
   if(EXISTS ${agent_versions}) # where glibc has functions in several versions, so do the hooks
     target_link_options(tacho-agent PRIVATE -Wl,--version-script=${agent_versions})
     set_property(TARGET tacho-agent APPEND PROPERTY LINK_DEPENDS ${agent_versions})

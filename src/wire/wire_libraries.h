@@ -19,6 +19,6 @@ _Static_assert(WIRE_LIBRARY_COUNT <= 16, "a bit for each, and one for its verbos
 struct wire_library_shared {
     _Alignas(64) uint32_t wanted; /* WIRE_LIBRARY_BIT()s and WIRE_LIBRARY_VERBOSE()s */
 };
-WIRE_SHARED(LIBRARY, struct wire_library_shared, wire_library)
+WIRE_SHARED(LIBRARIES, struct wire_library_shared, wire_library)
 
 #endif

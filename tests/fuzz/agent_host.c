@@ -1,4 +1,4 @@
-/* A host for the agent: its own code, without the hooks of libc's functions (src/agent/os/os_*.c, which would stand
+/* A host for the agent: its own code, without the hooks of libc's functions (src/agent/osrt/osrt_*.c, which would stand
  * before the sanitizer's) and with an arena of this process in place of the handshake (attach.c). What it writes is
  * read by the collector's own code.
  *

@@ -8,7 +8,7 @@
 
 #include "../trace/nvtx_client.h"
 #include "abi/nvtx_layout.h"
-#include "agent/libraries/library_agent.h"
+#include "agent/libraries/libraries_agent.h"
 #include "agent_host.h"
 #include "tacho/tacho.h"
 #include "wire/wire_libraries.h"
@@ -388,8 +388,8 @@ static void attach_client(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    static const uint32_t sources[] = { WIRE_BIT(NVTX), WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY) | WIRE_BIT(TORCH),
-                                        WIRE_BIT(LIBRARY), WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY) };
+    static const uint32_t sources[] = { WIRE_BIT(NVTX), WIRE_BIT(NVTX) | WIRE_BIT(LIBRARIES) | WIRE_BIT(TORCH),
+                                        WIRE_BIT(LIBRARIES), WIRE_BIT(NVTX) | WIRE_BIT(LIBRARIES) };
     static const uint32_t chunk_counts[] = { 2, 4, 64, 1024 };
     if (!narrow)
         prepare();

@@ -71,7 +71,7 @@ static void a_command_line_of_nsys(void **state)
                            "--osrt-threshold=10000 -x true -o my_profile -f true python main.py --lr 1"),
                      0);
     assert_int_equal(program_count, 4);
-    assert_int_equal(settings.collect.sources, WIRE_BIT(CUDA) | WIRE_BIT(NVTX) | WIRE_BIT(OSRT) | WIRE_BIT(LIBRARY));
+    assert_int_equal(settings.collect.sources, WIRE_BIT(CUDA) | WIRE_BIT(NVTX) | WIRE_BIT(OSRT) | WIRE_BIT(LIBRARIES));
     assert_int_equal(settings.collect.range, COLLECT_RANGE_API);
     assert_int_equal(settings.collect.range_end, COLLECT_END_STOP_SHUTDOWN);
     assert_int_equal(settings.collect.osrt_threshold_ns, 10000);

@@ -17,7 +17,7 @@ static int free_settings(void **state)
     return 0;
 }
 
-static const struct collect_cpu_options *cpu(const char *line)
+static const struct collect_samples_options *cpu(const char *line)
 {
     if (parse(line) != 0)
         fail_msg("%s: %s", line, err.text);

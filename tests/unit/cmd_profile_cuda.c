@@ -64,7 +64,7 @@ static void command_lines_of_tutorials(void **state)
         assert_int_equal(program_count, 2);
         assert_string_equal(program[0], "python");
         assert_int_equal(settings.collect.sources, WIRE_BIT(CUDA) | WIRE_BIT(NVTX) | WIRE_BIT(OSRT) |
-                                                       (is_long ? WIRE_BIT(LIBRARY) : WIRE_BIT(TORCH)));
+                                                       (is_long ? WIRE_BIT(LIBRARIES) : WIRE_BIT(TORCH)));
         assert_int_equal(settings.collect.libraries,
                          is_long ? WIRE_LIBRARY_BIT(WIRE_LIBRARY_CUDNN) | WIRE_LIBRARY_BIT(WIRE_LIBRARY_CUBLAS) : 0);
         assert_int_equal(settings.collect.range, is_long ? COLLECT_RANGE_API : COLLECT_RANGE_NONE);
@@ -90,7 +90,7 @@ static void names_for_cuda(void **state)
 static void libraries(void **state)
 {
     expect_no_warning("-t cublas,cusolver-verbose,nccl p");
-    assert_int_equal(settings.collect.sources, WIRE_BIT(LIBRARY));
+    assert_int_equal(settings.collect.sources, WIRE_BIT(LIBRARIES));
     assert_int_equal(settings.collect.libraries,
                      WIRE_LIBRARY_BIT(WIRE_LIBRARY_CUBLAS) | WIRE_LIBRARY_BIT(WIRE_LIBRARY_CUSOLVER) |
                          WIRE_LIBRARY_VERBOSE(WIRE_LIBRARY_CUSOLVER) | WIRE_LIBRARY_BIT(WIRE_LIBRARY_NCCL));

@@ -212,7 +212,7 @@ static inline int nvtx_agent_is_plain(const struct agent_thread *thread)
 
 static inline __attribute__((always_inline)) void nvtx_agent_mark(const struct nvtx_event *event)
 {
-    struct agent_thread *thread = agent_enter(WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY));
+    struct agent_thread *thread = agent_enter(WIRE_BIT(NVTX) | WIRE_BIT(LIBRARIES));
     if (thread && nvtx_records(event->domain))
         nvtx_agent_write_event(thread, &(struct nvtx_agent_place){ .type = WIRE_NVTX_MARK, .counts = 1 }, event);
 }
@@ -512,8 +512,8 @@ static const struct {
     const struct nvtx_callback *callbacks;
     uint32_t sources;
 } attachments[] = {
-    { ABI_MODULE_CORE2, core2_events, WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY) },
-    { ABI_MODULE_CORE2, nvtx_names_core2, WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY) },
+    { ABI_MODULE_CORE2, core2_events, WIRE_BIT(NVTX) | WIRE_BIT(LIBRARIES) },
+    { ABI_MODULE_CORE2, nvtx_names_core2, WIRE_BIT(NVTX) | WIRE_BIT(LIBRARIES) },
     { ABI_MODULE_CORE, core_events, WIRE_BIT(NVTX) },
     { ABI_MODULE_CORE, nvtx_names_core, WIRE_BIT(NVTX) },
     { ABI_MODULE_CUDA, nvtx_names_cuda, WIRE_BIT(NVTX) },
@@ -540,7 +540,7 @@ EXPORT int InitializeInjectionNvtx2(abi_get_table get_table);
 int InitializeInjectionNvtx2(abi_get_table get_table)
 {
     agent_start();
-    if (!agent_attached() || !(agent.sources & (WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY))) || !get_table)
+    if (!agent_attached() || !(agent.sources & (WIRE_BIT(NVTX) | WIRE_BIT(LIBRARIES))) || !get_table)
         return 0;
     const struct abi_callbacks *table = get_table(ABI_TABLE_CALLBACKS);
     if (!table || table->size < sizeof *table || !table->module_slots)

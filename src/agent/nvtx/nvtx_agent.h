@@ -28,7 +28,7 @@ static inline uint64_t nvtx_handle(enum nvtx_tag tag, uint32_t domain, uint32_t 
 enum nvtx_domain_flag {
     NVTX_DOMAIN_ON = WIRE_BIT(NVTX), /* not filtered out: recorded while NVTX is */
     /* The domain of a library that the user selected: recorded while libraries are. */
-    NVTX_DOMAIN_LIBRARY = WIRE_BIT(LIBRARY),
+    NVTX_DOMAIN_LIBRARY = WIRE_BIT(LIBRARIES),
     NVTX_DOMAIN_TRIGGER = 0x80, /* its ranges may begin a capture */
 };
 
@@ -82,8 +82,8 @@ extern const char *const nvtx_library_domains[WIRE_LIBRARY_COUNT]; /* the names 
 /* The source that counts an event of this domain. NVTX events of a library count as NVTX if NVTX is recorded. */
 static inline enum wire_source nvtx_source(uint32_t domain)
 {
-    int is_call = domain - 1 < WIRE_LIBRARY_COUNT && (agent.sources & WIRE_BIT(LIBRARY));
-    return is_call || !(agent.sources & WIRE_BIT(NVTX)) ? WIRE_SOURCE_LIBRARY : WIRE_SOURCE_NVTX;
+    int is_call = domain - 1 < WIRE_LIBRARY_COUNT && (agent.sources & WIRE_BIT(LIBRARIES));
+    return is_call || !(agent.sources & WIRE_BIT(NVTX)) ? WIRE_SOURCE_LIBRARIES : WIRE_SOURCE_NVTX;
 }
 
 /* ---- Levels ---------------------------------------------------------------------------------------------------- */

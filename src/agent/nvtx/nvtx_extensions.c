@@ -448,7 +448,7 @@ EXPORT int InitializeInjectionNvtxExtension(struct abi_extension_info *info);
 int InitializeInjectionNvtxExtension(struct abi_extension_info *info)
 {
     agent_start();
-    if (!agent_attached() || !(agent.sources & (WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY))) || !info ||
+    if (!agent_attached() || !(agent.sources & (WIRE_BIT(NVTX) | WIRE_BIT(LIBRARIES))) || !info ||
         info->size < sizeof *info || info->compatibility >> 8 != 1 || info->segment_count < 1 || !info->segments ||
         !info->segments->slots)
         return 0;

@@ -305,7 +305,7 @@ const char *const nvtx_library_domains[WIRE_LIBRARY_COUNT] = {
 /* Whether a domain of this name belongs to a library that the user selected. */
 static int is_of_library(const struct nvtx_text *name)
 {
-    for (uint32_t i = 0; (agent.sources & WIRE_BIT(LIBRARY)) && i < WIRE_LIBRARY_COUNT; i++)
+    for (uint32_t i = 0; (agent.sources & WIRE_BIT(LIBRARIES)) && i < WIRE_LIBRARY_COUNT; i++)
         if ((wire_library(agent.arena)->wanted & WIRE_LIBRARY_BIT(i)) && nvtx_text_is(name, nvtx_library_domains[i]))
             return 1;
     return 0;

@@ -30,7 +30,7 @@ static int library_source_finish(struct profile_settings *settings, struct colle
 }
 
 const struct cmd_source cmd_source_libraries = {
-    .events = WIRE_BIT(LIBRARY),
+    .events = WIRE_BIT(LIBRARIES),
     .traces = library_source_traces,
     .finish = library_source_finish,
 };

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "counter_options.h"
-#include "cpu_options.h"
 #include "gpu_options.h"
+#include "samples_options.h"
 #include "wire/wire.h"
 
 /* --capture-range: the event that switches recording on. */
@@ -89,7 +89,7 @@ struct collect_options {
      * cuda_backtrace_ns. */
     uint32_t cuda_backtrace_groups;
     uint64_t cuda_backtrace_ns;
-    struct collect_cpu_options cpu; /* samples and context switches */
+    struct collect_samples_options cpu; /* samples and context switches */
     struct collect_counter_options counters;
     struct collect_gpu_options gpu;
     struct counter_options kernel_counters;

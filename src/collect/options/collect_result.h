@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cpu_options.h"
+#include "samples_options.h"
 #include "wire/wire.h"
 
 enum collect_ending {
@@ -95,7 +95,7 @@ struct collect_result {
     struct collect_cuda_result cuda;
     struct collect_python_result python;
     struct collect_torch_result torch;
-    struct collect_cpu_result cpu;
+    struct collect_samples_result cpu;
     /* Estimate: time that all threads together spent on recording, including the start of the agents. */
     int64_t cost_ns;
     int64_t start_cost_ns;                /* the part of cost_ns for the start of programs and processes */

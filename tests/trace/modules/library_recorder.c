@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../../src/agent/libraries/library_agent.h"
+#include "../../../src/agent/libraries/libraries_agent.h"
 
 struct wire_header {
     char not_recording_bits[1 << 16];

@@ -9,7 +9,7 @@
 #include "wire/wire.h"
 #include "wire/wire_libraries.h"
 
-_Static_assert(WIRE_BIT(LIBRARY) == ENTER_LIBRARY_BIT, "as library_enter.h says");
+_Static_assert(WIRE_BIT(LIBRARIES) == ENTER_LIBRARY_BIT, "as library_enter.h says");
 _Static_assert(offsetof(struct library_call, stack_bytes) == ENTER_STACK_BYTES, "as library_enter.h says");
 _Static_assert(offsetof(struct library_call, is_recorded) == ENTER_IS_RECORDED, "as library_enter.h says");
 

@@ -3,7 +3,7 @@
 #define TACHO_AGENT_STUBS_LIBRARIES_LIBRARY_ENTER_H
 
 #define ENTER_ATTACHED 1        /* AGENT_ATTACHED */
-#define ENTER_LIBRARY_BIT 8     /* WIRE_BIT(LIBRARY) */
+#define ENTER_LIBRARY_BIT 8     /* WIRE_BIT(LIBRARIES) */
 
 #define ENTER_STACK_BYTES 32 /* offsets in struct library_call */
 #define ENTER_IS_RECORDED 40

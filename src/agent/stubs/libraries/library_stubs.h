@@ -5,7 +5,7 @@
 #ifndef TACHO_AGENT_STUBS_LIBRARIES_LIBRARY_STUBS_H
 #define TACHO_AGENT_STUBS_LIBRARIES_LIBRARY_STUBS_H
 
-#include "agent/libraries/library_agent.h"
+#include "agent/libraries/libraries_agent.h"
 #include "agent/stubs/stubs.h"
 
 /* Stubs check these words before they save anything: see library_enter_*.S. */

@@ -20,7 +20,7 @@ void library_domain_told(struct nvtx_process *process, uint16_t domain, const ch
 int library_range_ends(struct nvtx_thread *thread, const struct nvtx_event *event)
 {
     const struct nvtx_process *process = thread->process;
-    if (!(process->sources & WIRE_BIT(LIBRARY)))
+    if (!(process->sources & WIRE_BIT(LIBRARIES)))
         return 0;
     if (library_is_call(process, event->domain))
         return thread->own_range_ns[event->domain - 1] > event->start;

@@ -11,14 +11,14 @@
 /* Does the agent make the ranges of this domain? */
 static inline int library_is_call(const struct nvtx_process *process, uint16_t domain)
 {
-    return domain - 1u < WIRE_LIBRARY_COUNT && (process->sources & WIRE_BIT(LIBRARY));
+    return domain - 1u < WIRE_LIBRARY_COUNT && (process->sources & WIRE_BIT(LIBRARIES));
 }
 
 /* Does an event count for the libraries? If NVTX itself is not enabled, all NVTX events do. */
 static inline int library_counts(const struct nvtx_process *process, uint16_t domain)
 {
     return library_is_call(process, domain) ||
-           (process->sources & (WIRE_BIT(LIBRARY) | WIRE_BIT(NVTX))) == WIRE_BIT(LIBRARY);
+           (process->sources & (WIRE_BIT(LIBRARIES) | WIRE_BIT(NVTX))) == WIRE_BIT(LIBRARIES);
 }
 
 /* The program has created a domain: remembers it if it belongs to a library. */

@@ -182,7 +182,7 @@ static uint32_t rate_allowed(void)
     return rate && rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX;
 }
 
-static void set_wishes(struct perf_choice *choice, const struct collect_cpu_options *options, int starts_later)
+static void set_wishes(struct perf_choice *choice, const struct collect_samples_options *options, int starts_later)
 {
     *choice = (struct perf_choice){
         .system_wide = options->samples == COLLECT_SCOPE_SYSTEM || options->switches == COLLECT_SCOPE_SYSTEM,
@@ -201,7 +201,7 @@ static void set_wishes(struct perf_choice *choice, const struct collect_cpu_opti
 }
 
 /* Gives up requests one after another until the rest works. */
-static int choose_with_less(struct perf_choice *choice, const struct collect_cpu_options *options,
+static int choose_with_less(struct perf_choice *choice, const struct collect_samples_options *options,
                             void (*note)(void *context, int is_asked, const char *sentence), void *context)
 {
     int wants_samples = options->samples != COLLECT_SCOPE_NONE;
@@ -227,7 +227,7 @@ static int choose_with_less(struct perf_choice *choice, const struct collect_cpu
     return result;
 }
 
-int perf_events_choose(const struct collect_cpu_options *options, int starts_later, struct perf_choice *choice,
+int perf_events_choose(const struct collect_samples_options *options, int starts_later, struct perf_choice *choice,
                        void (*note)(void *context, int is_asked, const char *sentence), void *context)
 {
     uint32_t rate = rate_allowed();
@@ -251,7 +251,7 @@ static void ignore_note(void *context, int is_asked, const char *sentence)
 
 struct collect_cpu_probe collect_cpu_probe(void)
 {
-    struct collect_cpu_options options = { .samples = COLLECT_SCOPE_TREE, .backtrace = COLLECT_BACKTRACE_DWARF };
+    struct collect_samples_options options = { .samples = COLLECT_SCOPE_TREE, .backtrace = COLLECT_BACKTRACE_DWARF };
     struct collect_cpu_probe probe = { 0 };
     struct perf_choice choice, wider;
     probe.error = -perf_events_choose(&options, 0, &choice, ignore_note, NULL);

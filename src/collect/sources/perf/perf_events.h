@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "collect/options/cpu_options.h"
+#include "collect/options/samples_options.h"
 #include "perf_record.h"
 #include "perf_ring.h"
 
@@ -54,7 +54,7 @@ struct perf_events {
 
 /* Finds out which of the requested settings are available: 0, or -errno if nothing is. note() gets a sentence for each
  * request that the machine does not support. */
-int perf_events_choose(const struct collect_cpu_options *options, int starts_later, struct perf_choice *choice,
+int perf_events_choose(const struct collect_samples_options *options, int starts_later, struct perf_choice *choice,
                        void (*note)(void *context, int is_asked, const char *sentence), void *context);
 
 /* What this machine allows, found by trying; nothing stays open. */

@@ -10,8 +10,8 @@
 
 #include "collect/process/children.h"
 #include "collect/process/process.h"
-#include "cpu_state.h"
 #include "sample_rows.h"
+#include "samples_state.h"
 #include "sched_rows.h"
 
 #ifndef PERF_RECORD_MISC_SWITCH_OUT_PREEMPT
@@ -33,7 +33,7 @@ static int perf_reader_is_wanted(struct collector *collector, const struct perf_
     if (!collector->is_recording || perf_reader_time_of(collector, record) < collector->recording_since_ns ||
         record->tid == 0)
         return 0;
-    if (scope == COLLECT_SCOPE_TREE && cpu_state(collector)->perf.events.choice.system_wide)
+    if (scope == COLLECT_SCOPE_TREE && samples_state(collector)->perf.events.choice.system_wide)
         return process_find(collector, (pid_t)record->pid) != NULL;
     return scope != COLLECT_SCOPE_NONE;
 }
@@ -95,7 +95,7 @@ static void process_ends(struct collector *collector, const struct perf_record *
 static void program_runs(struct collector *collector, const struct perf_record *record)
 {
     /* The thread that calls exec is on its CPU, but no switch record says so, since the event starts with the exec. */
-    if ((record->misc & PERF_RECORD_MISC_COMM_EXEC) && cpu_state(collector)->perf.events.choice.switches &&
+    if ((record->misc & PERF_RECORD_MISC_COMM_EXEC) && samples_state(collector)->perf.events.choice.switches &&
         perf_reader_is_wanted(collector, record, collector->options->cpu.switches))
         sched_switch(collector, perf_reader_time_of(collector, record), record->cpu, global_tid(record), SCHED_IN);
 }
@@ -103,7 +103,7 @@ static void program_runs(struct collector *collector, const struct perf_record *
 /* The events of a thread end before it leaves its CPU for the last time, so no switch record says so. */
 static void thread_ends(struct collector *collector, const struct perf_record *record)
 {
-    if (cpu_state(collector)->perf.events.choice.switches &&
+    if (samples_state(collector)->perf.events.choice.switches &&
         perf_reader_is_wanted(collector, record, collector->options->cpu.switches))
         sched_switch(collector, perf_reader_time_of(collector, record), record->cpu, global_tid(record), SCHED_ENDS);
 }
@@ -205,7 +205,7 @@ static struct symbols_walk walk_branches(struct symbols_process *process, const 
 
 static struct symbols_walk perf_reader_walk(struct collector *collector, const struct perf_record *record)
 {
-    const struct perf_choice *choice = &cpu_state(collector)->perf.events.choice;
+    const struct perf_choice *choice = &samples_state(collector)->perf.events.choice;
     struct symbols_process *process = samples_process(collector, (pid_t)record->pid, record->time_ns);
     if (!process)
         return (struct symbols_walk){ .stack = SYMBOLS_NO_STACK, .end = SYMBOLS_BROKEN };
@@ -233,7 +233,7 @@ static void is_sampled(struct collector *collector, const struct perf_record *re
         .time_ns = perf_reader_time_of(collector, record),
         .global_tid = global_tid(record),
         .cpu = record->cpu,
-        .weight = weight_of(&cpu_state(collector)->perf.events.choice, record),
+        .weight = weight_of(&samples_state(collector)->perf.events.choice, record),
         .walk = perf_reader_walk(collector, record),
     };
     samples_add(collector, &event);
@@ -273,12 +273,12 @@ static void perf_reader_handle(struct collector *collector, struct perf_cpu *cpu
     if (perf_record_parse(cpu->layouts, cpu->layout_count, bytes, size, &record) == 0)
         handles(collector, &record);
     else
-        cpu_state(collector)->perf.damaged++;
+        samples_state(collector)->perf.damaged++;
 }
 
 void perf_round(struct collector *collector)
 {
-    struct perf *perf = &cpu_state(collector)->perf;
+    struct perf *perf = &samples_state(collector)->perf;
     struct perf_events *events = &perf->events;
     const void *record;
     size_t size;
@@ -314,7 +314,7 @@ static void wake_up(evutil_socket_t descriptor, short what, void *argument)
     struct collector *collector = argument;
     struct pollfd state = { .fd = descriptor, .events = POLLIN };
     if (poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLERR)))
-        stop_listening(&cpu_state(collector)->perf, descriptor);
+        stop_listening(&samples_state(collector)->perf, descriptor);
     perf_round(collector);
 }
 
@@ -333,7 +333,7 @@ static void perf_reader_note(void *context, int is_asked, const char *sentence)
 /* -EMFILE if too few descriptors would be left for the rest of the capture, which matters more. */
 static int check_descriptors(const struct collector *collector)
 {
-    const struct perf_events *events = &cpu_state(collector)->perf.events;
+    const struct perf_events *events = &samples_state(collector)->perf.events;
     for (size_t i = 0; i < events->cpu_count; i++)
         for (int kind = 0; kind < PERF_KINDS; kind++)
             if (!collector_descriptor_is_spare(collector, events->cpus[i].descriptors[kind]))
@@ -343,7 +343,7 @@ static int check_descriptors(const struct collector *collector)
 
 static int listen_to_rings(struct collector *collector)
 {
-    struct perf *perf = &cpu_state(collector)->perf;
+    struct perf *perf = &samples_state(collector)->perf;
     perf->wakeups = calloc(perf->events.cpu_count, sizeof *perf->wakeups);
     perf->heads = calloc(perf->events.cpu_count, sizeof *perf->heads);
     if (!perf->wakeups || !perf->heads)
@@ -373,7 +373,7 @@ static void perf_reader_close_all(struct perf *perf)
 
 int perf_start(struct collector *collector, pid_t pid)
 {
-    struct perf *perf = &cpu_state(collector)->perf;
+    struct perf *perf = &samples_state(collector)->perf;
     const struct collect_options *options = collector->options;
     struct perf_choice choice;
     int starts_later = options->delay_ns > 0 || options->range != COLLECT_RANGE_NONE;
@@ -395,7 +395,7 @@ int perf_start(struct collector *collector, pid_t pid)
 
 void perf_switch(struct collector *collector, int on)
 {
-    struct perf *perf = &cpu_state(collector)->perf;
+    struct perf *perf = &samples_state(collector)->perf;
     if (!perf->is_open)
         return;
     if (!on)
@@ -407,8 +407,8 @@ void perf_switch(struct collector *collector, int on)
 
 void perf_finish(struct collector *collector)
 {
-    if (!cpu_state(collector)->perf.is_open)
+    if (!samples_state(collector)->perf.is_open)
         return;
     perf_round(collector);
-    perf_reader_close_all(&cpu_state(collector)->perf);
+    perf_reader_close_all(&samples_state(collector)->perf);
 }

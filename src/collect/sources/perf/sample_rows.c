@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "collect/sources/stacks/stack_rows.h"
-#include "cpu_state.h"
+#include "samples_state.h"
 
 enum { THREAD_RUNNING = 1 }; /* of nsys's ENUM_SAMPLING_THREAD_STATE */
 
@@ -23,7 +23,7 @@ struct samples_space {
 
 void samples_free(struct collector *collector)
 {
-    struct samples *samples = &cpu_state(collector)->samples;
+    struct samples *samples = &samples_state(collector)->samples;
     for (const struct samples_process *process = samples_process_map_next(&samples->processes, NULL); process;
          process = samples_process_map_next(&samples->processes, process))
         for (struct samples_space *space = process->newest, *older; space; space = older) {
@@ -38,7 +38,7 @@ void samples_free(struct collector *collector)
 
 static struct samples_process *sample_rows_find(struct collector *collector, pid_t pid)
 {
-    return samples_process_map_find(&cpu_state(collector)->samples.processes, pid);
+    return samples_process_map_find(&samples_state(collector)->samples.processes, pid);
 }
 
 /* The space that a process had at a time, or its first one if that began later. */
@@ -69,7 +69,7 @@ static struct samples_process *begin_space(struct collector *collector, pid_t pi
     *begun = (struct samples_space){ NULL, since_ns, space };
     if (!process) {
         const struct samples_process added = { .pid = pid, .newest = begun };
-        process = samples_process_map_add(&cpu_state(collector)->samples.processes, &added);
+        process = samples_process_map_add(&samples_state(collector)->samples.processes, &added);
         if (!process)
             free(begun);
         return process;
@@ -92,7 +92,7 @@ static void sample_rows_look(const struct collector *collector, struct samples_p
     if (process->looked_ns && now_ns - process->looked_ns < LOOK_EVERY_NS)
         return;
     process->looked_ns = now_ns;
-    process->doubts = cpu_state(collector)->samples.doubts;
+    process->doubts = samples_state(collector)->samples.doubts;
     symbols_process_look(process->newest->space);
 }
 
@@ -102,14 +102,14 @@ struct symbols_process *samples_process(struct collector *collector, pid_t pid, 
     int is_new = !process;
     if (is_new && !(process = begin_space(collector, pid, 0, new_space(collector, pid))))
         return NULL;
-    if (is_new || process->doubts != cpu_state(collector)->samples.doubts)
+    if (is_new || process->doubts != samples_state(collector)->samples.doubts)
         sample_rows_look(collector, process);
     return space_at(process, time_ns)->space;
 }
 
 void samples_doubt_mappings(struct collector *collector)
 {
-    cpu_state(collector)->samples.doubts++;
+    samples_state(collector)->samples.doubts++;
 }
 
 void samples_forked(struct collector *collector, pid_t parent, pid_t child, uint64_t time_ns)
@@ -156,6 +156,6 @@ void samples_add(struct collector *collector, const struct samples_event *event)
     if (event->python)
         ROW_SET(&row, COMPOSITE_EVENTS, pythonCallchainId, event->python);
     writer_append(collector->writer, TABLE_COMPOSITE_EVENTS, &row);
-    cpu_state(collector)->samples.ends[event->walk.end]++;
+    samples_state(collector)->samples.ends[event->walk.end]++;
     stacks_sample(collector, id, event->walk.stack);
 }

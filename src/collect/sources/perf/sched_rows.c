@@ -10,7 +10,7 @@
 
 #include "collect/core/procfs.h"
 #include "collect/process/process.h"
-#include "cpu_state.h"
+#include "samples_state.h"
 
 #define THREADS_A_LOOK 4096 /* per process: more would take too much of the collector's time */
 
@@ -52,8 +52,8 @@ static struct sched_sums *sched_rows_sums_of(struct sched *sched, int64_t global
 
 void sched_note_end(struct collector *collector, int64_t global_tid, uint64_t run_ns, uint64_t slices)
 {
-    struct sched_sums *sums = cpu_state(collector)->sched.wanted && run_ns <= INT64_MAX && slices <= INT64_MAX
-                                  ? sched_rows_sums_of(&cpu_state(collector)->sched, global_tid)
+    struct sched_sums *sums = samples_state(collector)->sched.wanted && run_ns <= INT64_MAX && slices <= INT64_MAX
+                                  ? sched_rows_sums_of(&samples_state(collector)->sched, global_tid)
                                   : NULL;
     if (!sums)
         return;
@@ -84,7 +84,7 @@ static int sched_rows_read_sums(const char *path, struct sched_sums *sums)
 void sched_look(struct process *process)
 {
     char path[64];
-    if (!cpu_state(process->collector)->sched.wanted)
+    if (!samples_state(process->collector)->sched.wanted)
         return;
     snprintf(path, sizeof path, "/proc/%d/task", (int)process->pid);
     DIR *folder = opendir(path);
@@ -96,7 +96,7 @@ void sched_look(struct process *process)
             continue;
         snprintf(path, sizeof path, "/proc/%d/task/%lu/schedstat", (int)process->pid, tid);
         if (sched_rows_read_sums(path, &sums) == 0)
-            note_look(&cpu_state(process->collector)->sched, process_global_tid(process, (uint32_t)tid), &sums);
+            note_look(&samples_state(process->collector)->sched, process_global_tid(process, (uint32_t)tid), &sums);
     }
     if (folder)
         closedir(folder);
@@ -136,7 +136,7 @@ static void sched_rows_read_loads(struct collector *collector)
 
 void sched_tick(struct collector *collector)
 {
-    if (!cpu_state(collector)->sched.wanted)
+    if (!samples_state(collector)->sched.wanted)
         return;
     sched_rows_read_loads(collector);
     for (struct process *process = collector->processes->first; process; process = process->next)
@@ -148,7 +148,7 @@ void sched_tick(struct collector *collector)
 
 void sched_finish(struct collector *collector)
 {
-    struct sched *sched = &cpu_state(collector)->sched;
+    struct sched *sched = &samples_state(collector)->sched;
     for (const struct sched_thread *thread = sched_thread_map_next(&sched->threads, NULL); thread;
          thread = sched_thread_map_next(&sched->threads, thread)) {
         struct row_TACHO_THREAD_SCHED row = { 0 };
@@ -163,7 +163,7 @@ void sched_finish(struct collector *collector)
 
 void sched_free(struct collector *collector)
 {
-    struct sched *sched = &cpu_state(collector)->sched;
+    struct sched *sched = &samples_state(collector)->sched;
     sched_thread_map_free(&sched->threads);
     *sched = (struct sched){ 0 };
 }

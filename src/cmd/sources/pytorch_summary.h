@@ -1,9 +1,0 @@
-/* PyTorch operators in the summary of a capture. */
-#ifndef TACHO_CMD_SOURCES_PYTORCH_SUMMARY_H
-#define TACHO_CMD_SOURCES_PYTORCH_SUMMARY_H
-
-#include "cmd/summary/source_summary.h"
-
-extern const struct source_summary pytorch_summary;
-
-#endif
