@@ -122,7 +122,7 @@ size_t analysis_stored(const struct analysis **out, size_t room)
     return count;
 }
 
-/* Behind them, for several ranks. */
+/* After them, for several ranks. */
 static const struct analysis *const for_ranks[] = { &analysis_collective_sum, &analysis_straggler_sum };
 
 /* Reports of several ranks are sets, of one part at least. */

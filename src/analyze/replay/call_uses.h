@@ -1,4 +1,4 @@
-/* What a CUDA call is for, by its name, where that is not the way to a launch. */
+/* The purpose of a CUDA call, by its name, where that is not the way to a launch. */
 #ifndef TACHO_ANALYZE_REPLAY_CALL_USES_H
 #define TACHO_ANALYZE_REPLAY_CALL_USES_H
 

@@ -97,7 +97,7 @@ struct replay_step_times {
 };
 int replay_steps(struct replay *replay, const struct steps *steps, struct replay_step_times *out, struct error *err);
 
-/* What a kind of edge stands for, in words. */
+/* The name of a kind of edge, in words. */
 extern const char *const replay_kind_names[REPLAY_KINDS];
 
 /* ---- changes: replay_change.c ---------------------------------------------------------------------------------- */

@@ -5,18 +5,22 @@
 #include "base/array.h"
 #include "replay.h"
 
+/* Work that starts LAUNCHED_NS after its call, or QUEUED_NS after the work before it in the queue, waited for something
+ * else. Work that starts LATE_NS after all its known causes, and within CLOSE_NS of other work of its device, waited
+ * for that work. The last MOST_BRANCHES branches of a stream that forks count. Work has at most 6 causes of other
+ * kinds. */
 enum {
-    LAUNCHED_NS = 50000, /* work that starts later than this behind its call waited for something else */
-    QUEUED_NS = 20000,   /* and so does queued work that starts later than this behind the work before it */
-    LATE_NS = 10000,     /* work that starts so late behind all that it is known to wait for, */
-    CLOSE_NS = 8000,     /* and so close behind other work of the device, waited for that */
+    LAUNCHED_NS = 50000,
+    QUEUED_NS = 20000,
+    LATE_NS = 10000,
+    CLOSE_NS = 8000,
     LOOK_BACK = 16,
-    MOST_BRANCHES = 4,   /* of a stream that forks: the last of them count */
+    MOST_BRANCHES = 4,
     MOST_EVENTS = 12,
-    MOST_CAUSES = 6 + MOST_BRANCHES + MOST_EVENTS, /* of other kinds, a work has at most 6 */
+    MOST_CAUSES = 6 + MOST_BRANCHES + MOST_EVENTS,
 };
 
-/* What work may have waited for. */
+/* A cause that work may have waited for. */
 struct replay_build_cause {
     uint32_t from;
     int64_t time_ns, typical_ns;
@@ -33,7 +37,7 @@ struct replay_building {
     uint32_t *engine;   /* by work: the copy before it on its engine, or NO_WORK; NULL: no copy waits for one */
     uint32_t *by_end;   /* the works, by GPU and then by end; NULL: no GPU has several streams */
     uint32_t *first_of; /* by GPU, and one more: its first place there */
-    uint32_t *ended;    /* by work: place behind the works of its GPU that ended before it starts */
+    uint32_t *ended;    /* by work: place after the works of its GPU that ended before it starts */
     int code[2];        /* of replay_build_prepare() */
 };
 
@@ -58,7 +62,7 @@ static int find_previous(struct replay_building *build)
 {
     const struct replay_events *events = &build->replay->events;
     const struct replay_work *works = events->works;
-    uint32_t last = 0; /* of those of the stream so far, the last to end */
+    uint32_t last = 0; /* the last to end of the stream's works so far */
 
     build->previous = array_alloc(events->work_count + 1u, sizeof *build->previous);
     if (!build->previous)
@@ -165,7 +169,7 @@ static void replay_build_add_stream(const struct replay_building *build, struct 
         replay_build_add_end(replay, causes, work, at - i, gap_ns, REPLAY_STREAM);
 }
 
-/* A copy starts behind the one before it on the same engine, whatever its stream. */
+/* A copy starts after the one before it on the same engine, whatever its stream. */
 static void add_engine(const struct replay_building *build, struct causes *causes, uint32_t at, int64_t gap_ns)
 {
     const struct replay_work *works = build->replay->events.works;
@@ -175,7 +179,7 @@ static void add_engine(const struct replay_building *build, struct causes *cause
         replay_build_add_end(build->replay, causes, &works[at], before, gap_ns, REPLAY_EVENT);
 }
 
-/* Of many events, those that happened last. */
+/* Keeps the events that happened last, if there are many. */
 static void replay_build_add_events(const struct replay *replay, struct causes *causes, const struct replay_work *work,
                                     int64_t gap_ns)
 {
@@ -213,8 +217,8 @@ static int compete(const struct replay_events *events, const struct replay_work 
     return a->stream != b->stream && replay_fills_device(events, a) && replay_fills_device(events, b);
 }
 
-/* Work that fills the device starts behind other such work, also where that was not in its way: a replay must not
- * promise that both run at the same time. Work that started late, right behind any other work, waited for that: on the
+/* Work that fills the device starts after other such work, also where that was not in its way: a replay must not
+ * promise that both run at the same time. Work that started late, right after any other work, waited for that: on the
  * default stream, or in a graph. */
 static void add_ended(const struct replay_building *build, struct causes *causes, const struct replay_work *work,
                       size_t ended, int64_t gap_ns, int is_late)
@@ -352,7 +356,7 @@ static struct replay_edge edge_of_wait(const struct replay *replay, const struct
                                  lag < most ? lag : most };
 }
 
-/* What a call takes apart from its wait. What cudaFree() or a copy does after the wait, it would still do. */
+/* The time that a call takes apart from its wait. A cudaFree() or a copy still does its work after the wait. */
 static int64_t own_time(const struct replay_events *events, const struct replay_call *call)
 {
     int64_t took = saturating_duration(call->start_ns, call->end_ns), own = events->call_ns[call->name];

@@ -85,7 +85,7 @@ struct replay_events {
     size_t gpu_room, stream_room;
     int64_t *call_ns;     /* by name: what a call takes that does not wait */
     uint8_t *has_work;    /* by name: a call that waits, and does more than that */
-    int64_t return_ns;    /* what a call takes from the end of the work that it waits for to its own */
+    int64_t return_ns;    /* the time from the end of the work that a call waits for to the call's own end */
     uint8_t *memory;      /* by row of the tables of copies and fills, as one: enum replay_memory */
     size_t memory_room;
     uint8_t *engine;      /* by row of the table of copies: enum replay_engine */
@@ -103,7 +103,7 @@ struct replay_events {
     uint32_t *turn;    /* by purpose and first row of an id: the row whose turn it is, plus 1; 0: that first row */
 };
 
-/* What a call is there for, as far as records of other tables have its id. */
+/* The purpose of a call, as far as records of other tables have its id. */
 enum replay_purpose {
     PURPOSE_KERNEL,
     PURPOSE_COPY,

@@ -15,10 +15,12 @@
 #include "base/saturating.h"
 #include "report/reader/reader.h"
 
+/* A part has at least LEAST_POINTS points. A point usually has at most USUAL_EDGES edges; more take a second
+ * attempt. */
 enum {
     MOST_PARTS = 16,
-    LEAST_POINTS = 1 << 16, /* that are worth a part */
-    USUAL_EDGES = 2,        /* of a point, at most; more of them take a second attempt */
+    LEAST_POINTS = 1 << 16,
+    USUAL_EDGES = 2,
 };
 
 int replay_graph_open(struct replay_graph *graph, size_t points)
@@ -66,7 +68,7 @@ struct arranging {
         uint32_t *moment;  /* owned */
         size_t moment_room;
         size_t placed;     /* points that have their places */
-        size_t edges;      /* places behind its last edge, whether there is room for them or not */
+        size_t edges;      /* one past its last edge, whether there is room for its edges or not */
         int code;
     } parts[MOST_PARTS];
     size_t count;

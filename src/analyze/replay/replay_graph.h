@@ -4,9 +4,9 @@
  * point without edges happens when it was measured. With the lags of the build a run yields the measured times; a
  * change to the program is a change to some lags. The graph knows nothing of calls and kernels.
  *
- * A run goes through all edges, so they lie in the order of evaluation: each point has a place there, behind those that
- * it depends on, and most of what it needs has just been computed. They are written in that order, too, and once: a
- * graph of 4 M events takes longer to move than to make.
+ * A run goes through all edges, so they lie in the order of evaluation: each point comes after those that it depends
+ * on, and most of what it needs has just been computed. They are written in that order, too, and once: a graph of 4 M
+ * events takes longer to move than to make.
  *
  * A point takes 20 bytes, an edge 13; a run takes 8 more for a point. */
 #ifndef TACHO_ANALYZE_REPLAY_REPLAY_GRAPH_H

@@ -1,6 +1,6 @@
 /* Threads that hand over to each other: autograd's thread runs while the main thread waits for it, a loader puts a
  * batch into a queue. No record says so. A thread that was silent for a while goes on after the thread of its process
- * that fell silent last before, if it waited at that time: replay_pauses.h tells, as far as records can.
+ * that fell silent last before, if it waited at that time: replay_pauses.h says whether, as far as records show.
  *
  * Where there are none, a thread that only computes between two calls looks the same. That costs no accuracy in the
  * replay of an unchanged program, but a change to one thread then moves the computing of the other, and a saving may
@@ -11,9 +11,10 @@
 #include "base/array.h"
 #include "replay_pauses.h"
 
+/* A thread that made no call for PAUSE_NS may have waited for another, which then makes no call for SILENCE_NS. */
 enum {
-    PAUSE_NS = 200000,   /* a thread that made no call for so long may have waited for another */
-    SILENCE_NS = 100000, /* and that one makes no call for so long */
+    PAUSE_NS = 200000,
+    SILENCE_NS = 100000,
     MOST_TRIES = 64,
 };
 

@@ -12,13 +12,15 @@
 #include "analyze/model/os_calls.h"
 #include "analyze/model/stacks/thread_spans.h"
 
+/* A wait counts if it takes BLOCKED_NS and begins at most BLOCKED_NS after the moment. A thread that runs appears in
+ * records at least every SILENCE_NS, and in samples every SAMPLED_NS. */
 enum {
-    BLOCKED_NS = 50000,   /* a wait that counts takes so long, and begins at most so much after the moment */
-    SILENCE_NS = 200000,  /* a thread that runs shows itself in records more often than that, */
-    SAMPLED_NS = 2000000, /* and in samples more often than that */
+    BLOCKED_NS = 50000,
+    SILENCE_NS = 200000,
+    SAMPLED_NS = 2000000,
 };
 
-/* What a record of a thread tells. */
+/* What a record of a thread says. */
 enum evidence {
     RUNS_AT_ENDS, /* it ran when the record began and when it ended */
     RUNS,         /* and all the time between */
@@ -197,7 +199,7 @@ free_calls:
     return code;
 }
 
-/* Of processes with OS calls those tell more. */
+/* OS calls say more, for processes that have them. */
 static int replay_pauses_read_switches(struct judge *judge, const struct keys *os, struct error *err)
 {
     static const struct filter all;

@@ -1,4 +1,4 @@
-/* What threads did in their pauses: whether a thread that made no CUDA call for a while waited, or computed. */
+/* Says whether a thread that made no CUDA call for a while waited, or computed. */
 #ifndef TACHO_ANALYZE_REPLAY_REPLAY_PAUSES_H
 #define TACHO_ANALYZE_REPLAY_REPLAY_PAUSES_H
 
@@ -26,7 +26,7 @@ struct replay_pause {
 int replay_pauses_read(struct replay_pause *pauses, size_t count, const struct replay_events *events,
                        struct report *report, struct error *err);
 
-/* Whether the thread can have waited at the moment: it was blocked then or, if no record can tell, it was silent.
+/* Whether the thread can have waited at the moment: it was blocked then or, if records cannot show that, it was silent.
  * *own_ns: how much of the pause the thread needed for itself. */
 int replay_pause_waits(const struct replay_pause *pause, int64_t *own_ns);
 

@@ -1,5 +1,5 @@
-/* Who waits for which work. One sweep over the calls in the order of their starts knows, at each call, the work that
- * had been launched by then: on a stream, in a context, in a process.
+/* Finds the work that each call waits for. One sweep over the calls in the order of their starts knows, at each call,
+ * the work that was launched by then: on a stream, in a context, in a process.
  *
  * A call waits for work only if that work ended while the call ran. So a cudaStreamSynchronize() that found its stream
  * empty is a call like any other, and a cudaFree() counts only where it did block. */
@@ -10,16 +10,21 @@
 #include "base/array.h"
 #include "replay_events.h"
 
+/* Clocks may differ by CLOCKS_NS: a call may seem to return that long before its work ends. A call returns RETURN_NS
+ * after its work if no call shows how long that takes. A call whose kind always waited takes SHORT_CALL_NS by itself;
+ * one that waits or copies takes at most LONG_CALL_NS. A stream takes at most MOST_LINKS waits over from an event. A
+ * call whose stream is not known is tried on MOST_STREAMS streams. A launch that took QUEUE_NS and QUEUE_TIMES the
+ * median, with QUEUE_WORKS works before it, waited for room in the queue. */
 enum {
-    CLOCKS_NS = 5000,     /* a call may seem to return so long before the end of its work */
-    RETURN_NS = 5000,     /* what a call takes to return, if none waited */
-    SHORT_CALL_NS = 3000, /* what a call takes for itself, if all of its kind waited */
-    LONG_CALL_NS = 10000, /* and at most, if it is one that waits or copies */
-    MOST_LINKS = 8,       /* that a stream takes over from another with an event */
-    MOST_STREAMS = 64,    /* that are tried for a call whose stream is not known */
-    QUEUE_NS = 50000,     /* a launch that took so long, and so many times the median, */
+    CLOCKS_NS = 5000,
+    RETURN_NS = 5000,
+    SHORT_CALL_NS = 3000,
+    LONG_CALL_NS = 10000,
+    MOST_LINKS = 8,
+    MOST_STREAMS = 64,
+    QUEUE_NS = 50000,
     QUEUE_TIMES = 10,
-    QUEUE_WORKS = 512,    /* with so much work before it, waited for room in the queue */
+    QUEUE_WORKS = 512,
 };
 enum { NO_ROW = UINT32_MAX };
 
@@ -71,8 +76,8 @@ struct replay_waits_sweep {
     struct report_columns syncs, recordings; /* owned, as all below */
     uint32_t *sync, *recording;              /* by call: its row, or NO_ROW */
     uint32_t *by_start;                      /* the calls */
-    uint32_t *first_work, *work;             /* by call, and one more: its first place in the list; works by call, and
-                                              * behind them by start those without a known call */
+    uint32_t *first_work, *work;             /* by call, and one more: its first place in the list; works by call, then
+                                              * those without a known call, by start */
     uint32_t next_unknown;                   /* place of the next of those */
     struct keys recorded_ids;                /* process and eventSyncId of the recordings so far */
     struct recorded *recorded;
@@ -109,7 +114,7 @@ static const struct recorded *replay_waits_recorded_of(const struct replay_waits
     return id == NO_KEY || syncs->values[SYNC_EVENT][sync_row] == NO_EVENT ? NULL : &sweep->recorded[id];
 }
 
-/* An event is recorded behind the work that its stream has so far, and behind what the stream waits for. */
+/* An event is recorded after the work that its stream has so far, and after the work that the stream waits for. */
 static int record_event(struct replay_waits_sweep *sweep, size_t row)
 {
     const struct report_columns *table = &sweep->recordings;

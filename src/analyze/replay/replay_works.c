@@ -136,7 +136,7 @@ static int find_engines(struct replay_events *events, const struct gpu_ops *ops)
     return 0;
 }
 
-/* Copies come first, and fills right behind them. */
+/* Copies come first, and fills right after them. */
 static int find_memory(struct replay_events *events, const struct gpu_ops *ops, int table)
 {
     size_t first = events->first_at[table] - events->first_at[REPLAY_COPY];

@@ -45,7 +45,7 @@ struct gpu_sequences_reading {
     struct gpu_launches *launches;
     struct calls calls;
     struct call_work {
-        uint64_t sum, plain_sum; /* of its work behind the first */
+        uint64_t sum, plain_sum; /* sums of its works after the first */
         int64_t work_ns;
         uint32_t symbol;         /* of its first work; NO_KEY: it has none */
         uint16_t is_several;     /* it has more than one */
@@ -89,7 +89,7 @@ static int gpu_sequences_add_item(struct items *items, const struct item *item)
 static const struct gpu_sequences_work_table {
     const char *name;
     enum sequence_kind kind;
-    const char *extra[6];  /* what tells work apart, and NULL */
+    const char *extra[6];  /* the columns that distinguish works, then NULL */
     size_t details, graph; /* places of grid and node in extra; 0: it has none */
 } work_tables[] = {
     { "CUPTI_ACTIVITY_KIND_KERNEL",
@@ -290,7 +290,7 @@ done:
     return code;
 }
 
-/* What of the contents of a sequence these launches have. */
+/* Finds the options that change the sequence of these launches. */
 static int find_differing(const struct gpu_launches *launches)
 {
     const struct report_table *ranges = report_table(launches->report, "NVTX_EVENTS");
@@ -417,7 +417,7 @@ done:
     return code;
 }
 
-/* What is a pause. */
+/* Sets out to the least length of a pause. */
 static int pause_length(const struct items *items, const uint32_t *order, size_t count, int64_t *out)
 {
     int64_t *pauses = array_alloc(2 * (count + 1), sizeof *pauses);

@@ -1,5 +1,5 @@
-/* What each process asked of GPUs, in the order of its calls: launches, copies, fills, graphs and waits, as symbols.
- * The same launch of the same kernel has the same symbol whenever it comes. */
+/* The GPU work that each process asked for, in the order of its calls: launches, copies, fills, graphs and waits, as
+ * symbols. The same launch of the same kernel has the same symbol whenever it comes. */
 #ifndef TACHO_ANALYZE_MODEL_STEPS_GPU_SEQUENCES_H
 #define TACHO_ANALYZE_MODEL_STEPS_GPU_SEQUENCES_H
 
@@ -17,7 +17,7 @@ enum sequence_kind {
     SEQUENCE_KINDS
 };
 
-/* What a sequence tells apart and contains. */
+/* Options: which calls a sequence contains, and which of them differ. */
 enum {
     SEQUENCE_GRIDS = 1,      /* launches of a kernel with different grids differ */
     SEQUENCE_ONE_THREAD = 2, /* only calls of the thread that made most */

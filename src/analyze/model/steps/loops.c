@@ -8,13 +8,16 @@
 #include "base/error.h"
 #include "base/hash.h"
 
+/* A loop has at least LEAST_PLACES places in all rounds and covers a LEAST_PARTth of the sequence. If it has only two
+ * rounds, the body has LEAST_TWICE places and LEAST_SYMBOLS different symbols. More than a NOVEL_PARTth of a body
+ * between two rounds, or more than a SHORT_PARTth as many shorter bodies as usual ones, are no accident. */
 enum {
-    LEAST_PLACES = 12, /* in all rounds of a loop */
-    LEAST_TWICE = 16,  /* in a body, if there are only two rounds */
-    LEAST_SYMBOLS = 8, /* in such a body */
-    LEAST_PART = 4,    /* of the sequence: a loop covers at least the 4th part */
-    NOVEL_PART = 8,    /* of a body: so much between two rounds is no accident */
-    SHORT_PART = 4,    /* of the usual bodies: so many shorter ones are no accident either */
+    LEAST_PLACES = 12,
+    LEAST_TWICE = 16,
+    LEAST_SYMBOLS = 8,
+    LEAST_PART = 4,
+    NOVEL_PART = 8,
+    SHORT_PART = 4,
     MOST_CANDIDATES = 24,
 };
 
@@ -55,7 +58,7 @@ static int loops_add_up(struct loop_index *index)
     return 0;
 }
 
-/* What counts in the usual bodies, and around them as far as it may be parts of one more. */
+/* Counts places in the usual bodies, and around them as far as they may be parts of one more. */
 static uint64_t loops_cover(const struct loop_index *index, const struct loop *loop)
 {
     const uint32_t *counted = index->counted;

@@ -1,19 +1,18 @@
 /* Loops in a sequence of symbols.
  *
  * An anchor is a symbol that occurs once in each round of a loop. The places between two occurrences are the body of
- * the loop; most bodies have the same symbols. So each symbol tells of at most one loop, and all of them together are
+ * the loop; most bodies have the same symbols. So each symbol shows at most one loop, and all of them together are
  * examined in the time that it takes to read the sequence.
  *
- * A loop may be part of another: layers in a step, steps in an epoch. Both are found; loops_choose() says which one
- * is the step of a program. */
+ * A loop may be part of another: layers in a step, steps in an epoch. Both are found; loops_choose() says which one is
+ * the step of a program. */
 #ifndef TACHO_ANALYZE_MODEL_STEPS_LOOPS_H
 #define TACHO_ANALYZE_MODEL_STEPS_LOOPS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a symbol means for a loop: nothing by itself; no round begins with it; a loop needs one; a loop may consist of
- * it alone. */
+/* The role of a symbol in a loop: none; no round begins with it; a loop needs one; a loop may consist of it alone. */
 enum symbol_role { SYMBOL_IN_BETWEEN, SYMBOL_ENDS, SYMBOL_COUNTS, SYMBOL_STANDS_ALONE };
 
 struct sequence {
@@ -31,10 +30,10 @@ struct loop {
     uint64_t body;          /* the sum of the weights of its symbols */
     uint32_t bodies, usual; /* how many there are, and how many are usual */
     uint32_t first, last;   /* where the first and the last usual body begin */
-    uint64_t covered;       /* what counts in all rounds */
+    uint64_t covered;       /* places that count in all rounds */
 };
 
-/* Where each symbol occurs, and sums that tell which symbols lie between two places, in any order. */
+/* Where each symbol occurs, and sums that show which symbols lie between two places, in any order. */
 struct loop_index {
     const struct sequence *sequence;
     uint32_t *first;    /* owned, as all here; by symbol, and one more: its first place in the list */

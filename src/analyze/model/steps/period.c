@@ -8,17 +8,21 @@
 #include "base/error.h"
 #include "base/saturating.h"
 
+/* Pauses are sampled in MOST_SAMPLES rounds. A round begins where the sequence begins or ends if the pause there is at
+ * least an EDGE_PARTth of the longest one, and where it enters or leaves the loop if it is a LONG_PARTth. A step
+ * shorter than a LEAST_PARTth of the usual one is part of the step before it. Before the first usual step, or after the
+ * last, one that is longer than MOST_TIMES the usual one is no step. */
 enum {
-    MOST_SAMPLES = 31, /* rounds whose pauses are looked at */
-    EDGE_PART = 32,    /* of the longest pause: at least that lies between two steps if the sequence ends there, */
-    LONG_PART = 8,     /* and at least that elsewhere */
-    LEAST_PART = 2,    /* of a usual step: what is shorter is part of the step before it */
-    MOST_TIMES = 4,    /* a usual step: what is longer before the first usual step, or behind the last, is none */
+    MOST_SAMPLES = 31,
+    EDGE_PART = 32,
+    LONG_PART = 8,
+    LEAST_PART = 2,
+    MOST_TIMES = 4,
 };
 
 /* ---- where a round begins -------------------------------------------------------------------------------------- */
 
-/* A round may begin so many places behind the anchor. is_edge: the sequence begins or ends there. */
+/* The places from the anchor to a possible begin of a round. is_edge: the sequence begins or ends there. */
 struct offset {
     uint32_t places;
     int is_edge;
@@ -110,13 +114,13 @@ static uint32_t find_offset(const struct loop_index *index, const struct loop *l
 
 struct cutter {
     const struct loop_index *index;
-    struct loop loop;  /* with the anchor that comes next behind the begin of a round */
+    struct loop loop;  /* with the first good anchor after the begin of a round */
     uint32_t sample;   /* where a usual round begins */
     uint32_t distance; /* from there to the anchor */
 };
 
-/* A round begins `offset` behind the anchor, so the next anchor is far behind the begin of its round, and what is
- * unusual in between would hide it. Takes the first good anchor behind the begin. */
+/* A round begins `offset` after the anchor, so the next anchor is far from the begin of its round, and unusual symbols
+ * in between would hide it. Takes the first good anchor after the begin. */
 static void move_anchor(struct cutter *cutter, uint32_t offset)
 {
     const struct loop_index *index = cutter->index;

@@ -8,13 +8,13 @@
 #include "loops.h"
 
 struct period_step {
-    uint32_t first, end; /* places; end: one behind the last */
+    uint32_t first, end; /* places; end: one past the last */
 };
 
 struct period {
     struct period_step *steps; /* owned; in order */
     size_t count, room;
-    uint32_t sample, length;   /* so many places from there on are those of a usual step, from any of them on */
+    uint32_t sample, length;   /* `length` places from sample, or from any of these, are a usual step */
 };
 
 /* ERR_NO_MEMORY or 0; no steps if the sequence has no loop. Needs period_free() in all cases. */

@@ -12,7 +12,8 @@ struct step_launch {
     int64_t start_ns; /* on the GPU; NO_LAUNCH: that was not recorded */
 };
 
-/* Of the steps of one thread, in order of time. out has room for as many. Steps that were only timed have none. */
+/* The launches of the steps of one thread, in order of time. out has room for as many. Steps that were only timed have
+ * none. */
 int step_launches_read(struct step_launch *out, const struct timed_step *steps, size_t count, struct report *report,
                        struct error *err);
 
