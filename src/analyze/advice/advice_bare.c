@@ -5,7 +5,7 @@
  * is cut by the same multiple of its usual cost. Rules see the rest: nothing that the profiler took is charged to the
  * program.
  *
- * Where the host is the bottleneck, the bare step tells the multiple. Where it is not, because the GPU is or because
+ * Where the host is the bottleneck, the bare step gives the multiple. Where it is not, because the GPU is or because
  * the host waits for it, any multiple yields about the bare step. Yet it matters once a wait is gone. So the multiple
  * is the likeliest one: the bare step is known to 2 %, and the cost to a half of what is usual. Savings are also
  * computed with twice that error. A bound is the larger one: a repair may save more if recording cost more. A cause
@@ -16,9 +16,9 @@
 #include "adviser.h"
 #include "analyze/engine/row_cursor.h"
 
-/* What recording adds to a call and to an operator. The ratio is that of bench/cupti_cost.py and bench/torch_live.py.
- * Python programs with samples and stacks took about four times as much: of the 35 captures of tests/pairs on an H200
- * in which the host was the bottleneck, 17 took 2.3 to 5.5 times, 16 more, and 2 less. */
+/* The time that recording adds to a call and to an operator. The ratio is that of bench/cupti_cost.py and
+ * bench/torch_live.py. Python programs with samples and stacks took about four times as much: of the 35 captures of
+ * tests/pairs on an H200 in which the host was the bottleneck, 17 took 2.3 to 5.5 times, 16 more, and 2 less. */
 enum { CALL_NS = 4000, OPERATOR_NS = 600 };
 #define USUAL_ERROR 0.5 /* of the usual cost */
 #define BARE_ERROR 0.02 /* of the bare step */

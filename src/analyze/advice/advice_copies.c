@@ -189,7 +189,7 @@ int advice_copy_bytes(struct adviser *adviser, struct report_columns *out, struc
 
 /* ---- rates ----------------------------------------------------------------------------------------------------- */
 
-/* What copies of pinned memory reach on the bus that GPUs of a compute capability have in servers. */
+/* The rate that copies of pinned memory reach on the bus that GPUs of a compute capability have in servers. */
 static const struct bus {
     int64_t compute_major; /* and later */
     double bytes_ns;

@@ -52,7 +52,7 @@ struct holds {
     size_t count, room;
 };
 
-/* The samples from first to before behind are one round, which ends at end_ns. */
+/* The samples from `first` up to `behind` are one round, which ends at end_ns. */
 static int advice_gil_add_round(struct gil_waits *waits, struct holds *holds, const struct advice_gil_rounds *rounds,
                                 size_t first, size_t behind, int64_t end_ns)
 {

@@ -1,4 +1,4 @@
-/* When a thread waited for Python's GIL, and who held it, as samples tell. */
+/* When a thread waited for Python's GIL, and which thread held it, as samples show. */
 #ifndef TACHO_ANALYZE_ADVICE_ADVICE_GIL_H
 #define TACHO_ANALYZE_ADVICE_ADVICE_GIL_H
 

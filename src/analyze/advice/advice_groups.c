@@ -98,7 +98,7 @@ int64_t advice_least(const struct adviser *adviser)
     return saturating_multiply(least_ns, (int64_t)adviser->step_count);
 }
 
-/* Of few steps, one may be enough. */
+/* If there are few steps, one may be enough. */
 static int is_habit(const struct advice_groups *groups, const struct advice_group *group)
 {
     enum { FEW_STEPS = 4 };

@@ -1,5 +1,5 @@
-/* What causes save: see adviser.h. Replays that do not depend on each other run at the same time, and none runs whose
- * result is known or not needed. */
+/* The savings of causes: see adviser.h. Replays that do not depend on each other run at the same time, and none runs
+ * whose result is known or not needed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static int64_t saved_at_most(const struct adviser *adviser, int64_t least_ns)
     return saturating_subtract(adviser->least_step_ns, least_ns);
 }
 
-/* What is saved in a slow step: steps take longer in one run than in another, and all of that may be the cause's. */
+/* The saving in a slow step: steps take longer in one run than in another, and all of that may be the cause's. */
 static int64_t in_slow_step(const struct adviser *adviser, int64_t saved_ns)
 {
     int64_t slow_ns = adviser->bare.slow_ns,
@@ -180,7 +180,7 @@ static int advice_judge_by_rank(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* What a step takes in replays of all special causes together, and of these with each general one, by cause. */
+/* The time of a step in replays of all special causes together, and of these with each general one, by cause. */
 struct ranking {
     struct replay_edits special;
     int64_t special_ns, *step_ns; /* owned */

@@ -11,7 +11,7 @@
 
 /* ---- by name --------------------------------------------------------------------------------------------------- */
 
-/* What kernels do whose operators were not recorded, by a part of their names. */
+/* The purpose of kernels whose operators were not recorded, by a part of their names. */
 static const struct advice_kernels_named {
     const char *part;
     enum op_class class;
@@ -73,7 +73,7 @@ static void classify(const struct advice_kernels *kernels, struct advice_kernel 
 
 /* ---- operators ------------------------------------------------------------------------------------------------- */
 
-/* What the name of an operator tells. */
+/* What the name of an operator says. */
 static int read_op_name(const void *context, uint32_t text)
 {
     static const char optimizer[] = "Optimizer.";
@@ -225,7 +225,7 @@ static int use_operator(struct advice_kernels *kernels, struct advice_kernel *ke
 
 /* ---- kernels --------------------------------------------------------------------------------------------------- */
 
-/* Copies and fills have rows behind those of kernels, and no name. */
+/* Copies and fills have rows after those of kernels, and no name. */
 static int advice_kernels_name_of(struct advice_kernels *kernels, const struct gpu_ops *ops, size_t row, uint32_t *out)
 {
     int64_t ids[2];
@@ -273,7 +273,7 @@ static int advice_kernels_add_kernels(struct advice_kernels *kernels, const stru
     return 0;
 }
 
-/* The columns are freed at once: of millions of kernels they take hundreds of MB, and so do the operators. */
+/* The columns are freed at once: those of millions of kernels take hundreds of MB, and so do the operators. */
 static int list_kernels(struct advice_kernels *kernels, struct error *err)
 {
     struct gpu_ops ops = { 0 };

@@ -3,7 +3,7 @@
  *
  * Each kernel has the operator that launched it and its source: the operator that the program called. The source of a
  * kernel of the backward pass is the operator of the forward pass whose gradient it computes, so that both have the
- * same line. Without operators the names of kernels tell what they do. */
+ * same line. Without operators the names of kernels say what they do. */
 #ifndef TACHO_ANALYZE_ADVICE_ADVICE_KERNELS_H
 #define TACHO_ANALYZE_ADVICE_ADVICE_KERNELS_H
 
@@ -24,7 +24,7 @@ struct advice_kernel {
     unsigned char is_backward, is_optimizer;
 };
 
-/* What the name of a kernel tells. */
+/* What the name of a kernel says. */
 struct advice_kernel_name {
     struct tensor_cores cores;
     enum op_class class;     /* if its operator was not recorded */
@@ -51,22 +51,22 @@ struct advice_kernels {
     size_t count, room;
 };
 
-/* What the name of an operator tells besides its class. */
+/* What the name of an operator says besides its class. */
 enum { OP_NAME_CLASS = 0xf, OP_NAME_IS_ENGINE = 0x10, OP_NAME_IS_OPTIMIZER = 0x20, OP_NAME_IS_COPY = 0x40 };
 _Static_assert(OP_CLASSES <= OP_NAME_CLASS + 1, "the class of an operator fits into the class of its name");
 
 /* For rules: the kernels. The first call reads them. */
 int adviser_kernels(struct adviser *adviser, struct advice_kernels **out, struct error *err);
 
-/* What the operator of a kernel does; NULL: not known. */
+/* The work of a kernel's operator; NULL: not known. */
 static inline const struct op_work *advice_kernel_work(const struct advice_kernels *kernels,
                                                        const struct advice_kernel *kernel)
 {
     return kernel->todo == NO_KEY ? NULL : &kernels->works.list[kernel->todo];
 }
 
-/* The type that a kernel works on: as its operator's first tensor tells, or its name, which tells fp64 and fp32 alone.
- */
+/* The type that a kernel works on: that of its operator's first tensor, or the one in its name, which can be fp64 or
+ * fp32 alone. */
 enum data_type advice_kernel_type(const struct advice_kernels *kernels, const struct advice_kernel *kernel);
 
 /* The sizes of a product of matrices, from the shapes of its operator; bytes, of an element, is 0 if they are not
@@ -83,7 +83,7 @@ int advice_kernel_follows(const struct advice_kernels *kernels, const struct adv
 
 /* The name of an operator; "" for NO_OPERATOR. */
 struct intern_string advice_operator_name(const struct advice_kernels *kernels, uint32_t op);
-/* What that name tells: enum op_class and bits; 0 for NO_OPERATOR. */
+/* What that name says: enum op_class and bits; 0 for NO_OPERATOR. */
 static inline int advice_operator_says(const struct advice_kernels *kernels, uint32_t op)
 {
     uint32_t name = op == NO_OPERATOR ? NO_TEXT : kernels->operators->list[op].name;
@@ -91,7 +91,7 @@ static inline int advice_operator_says(const struct advice_kernels *kernels, uin
     return name == NO_TEXT ? 0 : name_class(&kernels->op_names, name);
 }
 
-/* The outermost operator around an operator, in its thread: of a gradient, its node. Takes NO_OPERATOR too. */
+/* The outermost operator around an operator, in its thread; for a gradient that is its node. Takes NO_OPERATOR too. */
 uint32_t advice_operator_root(const struct advice_kernels *kernels, uint32_t op);
 
 /* The line of the program that a kernel belongs to, or NO_PLACE. */

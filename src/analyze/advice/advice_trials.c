@@ -25,7 +25,7 @@ int advice_trial_add(struct advice_trials *trials, const struct replay_edits *co
     return 0;
 }
 
-/* What a step takes in a replay with these lists, and was recorded to take. */
+/* The time of a step in a replay with these lists, and as it was recorded. */
 static int step_with(const struct adviser *adviser, struct replay *replay, const struct replay_edits *const *lists,
                      struct replay_step_times *times, struct error *err)
 {

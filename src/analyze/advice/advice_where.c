@@ -1,6 +1,6 @@
 /* The place of a cause that its rule does not know: the line at which most of the time lies that the estimate removes.
  * A bound holds much that may have nothing to do with the cause; it is asked where the estimate removes nothing.
- * Threads of autograd have no lines, so that a line tells more than the name of a range, however much time that has. */
+ * Threads of autograd have no lines, so that a line says more than the name of a range, however much time that has. */
 #include <stdlib.h>
 
 #include "adviser.h"

@@ -1,5 +1,5 @@
-/* How busy the workers of a DataLoader were, as Python samples tell: if they wait themselves, more of them do not help.
- */
+/* How busy the workers of a DataLoader were, as Python samples show: if they wait themselves, more of them do not
+ * help. */
 #ifndef TACHO_ANALYZE_ADVICE_ADVICE_WORKERS_H
 #define TACHO_ANALYZE_ADVICE_ADVICE_WORKERS_H
 
@@ -10,7 +10,7 @@ struct advice_workers {
     int64_t samples, busy; /* of their threads that make batches; busy: those in which they did not wait for an order */
 };
 
-/* Reads the samples of a stretch of time. A report without samples of workers has none. */
+/* Reads the samples of a span of time. A report without samples of workers has none. */
 int advice_workers_read(struct advice_workers *workers, struct report *report, int64_t start_ns, int64_t end_ns,
                         struct error *err);
 

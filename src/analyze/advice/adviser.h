@@ -45,7 +45,7 @@ struct advice_cause {
     int64_t thread;                /* of that event, or 0 */
     int64_t least_percent;         /* of the step: a cause that saves less is dropped; set by adviser_find() */
     struct replay_edits bound, estimate;
-    struct advice_steps {          /* what a step takes without it; 0: not replayed yet */
+    struct advice_steps {          /* the time of a step without it; 0: not replayed yet */
         int64_t usual_ns;          /* with the adviser's base */
         int64_t least_ns;          /* if the profiler took as much as it may have */
     } bound_step, estimate_step;

@@ -1,7 +1,7 @@
 /* The rule autotuning: an operator times several kernels in the loop to find the fastest, as cuDNN does for each new
  * shape with torch.backends.cudnn.benchmark, and PyTorch's TunableOp for products.
  *
- * It is told by an operator that launches kernels of different names and asks for the time between two events at least
+ * It shows as an operator that launches kernels of different names and asks for the time between two events at least
  * four times. Bound and estimate: its calls, their waits and the time between them are gone, and of its kernels only
  * the last remains. What one step does is no habit of the loop: that is tuning as it should be. */
 #include <stdlib.h>

@@ -8,9 +8,10 @@
 #include "advice_groups.h"
 #include "analyze/registry.h"
 
+/* At least SMALL_RUN copies in a row, of at most SMALL_BYTES on average, are one copy in small parts. */
 enum {
-    SMALL_RUN = 8,           /* copies in a row, */
-    SMALL_BYTES = 256 << 10, /* of at most this many bytes on average, are one copy in small parts */
+    SMALL_RUN = 8,
+    SMALL_BYTES = 256 << 10,
 };
 /* The CPU puts a batch together: 10 GB/s for one thread, and once more into pinned memory. */
 #define GATHER_BYTES_NS 5.0

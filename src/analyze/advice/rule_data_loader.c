@@ -38,7 +38,7 @@ static int data_loader_kind_of(const struct loaders *loaders, const struct threa
                                                                                                 : LOADS_ITSELF;
 }
 
-/* The edge over which another thread handed the batch over, or REPLAY_NO_EDGE. It leads to the first call behind it. */
+/* The edge over which another thread handed the batch over, or REPLAY_NO_EDGE. It leads to the first call after it. */
 static uint32_t handover_of(const struct replay *replay, const struct replay_thread *thread,
                             const struct thread_span *span, uint32_t *call)
 {

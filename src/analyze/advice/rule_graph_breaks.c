@@ -13,7 +13,7 @@
 
 static const char *const graph_breaks_event_tables[] = { "TACHO_PYTHON_EVENT", NULL };
 static const char break_kind[] = "graph break";
-enum { MOST_BREAKS = 4 }; /* lines that are told */
+enum { MOST_BREAKS = 4 }; /* lines that are reported */
 
 struct graph_break {
     int64_t count;

@@ -61,7 +61,7 @@ static int python_between_add_event(struct between *between, uint32_t group, uin
     return advice_cut_time(replay, &cause->estimate, between->thread, from_ns, to_ns, 0);
 }
 
-/* Adds a stretch of time without the waits for the GIL in it. */
+/* Adds a span of time without the waits for the GIL in it. */
 static int add_without_waits(struct between *between, uint32_t group, uint32_t place, int64_t from_ns, int64_t to_ns)
 {
     const struct gil_waits *waits = &between->gil_waits;

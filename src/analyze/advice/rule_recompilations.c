@@ -13,7 +13,7 @@
 static const char *const recompilations_event_tables[] = { "TACHO_PYTHON_EVENT", NULL };
 
 static const struct compile_kind {
-    const char *name, *what, *advice; /* what: behind the name of the function */
+    const char *name, *what, *advice; /* what: follows the name of the function */
 } recompilations_kinds[] = {
     { "recompile", " is compiled again",
       "Keep shapes, types and Python values that it depends on the same, or torch.compile(dynamic=True); "

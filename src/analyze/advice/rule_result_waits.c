@@ -69,7 +69,7 @@ static int64_t result_waits_kind_of(const char *operator, const char * call, int
     return (int64_t)i;
 }
 
-/* Calls that wait by the way: other rules are about these. */
+/* Calls that wait as a side effect: other rules are about these. */
 static int result_waits_is_other(const char *call)
 {
     static const char *const others[] = { "cudaMemset", "cuInit", NULL };
@@ -182,7 +182,7 @@ static int result_waits_add_wait(struct waits *waits, uint32_t at, const char *n
                                                                                                      : 0;
 }
 
-/* A copy that remains goes to pinned memory. Of a small one the rate does not matter. */
+/* A copy that remains goes to pinned memory. The rate does not matter for a small one. */
 static int pin_copy(struct waits *waits, struct advice_cause *cause, uint32_t at)
 {
     enum { LARGE_BYTES = 256 << 10 };

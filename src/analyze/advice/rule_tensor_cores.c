@@ -7,8 +7,9 @@
  * further from its peak than its successor. Estimate: twice of that remains. No kernel is estimated to take less than
  * 5 µs, because products that are small or wait for memory gain less.
  *
- * Who removes fp32 products may do so with 16-bit tensors. So the bound of fp32 is at the rate of these; casts between
- * fp32 and them are gone, and all other kernels on fp32 take half of their time, because they move half of the bytes.
+ * Fp32 products may be replaced by products of 16-bit tensors. So the bound of fp32 is at the rate of these; casts
+ * between fp32 and them are gone, and all other kernels on fp32 take half of their time, because they move half of the
+ * bytes.
  *
  * A product whose sizes are no multiples of 16 bytes is computed with padded ones: at the peaks of the GPU in the
  * bound, at the shares of them that products usually reach in the estimate. In the bound, other kernels on such rows
@@ -26,7 +27,7 @@ enum { SHORTEST_NS = 5000, ROW_BYTES = 16 };
 
 static const char pad[] = "Pad sizes to multiples of 8 (fp16, bf16) or 4 (TF32), and align rows to 16 bytes.";
 
-/* What to change, by the type of the operands; the first row that the GPU has the rates for. */
+/* The remedy by the type of the operands; the first row that the GPU has the rates for. */
 static const struct remedy {
     const char *type;
     enum gpu_rate now, then;
@@ -41,7 +42,7 @@ static const struct remedy {
 };
 enum { REMEDIES = COUNT_OF(remedies), SIZES = REMEDIES /* the group of wrong sizes */ };
 
-/* What a product would take. */
+/* The time that a product would take. */
 struct successor {
     int remedy; /* a row, or SIZES; -1: it is as it should be */
     int64_t bound_ns, estimate_ns;
@@ -187,7 +188,7 @@ static int align(struct advice_cause *cause, const struct advice_kernels *kernel
     return left_ns < kernel->run_ns ? advice_kernel_take(&cause->bound, kernel, left_ns) : 0;
 }
 
-/* What a repair of the products may save in other kernels. */
+/* The saving in other kernels that a repair of the products may bring. */
 static int tensor_advice_add_others(struct advice_groups *groups, const struct advice_kernels *kernels)
 {
     for (uint32_t group = 0; group < groups->keys.count; group++) {

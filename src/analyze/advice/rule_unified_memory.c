@@ -1,6 +1,6 @@
 /* The rule unified_memory: kernels wait for pages of managed memory that move to the GPU while they run.
  *
- * A fault of the GPU and the migration behind it stop the threads that need the page. Bound: kernels take no time while
+ * A fault of the GPU and the migration after it stop the threads that need the page. Bound: kernels take no time while
  * pages move. Estimate: the pages are moved before, in large copies at the rate of pinned memory. */
 #include <stdlib.h>
 

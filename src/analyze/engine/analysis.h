@@ -18,7 +18,7 @@ struct analysis_need {
     const char *const *tables;
 };
 
-/* What a rule has to say about its rows. */
+/* The texts of a rule about its rows. */
 struct analysis_rule {
     const char *advice, *praise; /* how to act on the rows; the good news if there are none */
     const char *meaning;         /* what a row means, as the begin of a sentence; NULL: finding() says it */
@@ -28,7 +28,7 @@ struct analysis_rule {
      * program. */
     const char *(*advise)(const struct table *table, size_t row);
     int (*is_outside)(const struct table *table, size_t row);
-    int is_listing;  /* lists events, as nsys does; what they cost, rules on the replay tell */
+    int is_listing;  /* lists events, as nsys does; rules on the replay say what they cost */
     int is_replayed; /* a rule on the replay: this is part of a struct adviser_rule (advice/adviser.h) */
 };
 

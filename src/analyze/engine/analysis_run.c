@@ -40,7 +40,7 @@ int analysis_run(const struct analysis *analysis, struct report *report, const s
     return 0;
 }
 
-/* What was lost of these tables concerns the answer, although their rows were not read. */
+/* Losses of these tables concern the answer, although their rows were not read. */
 static void mark_needs(struct report *set, const struct analysis *analysis)
 {
     for (const struct analysis_need *need = analysis->needs; need->data; need++)

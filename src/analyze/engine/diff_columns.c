@@ -52,7 +52,7 @@ static const struct {
 };
 
 /* Reports, by the begin of their names, whose figure is another one than the first of the nicknames: the number of
- * samples of a GPU metric tells nothing about the run. */
+ * samples of a GPU metric says nothing about the run. */
 static const struct {
     const char *report, *figure;
 } own_figures[] = {

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "report/reader/reader.h"
 
-/* What the scan looks at. `columns` are indices into the table; the first one is the time. passes() gets a row of a
+/* The input of the scan. `columns` are indices into the table; the first one is the time. passes() gets a row of a
  * block with these columns, and runs on several threads at once; NULL: every row passes. */
 struct first_rows_wish {
     const int *columns;

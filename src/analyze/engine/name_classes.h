@@ -1,4 +1,5 @@
-/* What names mean to an analysis, asked once for each name: there are millions of events, and hundreds of names.
+/* The class that a name has for an analysis, found once for each name: there are millions of events, and hundreds of
+ * names.
  *
  *     struct name_classes kinds;
  *     if (name_classes_open(&kinds, name_count, kind_of, context) != 0)

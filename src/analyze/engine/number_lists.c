@@ -13,11 +13,11 @@
 #include "report/format/format.h"
 
 enum {
-    STEP_BITS = 4, /* buckets between two powers of two */
+    STEP_BITS = 4, /* 16 buckets between two powers of two */
     STEPS = 1 << STEP_BITS,
     MOST_BUCKET = (62 - STEP_BITS + 1) * STEPS + STEPS - 1,
     BUCKETS = 2 * (MOST_BUCKET + 1),
-    PLACE_BITS = 12, /* of the numbers of a bucket, those that are told apart at a time */
+    PLACE_BITS = 12, /* bits of a bucket's numbers that one round counts */
     PLACES = 1 << PLACE_BITS,
 };
 

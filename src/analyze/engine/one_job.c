@@ -1,5 +1,5 @@
-/* The job is what the launcher called it. Some launchers give no name: of these, a rank that is in two reports tells
- * two runs. */
+/* The job is what the launcher called it. Some launchers give no name: then a rank that is in two reports means two
+ * runs. */
 #include "one_job.h"
 
 #include <stdlib.h>

@@ -12,9 +12,11 @@
 #include "keys.h"
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+/* Up to FEW_RUNS runs are merged at once, since a table appended to another one takes insertion to its limit. Otherwise
+ * rows of up to MOST_RUNS runs are merged. */
 enum {
-    FEW_RUNS = 16,    /* are merged at once: a table behind another one takes insertion to its limit */
-    MOST_RUNS = 1024, /* that are merged */
+    FEW_RUNS = 16,
+    MOST_RUNS = 1024,
 };
 
 /* Moves rows that are a little late to their places. This is enough for tables that several streams write as their work

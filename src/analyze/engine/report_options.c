@@ -55,7 +55,7 @@ int option_number(const struct analysis_request *request, const char *name, int6
     return 0;
 }
 
-/* Whether the usage names this option: names stand behind a ':' and end before a character that no name holds. */
+/* Whether the usage names this option: names follow a ':' and end before a character that no name holds. */
 static int names_option(const char *usage, const struct analysis_option *option)
 {
     size_t length = strlen(option->name);

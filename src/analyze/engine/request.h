@@ -7,7 +7,7 @@
 
 #include "report/reader/reader.h"
 
-/* Options given behind a report's name (um_sum:rows=5): name and value, value NULL for a bare flag. */
+/* Options given after a report's name (um_sum:rows=5): name and value, value NULL for a bare flag. */
 struct analysis_option {
     const char *name, *value;
 };
@@ -76,8 +76,8 @@ struct analysis_request {
     const struct analysis_filter *filter; /* NULL: all events */
     struct gpu_metrics_share *metrics;    /* of the rules that run one after the other; NULL: each reads for itself */
     const struct analysis_share *share;   /* NULL: a table is wanted */
-    size_t first_rows;                    /* so many rows are enough; a trace then reads no more, and table_total()
-                                           * tells how many there are. 0: all are wanted */
+    size_t first_rows;                    /* the number of rows that are enough; a trace then reads no more, and
+                                           * table_total() has the number of all. 0: all rows are wanted */
 };
 
 #endif

@@ -74,7 +74,7 @@ static int by_system(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Reports that may be of the same process are read: ids of one can name what is in the other. Of a host's reports
+/* Reports that may be of the same process are read: ids of one can name what is in the other. For a host's reports
  * without a rank that is not known. */
 static void stored_partials_tell_apart(struct gathering *gathering)
 {

@@ -12,7 +12,7 @@
 /* Bump it if the bytes, or what any analysis puts into them, changes between two releases. */
 #define STORED_PARTIALS_VERSION 1
 
-/* What a result is of: the program's version, the analysis and its options but for `rows`. */
+/* The key of a result: the program's version, the analysis and its options but for `rows`. */
 uint64_t stored_partial_key(const struct analysis *analysis, const struct analysis_request *request);
 
 /* Appends the result of a report for its tail. ERR_NO_DATA: there is none, or its numbers depend on the set. */

@@ -3,7 +3,7 @@
  *     varint   number of groups
  *     for each: identity, texts, figures, numbers; texts and numbers (number_lists.h) have their length before them
  *
- * What is read may come from a file, so that every length is checked. */
+ * The bytes may come from a file, so every length is checked. */
 #include "summary_partial.h"
 
 #include <stdlib.h>
@@ -88,7 +88,7 @@ static void put_figures(struct text *out, const struct statistics *figures)
     put_wide(out, figures->squares);
 }
 
-/* Groups with the same texts are told apart by their identity, if the shape has one. */
+/* Groups with the same texts differ by their identity, if the shape has one. */
 static void put_texts(struct text *out, const struct summary_shape *shape, const struct group *group, void *context)
 {
     struct summary_text texts[SUMMARY_TEXTS] = { 0 }, identity = { 0 };
@@ -114,7 +114,7 @@ int summary_partial_add(struct text *out, const struct summary_shape *shape, con
     return text_failed(out) ? error_short_memory(err, "for the partial result") : 0;
 }
 
-/* Rows without a name and those whose name is empty are two groups of a set, which the bytes do not tell apart. */
+/* Rows without a name and those whose name is empty are two groups of a set, which the bytes do not distinguish. */
 static int summary_partial_is_named(const struct summary_shape *shape, const struct group *group, void *context)
 {
     struct summary_text texts[SUMMARY_TEXTS] = { 0 };

@@ -20,7 +20,7 @@ struct summary_shape {
     /* Names the group; the texts must live until the next call. */
     void (*label)(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS]);
     int of_sizes; /* the numbers are bytes */
-    /* Tells groups with the same texts apart where several processes summarize parts of a set; NULL: there are none.
+    /* Distinguishes groups with the same texts where several processes summarize parts of a set; NULL: there are none.
      * The text must live until the next call. */
     struct summary_text (*identify)(void *context, const struct group *group);
 };

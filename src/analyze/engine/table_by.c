@@ -281,7 +281,7 @@ static int table_by_copy_row(struct table *table, const struct table_by_joining 
     return 0;
 }
 
-/* Of a list of events, which has no names, all rows. */
+/* Keeps the first names, or the first rows of each part in a list of events, which has no names. */
 static int table_by_is_wanted(const struct table_by_joining *joining, const struct row_ref *ref)
 {
     int64_t rows = joining->request->rows;

@@ -7,8 +7,9 @@
 
 struct table_by_part {
     struct table *table; /* NULL: without data */
-    int64_t number;      /* what the first column has: a number, */
-    const char *text;    /* or a text where the request says so. -1 and NULL leave it empty */
+    /* The first column: a number, or a text where the request says so. -1 and NULL leave it empty. */
+    int64_t number;
+    const char *text;
 };
 
 struct table_by_request {
@@ -19,10 +20,10 @@ struct table_by_request {
     int64_t rows;          /* names to keep, each with all its rows; -1: all */
 };
 
-/* Rows of the same name (table_diff.h) stand together, in the order of the parts; the name with the greatest sum comes
- * first. The figure whose spread is told is the one that a comparison takes. A part that lacks a name has 0, if the
- * figure is a sum. A table of single events, which has their times, has no spread: its rows stand part by part.
- * ERR_NO_DATA if no part has a table. */
+/* Rows of the same name (table_diff.h) follow each other, in the order of the parts; the name with the greatest sum
+ * comes first. The spread is that of the figure that a comparison takes. A part that lacks a name has 0, if the figure
+ * is a sum. A table of single events, which has their times, has no spread: its rows come part by part. ERR_NO_DATA if
+ * no part has a table. */
 int table_by_make(const struct table_by_part *parts, size_t count, const struct table_by_request *request,
                   struct table **out, struct error *err);
 

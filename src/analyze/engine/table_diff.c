@@ -212,7 +212,7 @@ static void add_error_of_share(const struct table_diff_matching *matching, const
     out->high = fmax(out->high, 100 * (change + error));
 }
 
-/* What is never negative cannot lose more than it was, however far runs or samples scatter. */
+/* A figure that is never negative cannot lose more than it was, however far runs or samples scatter. */
 static void bound_loss(const struct table_diff_matching *matching, struct table_diff_change *out)
 {
     if (!matching->has_negative)

@@ -26,8 +26,8 @@ struct table_diff {
     int is_estimate;                  /* made from samples: with one run each, intervals are their sampling error */
     int has_program;                  /* a row was matched by request.programs */
     int is_shift;                     /* a change, of a row in the table or the overall one, is not after - before */
-    double confidence;                /* that an interval holds the true shift: 0.95 or more, or the most that so
-                                       * few runs allow; 0: there are no intervals */
+    double confidence;                /* that an interval holds the true shift: at least 0.95, or the most that the
+                                       * number of runs allows; 0: there are no intervals */
     const char *column;               /* the one that was compared */
     int unit;                         /* its enum table_unit */
 };
@@ -39,8 +39,8 @@ struct table_diff_request {
     int rows_overlap;   /* the same time is in several rows: there is no sum over all of them */
     int with_unchanged; /* the table has all rows */
     int is_overview;    /* the table has all rows that both sides have, in the order of the tables */
-    const char *const *programs; /* by run: the base name of its program, which is the same one in all runs, as a module
-                                  * and as a thread, whatever it is called; NULL: names alone count */
+    const char *const *programs; /* by run: the base name of its program. A module or thread of that name is the same
+                                  * row in all runs; NULL: names alone count */
 };
 
 /* The tables are those of the runs before, then those of the runs after; NULL for a run without data. ERR_NO_DATA if

@@ -123,7 +123,7 @@ static int findings_add_causes(struct findings *findings, struct adviser *advise
 
 /* ---- other rules ----------------------------------------------------------------------------------------------- */
 
-/* What one rule found. */
+/* The findings of one rule. */
 struct rule_rows {
     const struct analysis *rule;
     size_t number;       /* of the rule: decides between two that took all of the capture */
@@ -144,7 +144,7 @@ static void findings_add_moment(struct text *out, const struct table *found, siz
         }
 }
 
-/* Whether rows stand behind a smaller finding that is no cause. */
+/* Whether the rows come after a smaller finding that is no cause. */
 static int is_demoted(const struct findings *findings, const struct rule_rows *rows)
 {
     const struct finding *last = findings->count ? &findings->list[findings->count - 1] : NULL;

@@ -45,7 +45,7 @@ struct findings {
     size_t unchecked_count, unchecked_room;
 };
 
-/* A rule, with the options behind its name. */
+/* A rule, with the options after its name. */
 struct finding_choice {
     const struct analysis *rule;
     const struct analysis_option *options;

@@ -43,7 +43,7 @@ static int has_waited(const struct replay_call *call)
     return call->wait == REPLAY_WAITED && call->waits_for != NO_WORK;
 }
 
-/* What a call does in a gap. A copy may be waited for. The first launch of a kernel may load it. */
+/* The cause of time in a call. A copy may be waited for. The first launch of a kernel may load it. */
 static enum gap_cause cause_of_call(const struct gap_causes *causes, const struct replay_call *call,
                                     const struct gap *gap)
 {
@@ -79,7 +79,7 @@ static int visit_piece(const struct explanation *of, enum gap_cause cause, uint3
     return from < to ? of->visit(of->context, &piece) : 0;
 }
 
-/* Cuts a piece to the gap, and charges the wait for what it delayed. */
+/* Cuts a piece to the gap, and charges the wait for the time that it delayed. */
 static int gap_causes_add(const struct explanation *of, enum gap_cause cause, uint32_t place, int64_t from, int64_t to)
 {
     int64_t start = from > of->gap->start_ns ? from : of->gap->start_ns,
@@ -237,7 +237,7 @@ static void gap_causes_find_wait(struct explanation *of, int64_t launched_ns)
     of->wait_place = line_at(of, call->start_ns, call->end_ns);
 }
 
-/* Explains what no stretch covers: the launch has returned. */
+/* Explains the time that no span covers: the launch has returned. */
 static int add_latency(struct explanation *of, uint32_t launch, int64_t from)
 {
     const struct replay_events *events = of->causes->events;

@@ -52,7 +52,7 @@ struct gap_piece {
     int64_t thread, start_ns, end_ns;
 };
 
-/* What a thread did between its CUDA calls, in the order in which the layers are asked. */
+/* The activity of a thread between its CUDA calls, in the order in which the layers are asked. */
 enum gap_layer {
     LAYER_PROFILER,
     LAYER_GC,
@@ -66,7 +66,7 @@ enum gap_layer {
     GAP_LAYERS
 };
 
-/* A stretch of the way to a launch: a call, or the time before one. */
+/* A span of the way to a launch: a call, or the time before one. */
 struct gap_link {
     int64_t thread, start_ns, end_ns;
     uint32_t call; /* NO_CALL: between two calls */

@@ -1,4 +1,4 @@
-/* The rule bias_before_norm: a convolution or linear layer adds a bias that the batch norm behind it takes out again.
+/* The rule bias_before_norm: a convolution or linear layer adds a bias that the batch norm after it takes out again.
  *
  * The norm subtracts the mean of each channel, and with it any constant. Bound and estimate: the kernels that add the
  * bias, and those that sum up its gradient, are not there. */

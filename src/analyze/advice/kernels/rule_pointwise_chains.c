@@ -1,4 +1,4 @@
-/* The rule pointwise_chains: elementwise kernels one behind the other, each of which reads what the last one wrote, and
+/* The rule pointwise_chains: elementwise kernels one after the other, each of which reads what the last one wrote, and
  * reductions between them: an activation, a norm or a softmax that is written out.
  *
  * One fused kernel reads what comes from outside of the chain, and writes what its last kernel does. Of the tensors

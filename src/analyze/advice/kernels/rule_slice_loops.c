@@ -157,7 +157,7 @@ static void sum_kernel(struct slice_loops_search *search, size_t number)
     }
 }
 
-/* What the batched kernel of a pass takes: no longer than those that it replaces. */
+/* The time of the batched kernel of a pass: no longer than that of the kernels it replaces. */
 static int64_t slice_loops_left_of(const struct slice_loops_search *search, const struct slice_loops_pass *pass,
                                    const struct advice_rates *rates)
 {

@@ -43,7 +43,7 @@ static int may_lie_between(const struct advice_kernel *kernel)
     return kernel->class == OP_ELEMENTWISE || kernel->class == OP_COPY || kernel->class == OP_UNKNOWN;
 }
 
-/* The product before (step -1) or behind (step 1) a softmax; the softmax itself if there is none. */
+/* The product before (step -1) or after (step 1) a softmax; the softmax itself if there is none. */
 static size_t product_near(const struct advice_kernels *kernels, size_t softmax, int step)
 {
     size_t at = softmax;
@@ -60,7 +60,7 @@ static size_t product_near(const struct advice_kernels *kernels, size_t softmax,
     return softmax;
 }
 
-/* Marks the operators from the first product to the second, and a copy behind it: heads side by side again, as a fused
+/* Marks the operators from the first product to the second, and a copy after it: heads side by side again, as a fused
  * kernel returns them. */
 static void mark_operators(struct attention_search *search, uint32_t from, size_t last)
 {

@@ -1,4 +1,4 @@
-/* Edits that remove a stretch of a thread: see removal.h. */
+/* Edits that remove a span of a thread: see removal.h. */
 #include "removal.h"
 
 #include <stdlib.h>

@@ -65,8 +65,8 @@ static const struct training_span *node_around(const struct training *training, 
     return NULL;
 }
 
-/* Removes a group and what the checkpoint does around it: from the start of the node to the first call behind it, which
- * is the node's own. */
+/* Removes a group and the checkpoint's own work around it: from the start of the node to the first call after the
+ * group, which is the node's own. */
 static int remove_group(struct training *training, struct advice_cause *cause, size_t first, size_t end)
 {
     const struct replay_events *events = &training->works.replay->events;

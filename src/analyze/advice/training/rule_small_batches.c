@@ -70,7 +70,7 @@ static struct report_span time_of_rounds(const struct training *training, size_t
     return span;
 }
 
-/* Removes the rounds behind the first, in all threads that take part. */
+/* Removes the rounds after the first, in all threads that take part. */
 static int remove_rounds(struct batches *batches, size_t first, size_t end, struct report_span time)
 {
     const struct training *training = batches->training;
@@ -94,7 +94,7 @@ static int remove_rounds(struct batches *batches, size_t first, size_t end, stru
 
 /* ---- the first round ------------------------------------------------------------------------------------------- */
 
-/* What an operator takes with all rows, in ns; 0: not known. */
+/* The time of an operator with all rows, in ns; 0: not known. */
 static int64_t needed_ns(struct batches *batches, const struct operators_event *op, uint32_t rounds)
 {
     const struct operators *operators = batches->training->operators;

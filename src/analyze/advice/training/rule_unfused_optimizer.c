@@ -1,7 +1,7 @@
 /* The rule unfused_optimizer: gradients or parameters are handled one by one, in many short kernels.
  *
  * Three causes: Optimizer.step() without a fused kernel, clipping tensor by tensor, gradients that are set to 0 instead
- * of dropped, so that the next ones must be added to them. Bound: all of it is gone. Estimate: what lies behind the
+ * of dropped, so that the next ones must be added to them. Bound: all of it is gone. Estimate: all that follows the
  * first launch is gone on the CPU. On the GPU a kernel loses what it takes to start one; a fused update also reads and
  * writes each tensor once. */
 #include <string.h>
@@ -48,7 +48,7 @@ static size_t count_kernels(const struct training *training, const struct traini
     return call_works_count(&training->works, span->thread, span->start_ns, span->end_ns);
 }
 
-/* Removes what lies behind the first launch of a span. */
+/* Removes all that follows the first launch of a span. */
 static int remove_rest(const struct training *training, struct replay_edits *edits, const struct training_span *span,
                        double left, int64_t short_ns)
 {

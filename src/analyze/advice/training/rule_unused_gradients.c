@@ -1,8 +1,8 @@
 /* The rule unused_gradients: the backward pass computes gradients of parameters that no optimizer updates, because
  * layers are frozen without a word to autograd.
  *
- * The shapes of the optimizer's lists tell how many tensors it updates, and of how many elements. If the backward pass
- * has gradients of just these first, and of others behind them, the others are of layers in front of the trained ones.
+ * The shapes of the optimizer's lists say how many tensors it updates, and of how many elements. If the backward pass
+ * has gradients of just these first, and of others after them, the others are of layers in front of the trained ones.
  * Estimate: the backward pass ends with the last gradient that is used; of the node before that, which also computes
  * the gradient of its input, half remains. Bound: nothing of that node remains. */
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void add_tensors(struct tensors *to, struct tensors more)
     to->elements += more.elements;
 }
 
-/* Adds the tensors that an optimizer updates: of its operators with the same name, those that have most elements. */
+/* Adds the tensors that an optimizer updates: those of its operators of one name, the name with most elements. */
 static int add_updated(const struct training *training, const struct training_span *span, struct tensors *to)
 {
     const struct operators *operators = training->operators;
@@ -63,7 +63,7 @@ free_names:
     return code;
 }
 
-/* The gradient of an AccumulateGrad: the operator in the engine's has its shape. */
+/* The gradient that an AccumulateGrad adds. The operator of the span, or one directly in it, has its shape. */
 static struct tensors gradient_of(const struct training *training, const struct training_span *span)
 {
     const struct operators *operators = training->operators;

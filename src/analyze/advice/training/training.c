@@ -8,8 +8,8 @@
 #include "base/array.h"
 #include "report/schema/torch_names.h"
 
-/* Fewer norms in a row are not clipping by tensor; so many other operators may lie between two norms, or two products;
- * and so many between the norms and the products. */
+/* At least LEAST_CLIPPED norms in a row are clipping by tensor. Up to MOST_BETWEEN other operators may lie between two
+ * norms or two products, and up to MOST_MIDDLE between the norms and the products. */
 enum { LEAST_CLIPPED = 4, MOST_BETWEEN = 2, MOST_MIDDLE = 12 };
 
 /* Clipping in the making: norms of gradients, then products in place. */

@@ -1,4 +1,4 @@
-/* What a training does when, as its operators tell: passes of autograd, optimizers, clipping. The rules of this folder
+/* The parts of a training, as its operators show: passes of autograd, optimizers, clipping. The rules of this folder
  * find their causes in it. */
 #ifndef TACHO_ANALYZE_ADVICE_TRAINING_TRAINING_H
 #define TACHO_ANALYZE_ADVICE_TRAINING_TRAINING_H
