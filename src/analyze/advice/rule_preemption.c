@@ -9,7 +9,7 @@
 
 static const char *const switch_tables[] = { "SCHED_EVENTS", NULL };
 
-/* Who ran instead. */
+/* The threads that ran instead. */
 enum { SAME_PROCESS, OTHER_PROCESS, NOT_RECORDED, OWNERS };
 static const struct owner {
     const char *ran, *advice;

@@ -27,8 +27,8 @@ const char *const gap_cause_names[GAP_CAUSES] = {
     [GAP_UNKNOWN] = "unknown",
 };
 
-/* As in the rules python_between and launch_bound: shorter code is the way from one launch to the next, and what takes
- * longer is no such way, whoever does it. */
+/* As in the rules python_between and launch_bound: shorter code is the way from one launch to the next, and longer code
+ * is not, whichever thread runs it. */
 enum { SHORT_NS = 100000, LONG_NS = 2000000 };
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */

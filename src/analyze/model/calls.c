@@ -3,7 +3,7 @@
  *
  * Those of several processes, and ids with large gaps, have an index in which entries with neighbouring ids are
  * neighbours, which is good for the cache. Such runs are short: an entry of another process, or of other ids, that
- * falls into a run has its place behind it. */
+ * falls into a run has its place after it. */
 #include "calls.h"
 
 #include <stdlib.h>
@@ -13,9 +13,10 @@
 #include "base/array.h"
 #include "base/hash.h"
 
+/* The low RUN_BITS of an id are its place in a run: two cache lines. A list has at most MOST_GAPS ids for each call. */
 enum {
-    RUN_BITS = 4,  /* low bits of an id that are its place in a run: two cache lines */
-    MOST_GAPS = 4, /* a list has at most so many ids for each call */
+    RUN_BITS = 4,
+    MOST_GAPS = 4,
 };
 
 static inline uint32_t hash_call(int64_t process, int64_t correlation)

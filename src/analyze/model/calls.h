@@ -19,7 +19,7 @@ struct calls {
     /* for calls.c alone */
     struct report_columns columns;
     uint32_t *next;          /* owned; a further row of the same id, or NO_CALL */
-    struct hash_index index; /* of the first row of each id, unless there is a list: */
+    struct hash_index index; /* of the first row of each id; not used if there is a list */
     uint32_t *list;          /* owned; by id from least_id on: its first row, or NO_CALL; NULL: ids are not dense */
     size_t list_count;
     int64_t list_process;    /* all calls are of this one */

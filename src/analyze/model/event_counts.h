@@ -1,7 +1,7 @@
 /* What became of the events of each source: recorded, counted only, or lost; and how far a loss makes figures wrong.
  *
- * A loss is told in proportion, and only where it matters: loss_concerns() says whether a table is made of the events
- * that are missing, loss_add() writes "250 of 1,000 OS calls lost (buffer full): counts up to 25.0 % low". */
+ * A loss is reported in proportion, and only where it matters: loss_concerns() says whether a table is made of the
+ * events that are missing, loss_add() writes "250 of 1,000 OS calls lost (buffer full): counts up to 25.0 % low". */
 #ifndef TACHO_ANALYZE_MODEL_EVENT_COUNTS_H
 #define TACHO_ANALYZE_MODEL_EVENT_COUNTS_H
 

@@ -32,7 +32,7 @@ int gpu_read(struct gpu_ops *ops, struct report *report, enum gpu_kind kind, con
 int gpu_read_table(struct gpu_ops *ops, struct report *report, const char *name, const char *const *extra,
                    struct error *err);
 /* The same of the first rows in order of time that pass the filter; the number of all that do is added to total.
- * ERR_CORRUPT: only gpu_read() can tell which these are (first_rows.h). */
+ * ERR_CORRUPT: only gpu_read() can find them (first_rows.h). */
 int gpu_read_first(struct gpu_ops *ops, struct report *report, enum gpu_kind kind, const char *const *extra,
                    const struct filter *filter, size_t most, uint64_t *total, struct error *err);
 void gpu_free(struct gpu_ops *ops);

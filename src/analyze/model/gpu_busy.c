@@ -40,7 +40,7 @@ struct gpu_busy_piece {
     int worker;
 };
 
-/* A table's work, as stretches in which a device was busy without a break, as far as one chunk can tell. */
+/* A table's work, as stretches in which a device was busy without a break, as far as one chunk shows. */
 struct gpu_busy_lane {
     int64_t *start, *end; /* owned, as all below; a chunk has room for as many stretches as it has rows, and uses the
                            * first part of it */

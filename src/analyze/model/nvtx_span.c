@@ -17,7 +17,7 @@ static int nvtx_span_is_number(const char *text)
     return *text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 10;
 }
 
-/* Cuts at the last @ and, behind it, at a slash with a number; a backslash keeps the next character as it is. */
+/* Cuts at the last @ and, after it, at a slash with a number; a backslash keeps the next character as it is. */
 static int nvtx_span_parse_name(const char *from, struct range_name *out)
 {
     char *at = out->text, *domain = NULL, *slash = NULL;

@@ -13,7 +13,7 @@
 static const struct kind_names {
     enum os_call_kind kind;
     int counts_bytes;
-    const char *names; /* with a space before and behind each */
+    const char *names; /* with a space before and after each */
 } os_calls_kind_names[] = {
     { OS_CALL_LOCK, 0,
       " pthread_mutex_lock pthread_mutex_timedlock pthread_mutex_clocklock pthread_rwlock_rdlock"
@@ -76,8 +76,8 @@ int os_call_counts_bytes(const char *name)
 
 enum { START, END, CLASS, THREAD, NAME, LEVEL, CHAIN, PYTHON, HOLDER, LOCK, VARIABLE, RESULT, COLUMNS };
 
-/* What one worker found: calls, and the chunks of the table that they are from, so that all calls can be put in the
- * table's order, which is nearly that of time. And the kinds of the names that it met last. */
+/* The calls that one worker found, and the chunks of the table that they are from, so that all calls can be put in the
+ * table's order, which is nearly that of time. Also the kinds of the names that it met last. */
 struct os_calls_piece {
     uint64_t first_row;
     const struct os_calls_found *found;

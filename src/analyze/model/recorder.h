@@ -11,8 +11,8 @@
  * a report of ours that lost rows may have lost those that would say so. */
 int recorder_read(const char **recorder, struct report *report, struct error *err);
 
-/* Adds what an import could not read ("2 damaged tables, 1 column with missing names"), and returns whether there is
- * any. Unknown tables and columns are no loss to any report of ours, so they are not told. */
+/* Adds the data that an import could not read ("2 damaged tables, 1 column with missing names"), and returns whether
+ * there is any. Unknown tables and columns are no loss to any report of ours, so they are not reported. */
 int import_losses_add(struct text *out, struct report *report);
 
 #endif

@@ -1,5 +1,5 @@
 /* Computes the time that threads spent in each state: see sched_times.h. Each CPU has its own ring buffer, so the
- * events of a thread are sorted by time first; each stretch between two of them belongs to one state. */
+ * events of a thread are sorted by time first; each span between two of them belongs to one state. */
 #include "sched_times.h"
 
 #include <stdlib.h>

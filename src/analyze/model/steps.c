@@ -29,7 +29,7 @@ static int steps_by_place(const void *a, const void *b)
     return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns);
 }
 
-/* Of steps that overlap in a process the first one counts: the outer one if they nest. */
+/* Keeps the first of the steps that overlap in a process: the outer one if they nest. */
 static void drop_inner(struct steps *steps)
 {
     size_t kept = 0;

@@ -1,6 +1,6 @@
 /* Steps: the iterations that a capture is split into.
  *
- * A step is a stretch of time of one process. Events on the CPU belong to the step in which they begin, in any thread;
+ * A step is a span of time of one process. Events on the CPU belong to the step in which they begin, in any thread;
  * work on a GPU belongs to the step in which it was launched. A process without steps of its own (a worker of a
  * DataLoader) has the steps of its nearest ancestor with steps, or of the only process with steps. */
 #ifndef TACHO_ANALYZE_MODEL_STEPS_H

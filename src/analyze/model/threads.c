@@ -112,7 +112,7 @@ static int by_life(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* Of the rows of one thread and start, the one with an end counts. */
+/* The row with an end counts, if several rows have one thread and start. */
 static void merge_lives(struct thread_lives *lives)
 {
     size_t kept = 0;

@@ -5,7 +5,7 @@
 
 #include "report/reader/reader.h"
 
-enum { STEP_FAR_OFF = 2 }; /* what takes so many times as long as the median does not count */
+enum { STEP_FAR_OFF = 2 }; /* a time of more than this many medians does not count */
 enum step_phase { STEP_TIMED, STEP_TRACED, STEP_DETAILED, STEP_SETTLING, STEP_PHASES };
 
 struct timed_step {

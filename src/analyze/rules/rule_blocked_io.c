@@ -99,7 +99,7 @@ static int add_unknown_threads(struct blocked_io_search *search)
     return 0;
 }
 
-/* Of processes that were not recorded only the lifetime is known: they count as active. */
+/* Processes that were not recorded have only a known lifetime: they count as active. */
 static int add_unrecorded(struct blocked_io_search *search, struct error *err)
 {
     enum { START, END, WHY };
@@ -182,8 +182,8 @@ done:
     return code;
 }
 
-/* What a thread's calls waited is at most the time in which it was not ready to run. The kernel's sums do not say in
- * which calls it was, so all of them shrink alike. */
+/* A thread's calls waited at most for the time in which it was not ready to run. The kernel's sums do not say in which
+ * calls it was, so all of them shrink alike. */
 static void leave_out_runnable(struct blocked_io_search *search, const struct sched_times *times)
 {
     const struct os_calls *calls = &search->calls;

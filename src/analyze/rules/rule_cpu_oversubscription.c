@@ -97,7 +97,7 @@ static void oversubscribed_add_thread(struct oversubscribed_process *process, co
         process->worst = thread;
 }
 
-/* The process whose threads begin at *at, which moves behind them. */
+/* The process whose threads begin at *at, which moves past them. */
 static struct oversubscribed_process oversubscribed_next_process(const struct sched_times *times, size_t *at)
 {
     struct oversubscribed_process process = { .id = global_process(times->threads[*at].id),

@@ -137,7 +137,7 @@ static void end_run(struct gil *gil, int64_t ns, int64_t start_ns, int has_waite
     }
 }
 
-/* One round: the samples from `first` to before `behind` are of one process and time, and stand for ns. */
+/* One round: the samples from `first` up to `behind` are of one process and time, and stand for ns. */
 static int gil_waits_add_round(struct gil_waits_search *search, size_t first, size_t behind, int64_t ns)
 {
     struct gil *gil = &search->gils[search->gil_count - 1];

@@ -1,4 +1,4 @@
-/* What the findings of a rule cost: the most time that a user can gain by following its advice. */
+/* The cost of a rule's findings: the most time that a user can gain by following its advice. */
 #ifndef TACHO_ANALYZE_RULES_RULE_IMPACT_H
 #define TACHO_ANALYZE_RULES_RULE_IMPACT_H
 
@@ -12,7 +12,7 @@ struct rule_impact {
     size_t *order; /* owned; rows, the one that costs most first */
     int64_t all;
     int64_t rank;  /* findings are ordered by it: as `all`, but 0 for a cause outside of the program that took less
-                    * than half of the capture, so that it stands behind what a user can change in the program */
+                    * than half of the capture, so that it comes after causes that a user can change in the program */
 };
 
 /* capture_ns: see rule_capture_time(). Rows of a rule that lists events cost nothing, and keep their order. */

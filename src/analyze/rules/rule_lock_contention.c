@@ -24,7 +24,7 @@
 #define LEAST_NS INT64_C(1000000)
 #define LEAST_CALL_NS INT64_C(50000)    /* calls of holders: shorter ones say little */
 enum { LEAST_PERCENT = 5, MOST_EVIDENCE = 20000 }; /* turns of a lock for which the holder's doings are looked up */
-enum { NEARLY_ALL_PERCENT = 90 };                  /* of the waits: a holder of so much is the holder */
+enum { NEARLY_ALL_PERCENT = 90 };                  /* of the waits: a holder of less is shown with its time */
 enum { NOT_KNOWN = 0, READERS = -1 };              /* in place of the thread that holds a lock */
 
 /* Questions of the tally. What a holder did is a question for each holder, below 0: see did(). */

@@ -32,7 +32,7 @@ struct parent {
     int64_t impact_ns, begin_ns, until_ns;
 };
 
-/* A stretch of time that a parent spent on short processes. */
+/* A span of time that a parent spent on short processes. */
 struct process_starts_stretch {
     uint32_t parent;
     int64_t from_ns, to_ns;

@@ -22,7 +22,7 @@
 
 #define LEAST_NS INT64_C(200000000)
 #define LONGEST_SAMPLE_NS INT64_C(100000000)
-enum { LEAST_PERCENT = 5, COMPILED_PERCENT = 25 }; /* of the imports: to compile so much of them is worth a word */
+enum { LEAST_PERCENT = 5, COMPILED_PERCENT = 25 }; /* of the imports: compiling is reported from this share on */
 enum phase { IMPORTS, CUDA_START, PINNING, LOADING, PHASES };
 static const struct {
     int is_of_cuda;
@@ -53,7 +53,7 @@ static const char compiled_advice[] =
 /* Questions of the tally. */
 enum { WHERE_IT_WAS, COMPILED };
 
-/* A stretch of time of a phase. */
+/* A span of time of a phase. */
 struct slow_start_stretch {
     int64_t process;
     enum phase phase;

@@ -1,5 +1,5 @@
-/* Tells rules without data apart: see rule_state.h. What a capture recorded is known from its sources, and from data
- * that the same option records. */
+/* Distinguishes rules without data: see rule_state.h. The sources of a capture, and data that the same option records,
+ * show what it recorded. */
 #include "rule_state.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What a rule can say about a report: that there is a problem or none, that its data is missing, or nothing at all. */
+/* The answer of a rule about a report: there is a problem or none, its data is missing, or nothing at all. */
 #ifndef TACHO_ANALYZE_RULES_RULE_STATE_H
 #define TACHO_ANALYZE_RULES_RULE_STATE_H
 

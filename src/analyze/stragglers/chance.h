@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* values: rows of blocks, of so many ranks each: the delays of a rank in a stretch of the run. If ranks were equal, the
- * delays of a stretch could as well be those of any other rank. The probability that a rank then has as much in sum as
- * this one has. -1 when memory is short. */
+/* values: a row for each block of the run, with the delay of each rank in it. If ranks were equal, the delays of a
+ * block could as well be those of any other rank. Returns the probability that a rank then has as large a sum as this
+ * one has. -1 when memory is short. */
 double chance_of_rank(const int64_t *values, size_t blocks, size_t ranks, size_t rank);
 
 #endif

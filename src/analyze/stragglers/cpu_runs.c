@@ -135,7 +135,7 @@ int64_t cpu_runs_left_to_ranks(const struct cpu_runs *runs, int64_t thread, int6
     int64_t total_ns = 0, at_ns = from_ns;
     size_t i = first_run(runs->by_thread, runs->count, 0, thread, from_ns);
 
-    /* The gap before each run, and the one behind the last. It waited where it ran before. */
+    /* The gap before each run, and the one after the last. It waited where it ran before. */
     for (; at_ns < to_ns; i++) {
         int is_run = i < runs->count && runs->by_thread[i].thread == thread;
         const struct cpu_run *before = i && runs->by_thread[i - 1].thread == thread ? &runs->by_thread[i - 1] : NULL;

@@ -212,7 +212,7 @@ void late_causes_close(struct late_causes *causes)
 
 /* ---- Windows ---------------------------------------------------------------------------------------------------- */
 
-/* What of an activity lies in a window. */
+/* The part of an activity that lies in a window. */
 struct share {
     int64_t time_ns, count;
     struct activity longest; /* within the window */
@@ -264,7 +264,7 @@ struct cpu_time {
     int64_t running_ns, off_ns;
 };
 
-/* What late windows have more than those of median ranks. */
+/* The time of late windows beyond that of median ranks' windows. */
 struct excess {
     int64_t total_ns, of_ns[LATE_ACTIVITY_COUNT], off_cpu_ns;
     int64_t kernels, usual_kernels; /* counts */
@@ -282,8 +282,8 @@ static void add_cpu_time(const struct late_causes *causes, const struct rank_win
     time->off_ns += off_ns > 0 ? off_ns : 0;
 }
 
-/* What a rank was off its CPU for longer than the median rank would have been in the same work: a rank with more to do
- * is interrupted more often, too. */
+/* The time that a rank was off its CPU beyond that of the median rank in the same work: a rank with more to do is
+ * interrupted more often, too. */
 static int64_t off_cpu_excess(const struct cpu_time *late, const struct cpu_time *usual)
 {
     double longer = usual->running_ns > 0 ? (double)late->running_ns / (double)usual->running_ns : 1;
@@ -419,7 +419,7 @@ static int find_where(struct late_causes *causes, const struct late *const *late
     return code;
 }
 
-/* Of OS calls, the line of Python, else the function that made the call; else the line of most samples. */
+/* For OS calls: the line of Python, else the function that made the call. Otherwise: the line of most samples. */
 static int late_causes_find_line(struct late_causes *causes, const struct late *const *lates, size_t count,
                                  int activity, struct text *where)
 {

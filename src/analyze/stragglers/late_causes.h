@@ -6,7 +6,7 @@
 #include "analyze/model/stacks/call_origins.h"
 #include "lates.h"
 
-/* A stretch of time of a thread, or of work on the GPU of a process. */
+/* A span of time of a thread, or of work on the GPU of a process. */
 struct activity {
     int64_t owner, start_ns, end_ns;
     int64_t chain, python; /* call stacks of an OS call; 0: none */

@@ -143,8 +143,8 @@ static int is_on_cpu(const struct collectives *all, const struct collective_inst
     return strncmp(name, "MPI_", 4) == 0 || strncmp(name, "gloo:", 5) == 0;
 }
 
-/* All could leave when the first one did, as far as clocks tell: a rank that was not running then loses time already.
- */
+/* All could leave when the first one did, as far as clocks show: a rank that was not running then loses time
+ * already. */
 static int64_t lates_left_ns(const struct lates_finding *finding, const struct collective_call *before)
 {
     const struct collective_call *first = finding->first_out;

@@ -1,10 +1,10 @@
-/* Who delayed each instance of a collective. */
+/* The rank that delayed each instance of a collective. */
 #ifndef TACHO_ANALYZE_STRAGGLERS_LATES_H
 #define TACHO_ANALYZE_STRAGGLERS_LATES_H
 
 #include "cpu_runs.h"
 
-/* What a rank did between two instances. */
+/* The span of a rank between two instances. */
 struct rank_window {
     int64_t rank;
     int64_t thread;    /* that works; of GPU work and of gloo the main thread of the process */
@@ -20,7 +20,7 @@ struct late {
     uint32_t communicator;
     int64_t wait_ns;           /* of all ranks */
     int64_t lateness_ns;       /* median wait of the others */
-    int64_t gain_ns;           /* shortest wait of the others: by so much all would have been done earlier */
+    int64_t gain_ns;           /* shortest wait of the others: all would have been done this much earlier */
     struct rank_window window; /* of the rank that is to blame */
     struct rank_window usual;  /* of the median rank */
 };

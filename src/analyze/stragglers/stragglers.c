@@ -32,7 +32,7 @@ struct stragglers_finding {
     const struct late **of_rank; /* owned */
     int64_t *gains;              /* owned; of a rank, by communicator */
     int64_t *numbers;            /* owned; scratch */
-    int64_t *blocks;             /* owned; delays in stretches of the run, by stretch and rank */
+    int64_t *blocks;             /* owned; delays in blocks of the run, by block and rank */
 };
 
 static int stragglers_compare_ranks(const void *a, const void *b)
@@ -78,7 +78,7 @@ static int64_t stragglers_median_of(int64_t *numbers, size_t count)
     return count ? numbers[(count - 1) / 2] : 0;
 }
 
-/* What ranks delayed in each of BLOCKS stretches of the run. A single long delay counts as little more than a usual
+/* The delays by each rank in each of BLOCKS blocks of the run. A single long delay counts as little more than a usual
  * one. */
 static void stragglers_fill_blocks(struct stragglers_finding *finding)
 {

@@ -67,7 +67,7 @@ static int takes_peaks(const struct analysis *analysis)
     return strstr(analysis->usage, ":peak=") != NULL;
 }
 
-/* What a report returned: no data is no table, and so are no rows. */
+/* The table that a report returned: no data is no table, and so are no rows. */
 static int run_figures_drop_empty(int code, struct table **out, struct error *err)
 {
     if (code == ERR_NO_DATA) {

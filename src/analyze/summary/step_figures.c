@@ -61,7 +61,7 @@ static void read_mfu(struct step_figures *figures, const struct adviser *adviser
     steps_flops_free(&flops);
 }
 
-/* If nearly all kernels have names that tell nothing, so does the share. */
+/* If nearly all kernels have names that say nothing, so does the share. */
 #define ALL_UNKNOWN 0.99
 
 static void read_tensor_cores(struct step_figures *figures, const struct adviser *adviser,

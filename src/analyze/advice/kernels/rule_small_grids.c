@@ -100,7 +100,7 @@ static struct occupancy occupancy_at(const struct grids *grids, size_t row)
                         });
 }
 
-/* The share of time in which all places are taken, if so many rounds are needed. */
+/* The share of time in which all places are taken, given the number of rounds. */
 static double full_share(double rounds)
 {
     return rounds > 0 ? rounds / ceil(rounds) : 1;

@@ -1,5 +1,5 @@
-/* Counters of our own captures are those that the hardware counts. What ncu tells of a launch beside them comes from
- * the trace: the row of the kernel, joined by its correlation, and the row of its GPU. */
+/* Counters of our own captures are those that the hardware counts. All else that ncu reports of a launch comes from the
+ * trace: the row of the kernel, joined by its correlation, and the row of its GPU. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #include "base/saturating.h"
 #include "kernel_counters.h"
 
-/* What tells kernels apart, as numbers. */
+/* The numbers that distinguish kernels. */
 enum { PID, HOST, NAME, GRID, BLOCK = GRID + 3, DEVICE = BLOCK + 3, MAJOR, MINOR, RANGE, WIDTH };
 
 struct counter_summary_summing {

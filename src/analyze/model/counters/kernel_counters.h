@@ -55,7 +55,7 @@ int kernel_counters_add_launches(struct kernel_counters *counters, struct error 
 /* Sorts the values and finds those of each kernel; of several values of a metric, the first is kept. */
 void kernel_counters_order(struct kernel_counters *counters);
 
-/* What kernels of one group have in common. */
+/* The properties that kernels of one group have in common. */
 enum {
     COUNTERS_BY_PROCESS = 1,
     COUNTERS_BY_NAME = 2,
@@ -77,7 +77,7 @@ double kernel_counters_number(const struct kernel_counters *counters, const stru
 double kernel_counters_first(const struct kernel_counters *counters, const struct counted_kernel *kernel,
                              const char *const *metrics);
 
-/* What a report on these tables needs: a row of its `needs`. */
+/* The need of a report on these tables: a row of its `needs`. */
 extern const char *const kernel_counter_tables[];
 #define KERNEL_COUNTER_NEED { "hardware counters of kernels", kernel_counter_tables }
 

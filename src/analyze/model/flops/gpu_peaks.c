@@ -27,7 +27,7 @@ static const struct architecture {
 };
 
 /* Chips by their name in CUDA; the first row that the GPU's name contains counts. MHz are boost clocks; where the two
- * differ, tensor cores but for fp64 have the second. GB/s is memory. Behind each row stands the document of NVIDIA that
+ * differ, tensor cores but for fp64 have the second. GB/s is memory. Beside each row is the document of NVIDIA that
  * should have the product's rates; these documents were not read. The rates of most rows were found on pages of others,
  * or their multiprocessors, clock and memory; docs/flops.md lists the rows of which not all was found. Clocks of tensor
  * cores of H100 PCIe and NVL, H200 NVL, B100, B200 and GB200 are the ones at which the published rates come out. */

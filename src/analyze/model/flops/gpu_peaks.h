@@ -22,7 +22,7 @@ struct gpu_peaks {
     double rate[GPU_RATES]; /* operations or bytes per second; 0: the GPU cannot, or it is not known */
 };
 
-/* What a report knows about a GPU; 0 and NULL: not known. */
+/* The facts that a report has about a GPU; 0 and NULL: not known. */
 struct gpu_facts {
     const char *name;
     int64_t compute_major, compute_minor, sm_count, clock_hz, memory_bytes_s;

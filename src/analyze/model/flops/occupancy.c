@@ -7,7 +7,7 @@
 #include "base/saturating.h"
 
 #define WARP_THREADS 32
-#define REGISTER_UNIT 256 /* registers are given to warps in such portions */
+#define REGISTER_UNIT 256 /* registers are given to warps in portions of this size */
 #define PARTITIONS 4      /* of a multiprocessor, each with its own registers */
 
 /* Limits that a report may lack, by compute capability; the last row is for all newer GPUs. */

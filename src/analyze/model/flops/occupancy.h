@@ -17,7 +17,7 @@ struct occupancy_gpus {
 int occupancy_gpus_read(struct occupancy_gpus *gpus, struct report *report, struct error *err);
 void occupancy_gpus_free(struct occupancy_gpus *gpus); /* of {0} too */
 
-/* What keeps more warps from running at once. */
+/* The limit that keeps more warps from running at once. */
 enum occupancy_limit { LIMIT_GRID, LIMIT_WARPS, LIMIT_BLOCKS, LIMIT_REGISTERS, LIMIT_SHARED_MEMORY, OCCUPANCY_LIMITS };
 const char *occupancy_limit_name(enum occupancy_limit limit);
 

@@ -30,8 +30,8 @@ struct number_list {
     size_t count;
 };
 
-/* The numbers up to the bracket that closes the list; the cursor is behind the one that opens it, and then behind it.
- */
+/* The numbers up to the bracket that closes the list. The cursor is after the opening bracket, and then after the
+ * closing one. */
 static void read_numbers(struct list_cursor *cursor, struct number_list *out)
 {
     out->count = 0;

@@ -41,7 +41,7 @@ static const char *const free_words[] = {
 
 enum { NO_WORD = -1 };
 
-/* The cost for each element of the operator with this name; NO_WORD if there is no such. */
+/* The cost for each element of the operator with this name; NO_WORD if there is none. */
 static int word_cost(const char *word, size_t length)
 {
     char name[64];
@@ -56,7 +56,7 @@ static int word_cost(const char *word, size_t length)
     if (!rule)
         return NO_WORD;
     if (op_class_is_matrix(rule->class))
-        return 1; /* what an elementwise kernel has of it is the bias */
+        return 1; /* in an elementwise kernel, only the bias */
     return rule->class == OP_POOLING || rule->class == OP_EMBEDDING ? NO_WORD : rule->at[0];
 }
 

@@ -238,7 +238,7 @@ const struct op_rule matrix_rules[] = {
     CONVOLUTION_BACKWARD("_slow_conv2d_backward", -1, 6),
     CONVOLUTION_BACKWARD("_conv_depthwise2d_backward", -1, 7),
 
-    /* query, causal, is backward, heads are behind the sequence, the mask begins at the last pair, or its kind does */
+    /* query, causal, is backward, heads come after the sequence, the mask begins at the last pair, or its kind does */
     ATTENTION("aten::_scaled_dot_product_flash_attention", 0, 4, 0, 0, 0, 0),
     ATTENTION("aten::_scaled_dot_product_flash_attention_for_cpu", 0, 4, 0, 0, 0, 0),
     ATTENTION("aten::_scaled_dot_product_efficient_attention", 0, 6, 0, 0, 0, 0),

@@ -1,4 +1,4 @@
-/* What the operators of a report do: see op_works.h. */
+/* The work of a report's operators: see op_works.h. */
 #include "op_works.h"
 
 #include <stdlib.h>

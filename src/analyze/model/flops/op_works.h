@@ -1,4 +1,4 @@
-/* What operators do: each combination of a name and inputs is computed once. */
+/* The work of operators: each combination of a name and inputs is computed once. */
 #ifndef TACHO_ANALYZE_MODEL_FLOPS_OP_WORKS_H
 #define TACHO_ANALYZE_MODEL_FLOPS_OP_WORKS_H
 

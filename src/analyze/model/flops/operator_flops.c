@@ -119,7 +119,7 @@ static int operator_flops_is_matrix(const struct flops *flops, size_t i)
     return work != FLOPS_NO_WORK && op_class_is_matrix(flops->works.list[work].class);
 }
 
-/* Of operators in each other one counts. below has a byte for each operator. */
+/* Counts one of the operators that lie in each other. below has a byte for each operator. */
 static void count_once(struct flops *flops, unsigned char *below)
 {
     enum { COUNTED = 1, MATRIX = 2, IN_MATRIX = 4 };

@@ -5,8 +5,9 @@
 
 #include "base/array.h"
 
-/* What the brackets say, if the unit has another name or another size. nsys 2025.3 stores clocks in Hz under names with
- * "[MHz]"; "[Avg]" counts warps on all multiprocessors in all cycles of a sample, which has no unit of its own. */
+/* The meaning of the brackets, if the unit has another name or another size. nsys 2025.3 stores clocks in Hz under
+ * names with "[MHz]"; "[Avg]" counts warps on all multiprocessors in all cycles of a sample, which has no unit of its
+ * own. */
 static const struct {
     const char *bracket, *unit;
     double scale;

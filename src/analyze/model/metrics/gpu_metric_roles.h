@@ -1,4 +1,4 @@
-/* What metrics measure, whoever recorded them: counters and readings of NVML and GPM have names of their own. */
+/* The roles of metrics, whoever recorded them: counters and readings of NVML and GPM have names of their own. */
 #ifndef TACHO_ANALYZE_MODEL_METRICS_GPU_METRIC_ROLES_H
 #define TACHO_ANALYZE_MODEL_METRICS_GPU_METRIC_ROLES_H
 

@@ -33,7 +33,7 @@ struct gpu_metrics_reading {
     struct report *report;
     struct report_columns rows;
     struct keys keys;                  /* type and id */
-    uint32_t *after;                   /* owned; by key: the key of the row that came behind its last one */
+    uint32_t *after;                   /* owned; by key: the key of the row that followed its last one */
     struct gpu_metrics_series *series; /* owned; by key */
     size_t after_room, series_room;
     uint32_t *key_of;                  /* owned; by row, NO_KEY: it does not count */

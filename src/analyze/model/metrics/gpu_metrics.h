@@ -1,5 +1,5 @@
 /* Samples of GPU metrics (GPU_METRICS), from counters or from NVML: for each metric of each GPU its values in order of
- * time, and the stretch of time that each value is about.
+ * time, and the span of time that each value is about.
  *
  * A sample of counters, of Tacho's or of nsys's, is about the interval that begins at its timestamp: it lasts until the
  * next sample. A reading of NVML or GPM is about the interval that ends there. In a gap of more than one and a half

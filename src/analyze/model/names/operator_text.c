@@ -12,7 +12,7 @@ static const char *operator_text_find(const char *bytes, size_t length, const ch
     return memmem(bytes, length, what, strlen(what));
 }
 
-/* The number behind a mark, or -1. */
+/* The number after a mark, or -1. */
 static int64_t number_behind(const char *bytes, size_t length, const char *mark)
 {
     const char *at = operator_text_find(bytes, length, mark), *end = bytes + length;
@@ -25,7 +25,7 @@ static int64_t number_behind(const char *bytes, size_t length, const char *mark)
     return number;
 }
 
-/* The list behind ", sizes = ", with its brackets; a length of 0: none. */
+/* The list after ", sizes = ", with its brackets; a length of 0: none. */
 static struct intern_string shapes_in(const char *bytes, size_t length)
 {
     static const char mark[] = ", sizes = [";
@@ -70,8 +70,8 @@ struct operator_text operator_text(const char *bytes, size_t length)
     };
 }
 
-/* What emit_nvtx adds has an equals sign, and ends with a number or a bracket: most names need no search. Of millions
- * of events each asks. */
+/* The part that emit_nvtx adds has an equals sign, and ends with a number or a bracket: most names need no search, and
+ * each of millions of events asks. */
 size_t operator_name_length(const char *bytes, size_t length)
 {
     char last = length ? bytes[length - 1] : 0;

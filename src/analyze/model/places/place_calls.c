@@ -3,7 +3,7 @@
 
 #include "places_state.h"
 
-/* Between two calls at the same line, a thread is at that line too; only calls that follow each other tell. */
+/* Between two calls at the same line, a thread is at that line too, if no other call lies between them. */
 static int place_calls_add_calls(struct place_layer *layer, const struct thread_spans *calls, const uint32_t *place)
 {
     for (size_t i = 0; i < calls->count; i++) {

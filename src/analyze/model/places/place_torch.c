@@ -233,7 +233,7 @@ int place_functions_read(struct places *places, const struct place_events *event
 
 /* ---- ranges ---------------------------------------------------------------------------------------------------- */
 
-/* The length of a name without a number behind it: all of "step 1", "step 2" and so on are one place. */
+/* The length of a name without the number after it: all of "step 1", "step 2" and so on are one place. */
 static size_t place_torch_without_number(const char *bytes, size_t length)
 {
     size_t at = length;

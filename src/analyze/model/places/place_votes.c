@@ -1,9 +1,9 @@
 /* Places from samples, which are rarer than the calls of a program: at 1 kHz, most calls have none.
  *
- * A program repeats itself. Each stretch of a thread's time between two events has a signature: the names of the
- * ranges, operators and calls around it, and those of the last operators before it. A sample votes for its place in all
- * stretches with the same signature, and the place with at least half of the votes wins. If a signature has too few
- * votes, one with fewer operators before it is asked. Where no place wins, the sample next in time tells. */
+ * A program repeats itself. Each span of a thread's time between two events has a signature: the names of the ranges,
+ * operators and calls around it, and those of the last operators before it. A sample votes for its place in all spans
+ * with the same signature, and the place with at least half of the votes wins. If a signature has too few votes, one
+ * with fewer operators before it is asked. Where no place wins, the sample next in time decides. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "places_state.h"
 
-/* How many operators before a stretch are part of its signature, the most telling first. */
+/* How many operators before a span are part of its signature, the most specific first. */
 enum { LEVELS = 3, MOST_BEFORE = 3 };
 static const int before_of_level[LEVELS] = { MOST_BEFORE, 1, 0 };
 enum { FEWEST_VOTES = 2 }; /* on all but the last level */
@@ -45,7 +45,7 @@ struct votes {
 
 /* ---- signatures ------------------------------------------------------------------------------------------------ */
 
-/* The hash of a name: bit 0 is set if it is of an operator. Ranges are often numbered ("step 17"): the number behind
+/* The hash of a name: bit 0 is set if it is of an operator. Ranges are often numbered ("step 17"): the number after
  * their name does not count. */
 static uint64_t hash_name(struct report *report, int64_t name, int is_call)
 {
@@ -115,7 +115,7 @@ static int add_vote(struct votes *votes, uint64_t value, uint32_t place)
     return 0;
 }
 
-/* Each sample in the stretch votes. Samples are by thread, then by time, as the walk is. */
+/* Each sample in the span votes. Samples are by thread, then by time, as the walk is. */
 static int poll(void *context, int64_t thread, int64_t from_ns, int64_t to_ns, uint64_t value)
 {
     struct votes *votes = context;
@@ -232,7 +232,7 @@ static int vote(struct votes *votes, const struct place_events *events)
     return votes->failed || votes->stacks.failed ? ERR_NO_MEMORY : 0;
 }
 
-/* The stretches around the samples themselves. */
+/* The spans around the samples themselves. */
 static int place_votes_add_samples(struct votes *votes, struct place_layer *layer)
 {
     struct thread_spans spans = { 0 };

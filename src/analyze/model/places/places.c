@@ -272,7 +272,8 @@ uint32_t places_at(struct places *places, int64_t thread, int64_t from_ns, int64
     return wanted.place;
 }
 
-/* ---- all stretches of a time ----------------------------------------------------------------------------------- */
+/* ---- all spans of a time -------------------------------------------------------------------------------------------
+ */
 
 struct place_visit {
     struct asks asks;
@@ -298,7 +299,7 @@ static int places_emit(struct place_visit *visit, int64_t from_ns, int64_t to_ns
     return code;
 }
 
-/* Visits what the layers from this one on know. The number of layers limits the recursion. */
+/* Visits the spans that the layers from this one on know. The number of layers limits the recursion. */
 static int visit_from(struct place_visit *visit, int at, int64_t from_ns, int64_t to_ns)
 {
     int code;

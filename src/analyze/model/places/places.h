@@ -8,7 +8,7 @@
  *     places_close(&places);
  *
  * The wanted frame is the innermost one of the user's own code, not of PyTorch, of other packages or of the standard
- * library. Records of several kinds tell it. Each kind is a layer of spans that do not overlap, and the first layer
+ * library. Records of several kinds show it. Each kind is a layer of spans that do not overlap, and the first layer
  * that covers most of a span answers:
  *
  *   1. call stacks of CUDA calls (Python, with --cudabacktrace), stacks of operators (--pytorch-stacks)
@@ -96,8 +96,8 @@ void places_close(struct places *places);
 /* The place at which the thread spent most of this time, or NO_PLACE. For a CUDA call: its own start and end. */
 uint32_t places_at(struct places *places, int64_t thread, int64_t from_ns, int64_t to_ns);
 
-/* Visits the stretches of this time with their places, in order; NO_PLACE for those that are not known. Neighbours
- * differ. A visit that returns non-zero ends it. */
+/* Visits the spans of this time with their places, in order; NO_PLACE for those that are not known. Neighbours differ.
+ * A visit that returns non-zero ends it. */
 typedef int places_visit(void *context, uint32_t place, int64_t from_ns, int64_t to_ns);
 int places_each(struct places *places, int64_t thread, int64_t from_ns, int64_t to_ns, places_visit *visit,
                 void *context);

@@ -11,7 +11,7 @@
 uint32_t places_add_text(struct places *places, const char *bytes, size_t length);
 uint32_t places_add(struct places *places, const struct place *place);
 
-/* Adds a span behind all others of its thread; threads follow each other in the order of their ids. NO_PLACE adds
+/* Adds a span after all others of its thread; threads follow each other in the order of their ids. NO_PLACE adds
  * nothing. ERR_NO_MEMORY or 0. */
 int place_layer_add(struct place_layer *layer, int64_t thread, const struct place_span *span);
 

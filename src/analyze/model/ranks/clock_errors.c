@@ -1,4 +1,4 @@
-/* Sums the errors of two parts' clocks. Parts are told apart by their system, which every packed id has in it. */
+/* Sums the errors of two parts' clocks. Parts differ by their system, which every packed id has in it. */
 #include "clock_errors.h"
 
 #include <stdlib.h>

@@ -31,7 +31,8 @@ struct clock_errors {
 int clock_errors_read(struct clock_errors *errors, struct report *report, struct error *err);
 void clock_errors_free(struct clock_errors *errors);
 
-/* Of two threads, by their packed ids. 0 within a process; INT64_MAX: unknown, so that no order can be told. */
+/* The error between two threads, by their packed ids. 0 within a process; INT64_MAX: unknown, so that their order is
+ * unknown too. */
 int64_t clock_errors_of(const struct clock_errors *errors, int64_t thread, int64_t other);
 
 #endif

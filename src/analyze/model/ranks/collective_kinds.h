@@ -1,4 +1,4 @@
-/* What an operation of a collective does, by its name in MPI, NCCL, gloo or c10d. */
+/* The kind of a collective operation, by its name in MPI, NCCL, gloo or c10d. */
 #ifndef TACHO_ANALYZE_MODEL_RANKS_COLLECTIVE_KINDS_H
 #define TACHO_ANALYZE_MODEL_RANKS_COLLECTIVE_KINDS_H
 

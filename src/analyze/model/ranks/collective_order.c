@@ -98,7 +98,7 @@ static int coll_order_is_torn(const struct collectives *all, const struct collec
     return saturating_subtract(calls[late].enter_ns, calls[early].leave_ns) > error_ns;
 }
 
-/* Of those with several ranks, more than one in ten do not fit. */
+/* Whether more than one in ten instances with several ranks do not fit. */
 static int is_wrong(const struct collectives *all, uint32_t communicator)
 {
     size_t several = 0, wrong = 0;

@@ -83,7 +83,7 @@ static int read_threads(struct torch *torch, struct error *err)
 
 enum { START, END, THREAD, NAME, RANK, ARGS };
 
-/* Of a process that was killed, operations that had not ended have a mark instead of an end of their own. */
+/* In a process that was killed, operations that had not ended have a mark instead of an end of their own. */
 static int is_unfinished(struct report *report, const struct row_cursor *rows)
 {
     return row_is_null(rows, END) ||

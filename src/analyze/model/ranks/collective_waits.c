@@ -1,4 +1,4 @@
-/* Who waited for whom in an instance. See collectives.h for the rule. */
+/* Which ranks waited for which in an instance. See collectives.h for the rule. */
 #include "collectives.h"
 
 int collective_is_timed(const struct collective_instance *instance)

@@ -194,7 +194,7 @@ static int is_same_operation(const struct collectives *all, int64_t a, int64_t b
     return a == b || strcmp(report_string(all->report, a, NULL), report_string(all->report, b, NULL)) == 0;
 }
 
-/* Of most ranks; the first of these if two are as frequent. */
+/* The operation of most ranks; the first if two are as frequent. */
 static int64_t operation_of_most(const struct collectives *all, const struct collective_call *calls, size_t count)
 {
     size_t most = 0;

@@ -78,18 +78,18 @@ int collectives_rank_is_whole(const struct collectives *all, int64_t rank);
 /* The bytes that more than half of the ranks of an instance brought; COLLECTIVE_UNKNOWN if there are none. */
 int64_t collective_usual_bytes(const struct collectives *all, const struct collective_instance *instance);
 
-/* Whether lateness can be told: two ranks at least entered and left a blocking, synchronising operation. */
+/* Whether lateness is known: two ranks at least entered and left a blocking, synchronising operation. */
 int collective_is_timed(const struct collective_instance *instance);
 /* Fills waits[i] for each call of such an instance: how long it waited for the last one. Returns the index of the last
  * (its wait is 0), and in *error_ns how far the waits may be off. */
 size_t collective_waits(const struct collectives *all, const struct collective_instance *instance, int64_t *waits,
                         int64_t *error_ns);
 
-/* What an instance cost. */
+/* The cost of an instance. */
 struct collective_figures {
     int is_timed;
-    size_t first, last; /* calls of the instance: the first to enter and the last; SIZE_MAX if it cannot be told:
-                         * the instance is not timed, or all entered within the error */
+    size_t first, last; /* calls of the instance: the first to enter and the last; SIZE_MAX if not known: the instance
+                         * is not timed, or all entered within the error */
     int64_t start_ns;   /* of the earliest call */
     int64_t total_ns;   /* of all ranks inside, those that never left not counted */
     int64_t longest_ns; /* of a rank inside */

@@ -127,7 +127,7 @@ static int compare_channels(const struct message_side *a, const struct message_s
     return order ? order : compare_numbers(a->tag, b->tag);
 }
 
-/* The sides of a message that can be told stand together: first all sends, then all receives, each in order. */
+/* The sides of a message with a known channel follow each other: first all sends, then all receives, each in order. */
 static int compare_sides(const void *left, const void *right)
 {
     const struct message_side *a = left, *b = right;
@@ -262,7 +262,7 @@ static void match_channel(const struct messages_matching *matching)
     messages_join(matching);
 }
 
-/* Those that cannot be matched are moved behind all others. */
+/* Those that cannot be matched are moved to the end. */
 static size_t put_told_first(struct messages *messages)
 {
     size_t told = 0;

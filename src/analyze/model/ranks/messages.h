@@ -28,7 +28,7 @@ enum message_state {
         MESSAGE_STATE_COUNT
 };
 
-/* What one rank knows of a message: a row of TACHO_MPI_MESSAGE. */
+/* One rank's view of a message: a row of TACHO_MPI_MESSAGE. */
 struct message_side {
     int64_t start_ns, end_ns;    /* of the call that started it, and of the one that completed it */
     int64_t thread, name;        /* that started it, with which call: packed id, string id */
@@ -58,7 +58,7 @@ struct messages {
  * kept. `calls` may be of the setup only. */
 int messages_add(struct messages *messages, struct report *report, uint32_t part, const struct mpi_calls *calls,
                  struct error *err);
-/* `calls` and `errors` are of all parts, or NULL: then it cannot be told whether the other rank was recorded, and times
+/* `calls` and `errors` are of all parts, or NULL: then it is not known whether the other rank was recorded, and times
  * of two parts are not compared. */
 void messages_match(struct messages *messages, const struct mpi_calls *calls, const struct clock_errors *errors);
 

@@ -1,4 +1,4 @@
-/* Finds the waits of collectives: who entered before the rank that the operation needs. */
+/* Finds the waits of collectives: those of ranks that entered before the rank that the operation needs. */
 #include "collectives.h"
 #include "mpi_waits.h"
 

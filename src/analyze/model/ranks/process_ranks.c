@@ -1,5 +1,5 @@
-/* Reads the ranks of processes. Captures say them in TACHO_PROCESS, files of nsys in MPI_RANKS; of a set's report of
- * one rank, all processes have that rank, which its tables of processes tell in their column `rank`. */
+/* Reads the ranks of processes. Captures have them in TACHO_PROCESS, files of nsys in MPI_RANKS. In a set's report of
+ * one rank all processes have that rank, which its tables of processes have in their column `rank`. */
 #include "process_ranks.h"
 
 #include "analyze/engine/row_cursor.h"

@@ -100,7 +100,7 @@ static int initialises(struct report *report, const struct mpi_call *call)
            mpi_base_is(base, length, "Session_init");
 }
 
-/* Threads of one process stand side by side. */
+/* Threads of one process follow each other. */
 static void spread_wholeness(struct mpi_calls *calls)
 {
     for (size_t first = 0, end; first < calls->thread_count; first = end) {

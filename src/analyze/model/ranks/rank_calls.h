@@ -37,7 +37,7 @@ extern const char *const mpi_call_tables[]; /* the tables that calls are in, up 
 int mpi_calls_read(struct mpi_calls *calls, struct report *report, struct error *err);
 void mpi_calls_free(struct mpi_calls *calls);
 
-/* The same with the table of calls that set MPI up alone: enough to tell which processes are whole. */
+/* The same with the table of calls that set MPI up alone: enough to know which processes are whole. */
 int mpi_calls_read_setup(struct mpi_calls *calls, struct report *report, struct error *err);
 /* Whether the process was recorded from MPI_Init() on, without a loss or a pause. */
 int mpi_calls_is_whole(const struct mpi_calls *calls, int64_t process);
@@ -51,7 +51,7 @@ uint32_t mpi_calls_starting(const struct mpi_calls *calls, int64_t thread, int64
 /* The last call of any thread of the process that ends at this time or before, or MPI_NO_CALL. */
 uint32_t mpi_calls_ending(const struct mpi_calls *calls, int64_t process, int64_t end_ns);
 
-/* Its name without "MPI_" before and, of large counts, "_c" behind: the bytes of the name and their number. */
+/* Its name without "MPI_" before and, for large counts, "_c" after it: the bytes of the name and their number. */
 const char *mpi_call_base(struct report *report, int64_t name, size_t *length);
 /* Whether it is this name, of that length. */
 int mpi_base_is(const char *base, size_t length, const char *name);

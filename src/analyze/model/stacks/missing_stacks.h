@@ -10,7 +10,7 @@
 struct missing_stacks {
     const char *table, *noun; /* of the events: "samples" */
     uint64_t events, without; /* those that should have a stack; those that have none */
-    uint64_t at_end;          /* of these, behind the last event that has its stack */
+    uint64_t at_end;          /* of these, those after the last event that has its stack */
     int64_t at_end_ns;        /* from that event to the last one */
 };
 enum { MISSING_STACKS_MAX = 4 };

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/saturating.h"
 
-/* What TACHO_SAMPLING says of the samples of a capture. */
+/* The settings of a capture's samples, from TACHO_SAMPLING. */
 struct sample_weight_setting {
     int is_clock;
     int64_t frequency; /* samples a second; 0: not known */

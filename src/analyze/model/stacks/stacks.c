@@ -140,7 +140,7 @@ uint32_t stack_thread_frame(struct stacks *stacks, const struct thread_names *na
 
 /* Whether a frame belongs to a library that is never shown as the caller: those of the system, of CUDA, and of
  * profilers. If CUDA's runtime is linked statically, its functions are in the program: libcudart_static_… and, without
- * a source, cudaMemcpy and the like. nvcc adds a function that launches each kernel, __device_stub__…. */
+ * a source, functions such as cudaMemcpy. nvcc adds a function that launches each kernel, __device_stub__…. */
 static int stacks_is_library(const char *file, const char *symbol, int has_source)
 {
     static const char *const prefixes[] = { "libc.so",   "libc-",     "libpthread",        "ld-", "libcuda.so",

@@ -1,4 +1,4 @@
-/* Stretches of time of threads: see thread_spans.h. */
+/* Spans of time of threads: see thread_spans.h. */
 #include "thread_spans.h"
 
 #include <stdlib.h>
@@ -133,7 +133,7 @@ static int thread_spans_compare(const void *a, const void *b)
     return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns);
 }
 
-/* Spans of one table are nearly in order: of those that begin together, the longer may be behind. */
+/* Spans of one table are nearly in order: of those that begin together, the longer may come last. */
 void thread_spans_sort(struct thread_spans *spans)
 {
     size_t moves_left = spans->count;

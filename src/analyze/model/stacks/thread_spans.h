@@ -1,4 +1,4 @@
-/* Calls, waits, ranges and samples of threads as stretches of time that can be laid over each other. */
+/* Calls, waits, ranges and samples of threads as spans of time that can be laid over each other. */
 #ifndef TACHO_ANALYZE_MODEL_STACKS_THREAD_SPANS_H
 #define TACHO_ANALYZE_MODEL_STACKS_THREAD_SPANS_H
 
@@ -49,7 +49,7 @@ enum thread_span_off_cpu { OFF_CPU_BLOCKED, OFF_CPU_PREEMPTED };
 int thread_spans_off_cpu(struct thread_spans *spans, struct report *report, const struct filter *filter,
                          struct error *err);
 
-/* Adds samples as stretches: each extends half way to its neighbours, but at most by their usual distance. */
+/* Adds samples as spans: each extends half way to its neighbours, but at most by their usual distance. */
 int thread_spans_samples(struct thread_spans *spans, const struct stacks *stacks);
 
 /* The usual distance of a thread's samples: ERR_NO_MEMORY or 0. */

@@ -75,7 +75,7 @@ static double recorded_pace(const struct bare_step_run *run, struct bare_step_bl
 }
 
 /* Timed steps have no kernels in the report, but the steps around them have: the last one but one before them and the
- * first one behind them. If that finds an idle GPU, the host sets the pace, and marks are right (0). Else the GPU is
+ * first one after them. If that finds an idle GPU, the host sets the pace, and marks are right (0). Else the GPU is
  * behind. What it has fallen behind during the timed steps is added to the time between marks; time that a change of
  * phase took is not part of that. If the GPU is a whole step behind, and was when the timed steps began, because the
  * two settling steps were no slower than it is, its time from the one kernel to the other is that of all steps between.

@@ -1,5 +1,5 @@
-/* Whether a kernel uses tensor cores. Its machine code tells it in captures that saw the code being loaded
- * (TACHO_KERNEL_CODE), so that Triton's and hand-written kernels count. Else its name tells it where it states the
+/* Whether a kernel uses tensor cores. Its machine code shows it in captures that saw the code being loaded
+ * (TACHO_KERNEL_CODE), so that Triton's and hand-written kernels count. Else its name shows it where it states the
  * instruction ("s16816", "ffma") or belongs to a family whose source is known; the rows of tensor_names.def are those
  * statements. A name that no row knows is unknown, never "no". */
 #ifndef TACHO_ANALYZE_MODEL_TENSOR_TENSOR_CORES_H

@@ -15,7 +15,7 @@ const char *const tensor_use_names[TENSOR_USES] = {
 
 enum { MANGLED, TYPES, MIXED };
 
-/* Of "fp16,bf16" nothing is said: the name may know which of them it is. */
+/* Nothing is said of "fp16,bf16": the name may know which of them it is. */
 static struct tensor_cores code_of_row(struct report *report, const struct row_cursor *rows)
 {
     struct tensor_cores code = { .use = TENSOR_NO, .by_code = 1 };

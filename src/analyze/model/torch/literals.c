@@ -15,7 +15,7 @@ static void skip_space(struct literal_scan *scan)
         scan->at++;
 }
 
-/* The byte behind a string that begins at `at`. */
+/* The byte after a string that begins at `at`. */
 static const char *behind_string(const char *at, const char *end)
 {
     char quote = *at++;

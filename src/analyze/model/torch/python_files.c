@@ -13,7 +13,7 @@ static int is_one_of(const char *path, size_t length, const char *const *prefixe
 }
 #define IS_ONE_OF(path, length, list) is_one_of(path, length, list, COUNT_OF(list))
 
-/* The part of a path behind a word; NULL: the word is not in it. */
+/* The part of a path after a word; NULL: the word is not in it. */
 static const char *python_files_behind(const char *path, size_t length, const char *word)
 {
     const char *found = memmem(path, length, word, strlen(word));

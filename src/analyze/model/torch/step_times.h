@@ -1,4 +1,4 @@
-/* The breakdown of each step's time, on the CPU and on GPUs: unions of stretches, so work that ran side by side counts
+/* The breakdown of each step's time, on the CPU and on GPUs: unions of spans, so work that ran side by side counts
  * once. */
 #ifndef TACHO_ANALYZE_MODEL_TORCH_STEP_TIMES_H
 #define TACHO_ANALYZE_MODEL_TORCH_STEP_TIMES_H

@@ -5,7 +5,7 @@
 #include "analyze/model/steps/period.h"
 #include "steps_read_state.h"
 
-/* What is compared if nothing repeats in search->sequences, one after the other. */
+/* The contents to compare, one after the other, if nothing repeats in search->sequences. */
 static const int contents_tried[] = {
     0,
     SEQUENCE_GRIDS | SEQUENCE_ONE_THREAD,

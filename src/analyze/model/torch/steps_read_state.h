@@ -10,7 +10,7 @@ struct steps_search {
     struct report *report;
     const struct steps_request *request;
     struct gpu_launches *launches;  /* owned, as the next one */
-    struct gpu_sequences sequences; /* what the guesses compare with: all launches, with their grids */
+    struct gpu_sequences sequences; /* the sequences that the guesses compare with: all launches, with their grids */
     size_t room;                    /* in the list of the steps */
 };
 

@@ -13,7 +13,7 @@ struct busy_rule {
     const struct table_column *columns; /* the first is "Impact" */
     size_t column_count;
     int64_t percent;                    /* the threshold, unless the request has one */
-    const char *missing;                /* what a report without a sample to judge does not contain */
+    const char *missing;                /* the data that a report without a sample to judge lacks */
     /* Called for each GPU that has metrics: counts the samples that it judges, and adds rows to the table. */
     int (*visit)(struct busy_search *search, int64_t gpu);
 };

@@ -1,4 +1,4 @@
-/* What the rules on GPU metrics while kernels ran share: a metric, a limit, and the kernels to look at. */
+/* The code that rules on GPU metrics of running kernels share: a metric, a limit, and the kernels to look at. */
 #ifndef TACHO_ANALYZE_RULES_GPU_KERNEL_METRIC_H
 #define TACHO_ANALYZE_RULES_GPU_KERNEL_METRIC_H
 

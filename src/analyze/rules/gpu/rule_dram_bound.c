@@ -1,5 +1,5 @@
 /* The rule dram_bound: the GPU's memory is nearly saturated while kernels run. That is no fault of a kernel, so it has
- * no impact: rules on the replay tell what fused or narrower operators would save. */
+ * no impact: rules on the replay say what fused or narrower operators would save. */
 #include "analyze/registry.h"
 #include "kernel_metric.h"
 

@@ -74,7 +74,7 @@ static const struct table_column pcie_bound_columns[CELLS] = {
     [SOURCE] = { "Source", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-/* What samples with a full link add up to. */
+/* The sums over samples with a full link. */
 struct pcie_bound_side {
     int64_t bound_ns, idle_ns, start_ns, samples;
     double load_ns;
