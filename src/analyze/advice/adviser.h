@@ -71,7 +71,7 @@ struct adviser {
     struct advice_kernels *kernels;         /* owned, if not NULL; adviser_kernels() reads them */
     void (*free_kernels)(struct advice_kernels *kernels);
     struct bare_step bare;                  /* all 0 if no steps were only timed */
-    struct replay_edits base;               /* what makes the replay one of the program without a profiler */
+    struct replay_edits base;               /* edits that make the replay one of the program without a profiler */
     struct replay_edits most;               /* the same if that took as much as it may have */
     int64_t least_step_ns;                  /* the mean step of a replay with that */
     int64_t step_ns;                        /* the mean step of that replay, or the run */
@@ -121,7 +121,7 @@ int adviser_judge(struct adviser *adviser, struct error *err);
 /* Sets where a cause is: the line at which most of the time lies that its estimate removes (advice_where.c). */
 int advice_find_where(struct adviser *adviser, struct advice_cause *cause, struct error *err);
 
-/* What causes of the adviser save together, per step. The bound is at least that of each of them. */
+/* The saving of the adviser's causes together, per step. The bound is at least that of each of them. */
 int adviser_combine(struct adviser *adviser, const struct advice_cause *const *causes, size_t count, int64_t *bound_ns,
                     int64_t *estimate_ns, struct error *err);
 /* The same for the first `count`. */

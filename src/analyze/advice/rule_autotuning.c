@@ -3,7 +3,7 @@
  *
  * It shows as an operator that launches kernels of different names and asks for the time between two events at least
  * four times. Bound and estimate: its calls, their waits and the time between them are gone, and of its kernels only
- * the last remains. What one step does is no habit of the loop: that is tuning as it should be. */
+ * the last remains. Tuning in one step only is no habit of the loop, but tuning as it should be. */
 #include <stdlib.h>
 #include <string.h>
 

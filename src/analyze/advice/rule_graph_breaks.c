@@ -1,6 +1,6 @@
-/* The rule graph_breaks: lines at which torch.compile ends a graph, because it cannot compile what stands there. The
+/* The rule graph_breaks: lines at which torch.compile ends a graph, because it cannot compile the code there. The
  * parts of the function are then launched by themselves, with Python between them, and nothing is fused across the
- * line. What that costs depends on the code around it: there is no figure. Breaks are recorded when a function is
+ * line. The cost depends on the code around it: there is no figure. Breaks are recorded when a function is
  * compiled, mostly before the loop. */
 #include <stdlib.h>
 #include <string.h>

@@ -209,7 +209,7 @@ static void launch_bound_describe(struct launch_bound_launches *launches)
     launches->cause.advice = has_operators(launches->adviser->report) ? for_torch : for_cuda;
 }
 
-/* Whether there are so many short kernels that launches may be what takes the time. */
+/* Whether there are so many short kernels that launches may take the time. */
 static int is_likely(const struct launch_bound_launches *launches)
 {
     const struct adviser *adviser = launches->adviser;

@@ -1,6 +1,6 @@
 /* The rule loop_calls: calls that belong before the loop are made in each step: they allocate or free memory, or load
- * code. cudaFree waits for the GPU, too. Bound and estimate: the calls are gone, and with them their waits. What
- * happens in one step only is no habit of the loop: a kernel that runs for the first time is loaded once. */
+ * code. cudaFree waits for the GPU, too. Bound and estimate: the calls are gone, and with them their waits. A call in
+ * one step only is no habit of the loop: a kernel that runs for the first time is loaded once. */
 #include "advice_groups.h"
 #include "analyze/engine/name_classes.h"
 #include "analyze/registry.h"

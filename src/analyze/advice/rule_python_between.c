@@ -86,7 +86,7 @@ static int64_t outermost_function(const struct places *places, const struct plac
     return outer >= 0 ? outer : place->function;
 }
 
-/* Counts code of the user, of packages, and of C that these call. What runs in a range is not known. */
+/* Counts code of the user, of packages, and of C that these call. The code that runs in a range is not known. */
 static int python_between_add_stretch(void *context, uint32_t number, int64_t from_ns, int64_t to_ns)
 {
     struct between *between = context;

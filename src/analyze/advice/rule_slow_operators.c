@@ -22,7 +22,7 @@ struct slow {
     struct gil_waits gil_waits;
 };
 
-/* What to try, by a part of the operator's name; the first row that matches. */
+/* The advice, by a part of the operator's name; the first row that matches. */
 static const struct {
     const char *part, *advice;
 } slow_operators_kinds[] = {

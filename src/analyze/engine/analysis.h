@@ -21,7 +21,7 @@ struct analysis_need {
 /* The texts of a rule about its rows. */
 struct analysis_rule {
     const char *advice, *praise; /* how to act on the rows; the good news if there are none */
-    const char *meaning;         /* what a row means, as the begin of a sentence; NULL: finding() says it */
+    const char *meaning;         /* the meaning of a row, as the begin of a sentence; NULL: finding() says it */
     /* Appends a sentence about a row, without its full stop: how much, of what, who and where. */
     void (*finding)(struct text *out, const struct table *table, size_t row);
     /* Each may be NULL: how to act on a row, if that depends on it; whether the cause of a row lies outside of the

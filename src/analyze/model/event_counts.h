@@ -1,4 +1,4 @@
-/* What became of the events of each source: recorded, counted only, or lost; and how far a loss makes figures wrong.
+/* The fate of the events of each source: recorded, counted only, or lost; and how far a loss makes figures wrong.
  *
  * A loss is reported in proportion, and only where it matters: loss_concerns() says whether a table is made of the
  * events that are missing, loss_add() writes "250 of 1,000 OS calls lost (buffer full): counts up to 25.0 % low". */

@@ -64,7 +64,7 @@ struct gpu_busy_walk {
     struct step_pauses pauses;
     struct gpu_busy *busy;
     size_t most_gaps;
-    int64_t least_gap_ns; /* above 0: all gaps that are so long, instead of the longest */
+    int64_t least_gap_ns; /* above 0: all gaps of this length or more, instead of the longest */
     size_t device_room, gap_room, pause_room;
 };
 

@@ -27,7 +27,7 @@ enum { LEAST_PERCENT = 5, MOST_EVIDENCE = 20000 }; /* turns of a lock for which 
 enum { NEARLY_ALL_PERCENT = 90 };                  /* of the waits: a holder of less is shown with its time */
 enum { NOT_KNOWN = 0, READERS = -1 };              /* in place of the thread that holds a lock */
 
-/* Questions of the tally. What a holder did is a question for each holder, below 0: see did(). */
+/* Questions of the tally. The activity of each holder is a question of its own, below 0: see did(). */
 enum { WHO_WAITED, WHERE, HELD_BY };
 
 /* Keys of locks: the process, and the address; without one, the function (negative). */
@@ -302,7 +302,7 @@ static int lock_waits_take_turn(struct lock_waits_search *search, struct turn *t
     return 0;
 }
 
-/* Follows each lock from turn to turn. What ends at a moment does so before something begins. */
+/* Follows each lock from turn to turn. Waits that end at a moment do so before others begin. */
 static int lock_waits_take_turns(struct lock_waits_search *search, const struct moments *begins,
                                  const struct moments *ends, size_t count)
 {

@@ -6,7 +6,7 @@
 
 enum { BINS = 512 };
 
-/* Adds a block: each of its values is as likely as the others. What exceeds the sum stays in the last bin. */
+/* Adds a block: each of its values is as likely as the others. Sums above the rank's stay in the last bin. */
 static void chance_add_block(const double *before, double *after, const int64_t *values, size_t ranks, double unit)
 {
     memset(after, 0, (BINS + 1) * sizeof *after);

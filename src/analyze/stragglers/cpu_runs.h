@@ -1,4 +1,4 @@
-/* When threads ran, and on which CPU: what of its time a thread had to leave to other ranks of the job.
+/* When threads ran, and on which CPU: the time that a thread lost to other ranks of the job.
  *
  * Ranks that share CPUs take turns. One of them is then the last, but it is not the one that holds the job up: what it
  * lost to the others is not its own time. */
@@ -28,8 +28,8 @@ void cpu_runs_free(struct cpu_runs *runs);
 
 /* How long a thread ran in a span of time. */
 int64_t cpu_runs_time(const struct cpu_runs *runs, int64_t thread, int64_t from_ns, int64_t to_ns);
-/* How long it was ready to run in that span while another rank ran on its CPU. What it waits for at the beginning of
- * the span is taken to have come. */
+/* How long it was ready to run in that span while another rank ran on its CPU. A wait at the beginning of the span is
+ * taken to be over. */
 int64_t cpu_runs_left_to_ranks(const struct cpu_runs *runs, int64_t thread, int64_t from_ns, int64_t to_ns);
 
 #endif

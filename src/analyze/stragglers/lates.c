@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 
-enum { LEAST_NS = 10000, LEAST_SHARE = 20 /* one in so many of a step */, MOST_HOPS = 16, LONGEST_LOOP = 64 };
+enum { LEAST_NS = 10000, LEAST_SHARE = 20 /* one in this many of a step */, MOST_HOPS = 16, LONGEST_LOOP = 64 };
 
 /* A rank waited for another one. */
 struct rank_wait {
@@ -262,7 +262,7 @@ static int lates_is_next(const struct collectives *all, size_t i)
     return i && at[-1].communicator == at->communicator && at[-1].sequence + 1 == at->sequence && !at[-1].is_open;
 }
 
-/* How long a rank waited before it came for one of these: by so much earlier it would have come without them. Waits
+/* How long a rank waited for one of these before it came: without them it would have come earlier by this time. Waits
  * of one call for several messages overlap. */
 static int64_t waited_for(const struct lates_finding *finding, const struct collective_instance *at,
                           const struct collective_call *call, const struct lates_chain *chain)

@@ -17,7 +17,7 @@ void call_works_free(struct call_works *works);
 struct removal {
     int64_t thread, from_ns, to_ns;
     double left;      /* share of the time of kernels that is left */
-    int64_t short_ns; /* of each kernel: what starting it takes; that goes in any case */
+    int64_t short_ns; /* of each kernel: the time to start it; that goes in any case */
 };
 
 /* ERR_NO_MEMORY or 0. */

@@ -272,8 +272,7 @@ uint32_t places_at(struct places *places, int64_t thread, int64_t from_ns, int64
     return wanted.place;
 }
 
-/* ---- all spans of a time -------------------------------------------------------------------------------------------
- */
+/* ---- all spans of a time --------------------------------------------------------------------------------------- */
 
 struct place_visit {
     struct asks asks;

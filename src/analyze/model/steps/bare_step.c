@@ -10,7 +10,7 @@
 enum {
     STRETCH_MAX = 16,
     SETTLING_STEPS = 2,    /* before timed steps, the first of them recorded: step_schedule.c */
-    IDLE_LEAD_NS = 100000, /* a kernel starts so soon after its launch if the GPU has nothing else to do */
+    IDLE_LEAD_NS = 100000, /* a kernel starts this soon after its launch if the GPU has nothing else to do */
 };
 
 /* Consecutive steps of a phase. */
@@ -76,8 +76,8 @@ static double recorded_pace(const struct bare_step_run *run, struct bare_step_bl
 
 /* Timed steps have no kernels in the report, but the steps around them have: the last one but one before them and the
  * first one after them. If that finds an idle GPU, the host sets the pace, and marks are right (0). Else the GPU is
- * behind. What it has fallen behind during the timed steps is added to the time between marks; time that a change of
- * phase took is not part of that. If the GPU is a whole step behind, and was when the timed steps began, because the
+ * behind. The time that it falls behind during the timed steps is added to the time between marks; time that a change
+ * of phase took is not part of that. If the GPU is a whole step behind, and was when the timed steps began, because the
  * two settling steps were no slower than it is, its time from the one kernel to the other is that of all steps between.
  * Without one of these kernels (the program ended, or the capture was cut), the step of the GPU in traced steps counts,
  * if it is longer. */

@@ -12,7 +12,7 @@
 enum {
     COMPARED = 8,     /* launches at the begin of a step */
     MOST_SKIPPED = 8, /* launches before those */
-    MOST_TIMES = 32,  /* a call that is so much rarer than another is not called once a step */
+    MOST_TIMES = 32,  /* a call that is this much rarer than another is not called once a step */
 };
 
 static const struct mark_kind {
