@@ -1,5 +1,5 @@
-/* advice_sum: what to change first. Causes that a replay judged come first, by what they save; then the other rules
- * that found something, by their impact. */
+/* advice_sum: the changes to make first. Causes that a replay judged come first, by the time they save; then the other
+ * rules with findings, by their impact. */
 #include "advice_sum.h"
 
 #include "analyze/engine/cell_text.h"

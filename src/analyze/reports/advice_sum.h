@@ -1,4 +1,4 @@
-/* advice_sum with an adviser that its caller keeps, for what the table does not say. */
+/* advice_sum with an adviser that its caller keeps, for data that the table lacks. */
 #ifndef TACHO_ANALYZE_REPORTS_ADVICE_SUM_H
 #define TACHO_ANALYZE_REPORTS_ADVICE_SUM_H
 

@@ -22,7 +22,7 @@ struct api_trace {
     struct filter filter;
     uint32_t *order; /* owned; the rows that pass the filter, in order of time */
     size_t count;
-    uint64_t total;  /* rows that pass, where only the first were read */
+    uint64_t total;  /* number of rows that pass if only the first were read */
 };
 
 static int sort_calls(struct api_trace *trace)
@@ -44,7 +44,7 @@ static int api_trace_passes(const void *context, const struct report_block *bloc
                          block->values[START][row], block->values[END][row]);
 }
 
-/* Only the first rows: all that a page shows of a trace of millions. */
+/* Reads only the first rows: a page shows no more of a trace of millions. */
 static int api_trace_read_first(struct api_trace *trace, const struct report_table *table, size_t most,
                                 struct error *err)
 {

@@ -19,7 +19,7 @@ const struct cpu_metric cpu_metrics[CPU_METRICS] = {
 struct counter_total {
     int64_t request, name;         /* PMU_EVENT_REQUESTS.id; a string id */
     int64_t value;
-    int64_t start_ns, end_ns, sum; /* of the current reading, over all CPUs: they are read at the same time */
+    int64_t start_ns, end_ns, sum; /* the current reading, summed over all CPUs, which are read at the same time */
     double most;                   /* events per second, in the busiest reading */
 };
 
@@ -79,7 +79,7 @@ static void cpu_event_sum_add(struct counter_totals *totals, int64_t request, in
 
 /* When each reading took place. */
 struct reading_times {
-    struct keys ids;          /* of PMU_EVENTS.counter_id */
+    struct keys ids;          /* keys: PMU_EVENTS.counter_id */
     struct report_span *list; /* owned; by key. A file may have several readings of an id: the first counts */
 };
 

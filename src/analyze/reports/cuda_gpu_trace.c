@@ -27,12 +27,12 @@ struct gpu_trace {
     struct launch_ranges ranges;
     struct device_name *devices; /* owned */
     size_t device_count;
-    struct device_name last;     /* the last one that was looked up */
+    struct device_name last;     /* the last lookup */
     int64_t *starts;             /* owned, as is order; start times of all three tables, one after another */
     uint32_t *order;
     size_t count;
     size_t most;                 /* rows that are wanted; 0: all */
-    uint64_t total;              /* that there are, where only some were read */
+    uint64_t total;              /* all rows, if only some were read */
     struct text text;
 };
 
@@ -223,7 +223,7 @@ static int gpu_trace_add_row(struct gpu_trace *trace, struct table *table, enum 
     return setters[kind](trace, table, cells, row);
 }
 
-/* All work, or only the first of each kind: all that a page shows of a trace of millions. */
+/* Reads all work, or only the first of each kind: a page shows no more of a trace of millions. */
 static int gpu_trace_read_first(struct gpu_trace *trace, const char *const *const *extra, struct error *err)
 {
     int code;
@@ -275,7 +275,7 @@ static int gpu_trace_read_tables(struct gpu_trace *trace, const struct analysis_
     const char *const *extra[GPU_KINDS] = { [GPU_KERNEL] = kernel, [GPU_MEMCPY] = copy, [GPU_MEMSET] = fill };
     int code = filter_open(&trace->filter, trace->report, request, err);
 
-    trace->most = option_given(request, "nvtx-name") ? 0 : request->first_rows; /* ranges are by rows of all work */
+    trace->most = option_given(request, "nvtx-name") ? 0 : request->first_rows; /* ranges refer to rows of all work */
     if (code != 0 || (code = gpu_trace_read_work(trace, extra, err)) != 0)
         return code;
     if (option_given(request, "nvtx-name") && (code = launch_ranges_read(&trace->ranges, trace->report, err)) != 0)

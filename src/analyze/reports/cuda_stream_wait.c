@@ -1,9 +1,8 @@
 /* cuda_stream_wait: waits of a stream for another one: the work that a wait delayed, and the work that it waited for.
  *
- * cudaEventRecord() places an event behind the work of one stream. cudaStreamWaitEvent() holds another stream until the
+ * cudaEventRecord() places an event after the work of one stream. cudaStreamWaitEvent() holds another stream until the
  * GPU has reached the event. Both records carry the same eventSyncId. Correlation ids, which count the calls of a
- * process, tell which work was put on a stream before or after a call. Times cannot tell that, because the GPU runs
- * behind the calls. */
+ * process, show which work was queued before or after a call. Times do not show it, because the GPU lags the calls. */
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"

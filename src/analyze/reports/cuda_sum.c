@@ -97,7 +97,7 @@ static void join_versions(void *context, struct group_key *key)
     key->part[KEY_NAME] = shown < 0 ? 0 : shown;
 }
 
-/* So they stay apart when parts of a set are merged. */
+/* Keeps them apart when parts of a set are merged. */
 static struct summary_text identify_version(void *context, const struct group *group)
 {
     const struct cuda_labels *labels = context;

@@ -16,8 +16,8 @@ struct event_source {
     const char *name_or;      /* column used where the name is empty, or NULL */
     const char *number_or;    /* column of a number that names rows without a name, or NULL */
     int number_kind;          /* KEY_KIND of groups that number_or names; their KEY_NAME is the number */
-    const char *process;      /* for work on a GPU, the column of the process; such rows have a device, a stream and a
-                                 correlation id. NULL: rows with a globalTid */
+    const char *process;      /* for work on a GPU, the column of the process; these rows have a device, a stream and a
+                               * correlation id. NULL: rows with a globalTid */
     const char *value;        /* a column to sum instead of the duration, or NULL; rows
                                * where it is empty do not count */
     const char *class_column; /* a column such as eventClass: only rows with class_value there count; NULL: all rows */
@@ -55,7 +55,7 @@ int event_summarize(struct report *report, const struct analysis_request *reques
 int event_summarize_names(struct report *report, const struct analysis_request *request,
                           const struct event_source *sources, size_t count, const struct summary_shape *shape,
                           struct table **out, struct error *err);
-/* Labels a group with its name; the context is the report. */
+/* Labels a group with its name. The context is the report. */
 void event_label_name(void *report, const struct group *group, struct summary_text texts[SUMMARY_TEXTS]);
 
 int event_kind(const struct group *group);

@@ -1,7 +1,7 @@
 /* gpu_idle_sum:detail: gaps of GPUs by the activity of the thread that launched the work after the gap.
  *
- * The layers of thread activity are asked in order, the most telling first. Each layer explains the parts of a gap that
- * it covers and leaves the rest to the next one. Parts that no layer covers are unknown. */
+ * The layers of thread activity are searched in order, the most specific first. Each layer explains the parts of a gap
+ * that it covers and leaves the rest to the next one. Parts that no layer covers are unknown. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ enum { KEY_OWNER, KEY_CAUSE, KEY_WHAT, KEY_WHERE, KEY_PARTS };
 /* The pieces of a cause in one gap. */
 struct cause_in_gap {
     int64_t total_ns, longest_ns;
-    int64_t thread, middle_ns; /* of the longest piece */
+    int64_t thread, middle_ns; /* those of the longest piece */
 };
 struct idle_detail_cause_sum {
     int64_t total_ns, gaps;

@@ -11,16 +11,16 @@
 #include "idle_layers.h"
 
 enum { KEY_GPU, KEY_CAUSE, KEY_PLACE, KEY_PARTS };
-enum { OTHER_LINES = -1 }; /* in place of a place */
+enum { OTHER_LINES = -1 }; /* used as the place */
 
 struct gpu_idle_sum_cause_sum {
     int64_t total_ns, gaps, longest_ns;
     size_t last_gap;     /* number of the last gap that counted, plus 1 */
     int64_t in_gap_ns;
-    int64_t from_ns;     /* where it begins in that gap */
+    int64_t from_ns;     /* where the cause begins in that gap */
     int64_t longest_from_ns;
-    int64_t lines, line; /* of other lines: how many, and the last of them */
-    int is_folded;       /* into these */
+    int64_t lines, line; /* for the row of other lines: their number, and the last one */
+    int is_folded;       /* into the row of other lines */
 };
 
 struct idle_sums {
@@ -29,7 +29,7 @@ struct idle_sums {
     struct keys keys;
     struct gpu_idle_sum_cause_sum *sums; /* owned; by key */
     size_t room;
-    size_t gap;                          /* the one that is being explained */
+    size_t gap;                          /* the gap that is being explained */
     int64_t whole_ns;
 };
 

@@ -10,11 +10,11 @@
 struct gpu_projection {
     struct report *report;
     struct calls calls;
-    struct ranges ranges;               /* only those with work */
+    struct ranges ranges;               /* only ranges with work */
     struct launch_run_work *range_work; /* owned; by range */
     uint32_t *launches;                 /* owned; calls with work, by thread and time */
     size_t launch_count;
-    struct nvtx_fold fold;              /* of the summary alone */
+    struct nvtx_fold fold;              /* for the summary alone */
 };
 
 /* domain: only ranges of the NVTX domain of this name; NULL: all. Free the projection in any case. */

@@ -6,8 +6,8 @@
 #include "analyze/model/stacks/thread_spans.h"
 #include "base/intern.h"
 
-/* In the order in which the layers are asked: the first one that covers a moment explains it. A CUDA call comes before
- * the calls into libc that it makes, and those before the line of Python that they came from. */
+/* In the order in which the layers are searched: the first one that covers a moment explains it. A CUDA call comes
+ * before the calls into libc that it makes, and those before the line of Python that they came from. */
 enum idle_cause {
     IDLE_LAUNCHED, /* the launch had returned, but the work did not begin */
     IDLE_SYNC,
@@ -22,7 +22,7 @@ enum idle_cause {
     IDLE_CAUSES
 };
 
-/* gpu_idle_sum:detail: a row for each activity and place, and with the option thread, of that thread. */
+/* gpu_idle_sum:detail: a row for each activity and place; with the option thread, only those of that thread. */
 int gpu_idle_detail(struct report *report, const struct analysis_request *request, struct table **out,
                     struct error *err);
 
@@ -30,7 +30,7 @@ int gpu_idle_detail(struct report *report, const struct analysis_request *reques
 struct idle_layers {
     struct report *report;
     struct thread_spans spans[IDLE_CAUSES];
-    struct stacks native, python; /* of samples; native of call chains too */
+    struct stacks native, python; /* stacks of samples; native has those of call chains too */
     struct stack_chains cuda_chains, os_chains, python_chains;
     struct intern texts;
     struct keys known;            /* the sources of texts: enum idle_text and a number of that kind */

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "event_sum.h"
 
-enum { TYPE_KHR_PUSHPOP = 62, TYPE_KHR_GPU_PUSHPOP = 63 }; /* KHR_DEBUG_EVENTS.eventClass, of ENUM_NSYS_EVENT_TYPE */
+enum { TYPE_KHR_PUSHPOP = 62, TYPE_KHR_GPU_PUSHPOP = 63 }; /* KHR_DEBUG_EVENTS.eventClass, from ENUM_NSYS_EVENT_TYPE */
 enum { KHR_TEXT, KHR_ID };
 enum { SOURCE_ENCODER, SOURCE_DECODER, SOURCE_JPEG };
 
@@ -26,7 +26,7 @@ struct khr_labels {
     struct text number;
 };
 
-/* Ranges without a text are told apart by their ids. */
+/* Ranges without a text differ by their ids. */
 static void label_khr(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
 {
     struct khr_labels *labels = context;

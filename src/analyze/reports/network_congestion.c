@@ -41,7 +41,7 @@ static void network_free(struct network_metrics *network)
     report_columns_free(&network->map);
 }
 
-/* Whether a sample counts the time that sends waited, which only the name of its metric tells. */
+/* Whether a sample counts the time that sends waited. Only the name of its metric shows that. */
 static int is_send_wait(const struct network_metrics *network, size_t row)
 {
     for (size_t i = 0; i < network->metrics.rows; i++) {

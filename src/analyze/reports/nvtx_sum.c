@@ -31,7 +31,7 @@ struct range_scan {
     struct nvtx_domains domains;
     struct open_range *open; /* owned */
     size_t open_count, open_capacity;
-    int64_t last_ns;         /* of the table, of the whole set if this is a part of one */
+    int64_t last_ns;         /* last moment of the table, or of the whole set if this is a part of one */
 };
 
 static int nvtx_sum_add_domain(struct range_scan *scan, const struct report_block *block, size_t row)

@@ -20,10 +20,10 @@ static const char *run_sum_text_of(struct report *report, const struct row_curso
     return row_is_null(rows, column) ? "" : report_string(report, row_int(rows, column), NULL);
 }
 
-/* A process that was launched or attached to. A set has one of each report. */
+/* A process that was launched or attached to. A set has one for each report. */
 struct run_sum_program {
     int64_t pid, begun_ns, image, end_ns; /* end_ns INT64_MIN: it has not ended */
-    size_t row;                           /* the last about its last image */
+    size_t row;                           /* the last row about its last image */
     int has_failed;
 };
 struct programs {
@@ -48,7 +48,7 @@ static int run_sum_add_program(struct programs *programs, const struct row_curso
     return 0;
 }
 
-/* Each once. Without one that was launched, the first process. */
+/* Finds each launched process once, or the first process if none was launched. */
 static int run_sum_find_programs(struct programs *programs, struct row_cursor *rows, struct report *report)
 {
     size_t kept = 0;
@@ -89,7 +89,7 @@ static void run_sum_take_rows(struct programs *programs, struct row_cursor *rows
     }
 }
 
-/* From the first begin to the last end. How a job ended, a rank that failed tells. */
+/* From the first begin to the last end. If a rank failed, its row says how the job ended. */
 static void take_programs(struct run_times *times, const struct programs *programs, struct row_cursor *rows,
                           struct report *report)
 {
@@ -187,7 +187,7 @@ static int read_captured(struct run_times *times, struct report *report, struct 
 
     if (code != 0)
         return code;
-    if (rows.columns.rows == 1 && row_cursor_next(&rows)) /* of a set, the time from the first event to the last */
+    if (rows.columns.rows == 1 && row_cursor_next(&rows)) /* for a set, from the first event to the last */
         duration = row_int_or(&rows, 0, duration);
     row_cursor_close(&rows);
     if ((code = row_cursor_open(&rows, report, "TACHO_RANGE", range_names, err)) != 0)
@@ -226,7 +226,7 @@ static int run_sum_add_time(struct table *table, const char *name, int64_t time_
     return cell_set_string(table, &row[1], name);
 }
 
-/* The times of the CPU. Of a part of the run only its length is known, and of some processes or steps nothing. */
+/* The times of the CPU. For a part of the run only its length is known; for some processes or steps, nothing. */
 static int add_cpu_times(struct table *table, struct report *report, const struct analysis_request *request,
                          struct error *err)
 {

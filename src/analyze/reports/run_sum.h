@@ -1,5 +1,5 @@
-/* How long a run took, for run_sum, the summary and comparisons. Reports of Tacho say all of it, imports the time that
- * they cover. */
+/* How long a run took, for run_sum, the summary and comparisons. Reports of Tacho have all figures, imports only the
+ * time that they cover. */
 #ifndef TACHO_ANALYZE_REPORTS_RUN_SUM_H
 #define TACHO_ANALYZE_REPORTS_RUN_SUM_H
 
@@ -13,8 +13,8 @@
 struct run_times {
     int64_t wall_ns;     /* from the start of the program to its end, or to that of the capture */
     int64_t captured_ns; /* how long recording was on */
-    int64_t cpu_ns;      /* of all processes; -1: not known */
-    size_t program_row;  /* of TACHO_PROCESS: the last about the program; SIZE_MAX: there is none */
+    int64_t cpu_ns;      /* sum over all processes; -1: not known */
+    size_t program_row;  /* the last row of TACHO_PROCESS about the program; SIZE_MAX: there is none */
     const char *program; /* its file, a string of the report; "": not known */
 };
 

@@ -12,7 +12,7 @@
 /* Names that are not in the string pool. */
 enum { WAIT_BLOCKED = -2, WAIT_PREEMPTED = -3 };
 enum { KEY_OWNER, KEY_OWNER_NAME, KEY_NAME, KEY_HOLDER, KEY_FRAME, KEY_STACK, KEY_PARTS };
-enum { NAME_NONE = -1, NAME_UNUSED = -2 }; /* KEY_OWNER_NAME of threads without a name, of a thread on its own */
+enum { NAME_NONE = -1, NAME_UNUSED = -2 }; /* KEY_OWNER_NAME of unnamed threads, and of threads with own rows */
 enum { DEEPEST_SHOWN = 32 };
 
 struct thread_wait_row {
@@ -24,7 +24,7 @@ struct thread_wait_row {
 enum { KNOWN_KINDS = 1024 };
 struct call_kind {
     int64_t thread, name, chain, other, python;
-    uint32_t key; /* + 1; 0: none */
+    uint32_t key; /* key + 1; 0: none */
 };
 
 struct thread_waits {
@@ -32,7 +32,7 @@ struct thread_waits {
     struct thread_spans calls, off_cpu;
     struct call_origins origins;
     struct thread_names names;
-    struct keys keys;             /* of KEY_PARTS */
+    struct keys keys;             /* KEY_PARTS wide */
     struct thread_wait_row *list; /* owned; by key */
     size_t room;
     int with_stacks, is_folded;   /* is_folded: threads of the same name share rows, with their number */
@@ -71,7 +71,7 @@ close_filter:
     return code;
 }
 
-/* Whose rows a wait counts in: the thread's own ones, or those of all of its name. A main thread has its own. */
+/* Finds the rows that a wait counts in: the thread's own, as for main threads, or those of all threads of its name. */
 static void set_owner(int64_t key[KEY_PARTS], const struct thread_waits *waits, int64_t thread)
 {
     const struct thread_name *name = thread_name_find(&waits->names, thread);

@@ -20,7 +20,7 @@ struct sequences {
     struct gpu_ops ops;
     struct keys streams;       /* process, device, stream */
     uint32_t *order;           /* owned, as all below; rows by stream, then by start */
-    int64_t *stream;           /* by row; -1: does not count */
+    int64_t *stream;           /* by row; -1: the row does not count */
     struct keys keys;          /* `length` names */
     struct sequence_sum *sums; /* by key */
     size_t room;

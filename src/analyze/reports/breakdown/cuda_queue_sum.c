@@ -1,7 +1,7 @@
 /* cuda_queue_sum: how far the CPU is ahead of each stream: launch delays, the depth of the queue, and why the stream
  * was idle, in the three classes of HolisticTraceAnalysis.
  *
- * Work is in the queue from the start of the call that launched it to its own start. The depth is looked at whenever it
+ * Work is in the queue from the start of the call that launched it to its own start. The depth is sampled whenever it
  * changes. */
 #include <stdlib.h>
 
@@ -98,7 +98,7 @@ struct queue_sum_figures {
     struct statistics delay, depth, call, gpu;
     double median_delay;
     int64_t idle_ns[IDLE_CLASSES];
-    int64_t shorter; /* works that took less than their calls */
+    int64_t shorter; /* number of works shorter than their calls */
 };
 
 static int64_t delay_of(const struct queued *work)

@@ -1,7 +1,7 @@
 /* step_breakdown: the time of each step, split into parts that add up to it.
  *
- * Each moment of a step counts once. If GPUs of the process have work, it is of the first of these kinds: computing,
- * communication, copies. Else it has the cause for which they are idle (idle/gap_causes.h). */
+ * Each moment of a step counts once. If GPUs of the process have work, it counts as the first of these kinds:
+ * computing, communication, copies. Else it counts for the cause of the idle time (idle/gap_causes.h). */
 #include "step_breakdown.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct step_breakdown_work {
     int64_t start_ns, end_ns;
     const char *table;
     uint32_t row;
-    uint32_t process; /* in the list of the steps' processes */
+    uint32_t process; /* index in the list of the steps' processes */
     enum work_kind kind;
 };
 
@@ -39,10 +39,10 @@ struct step_sweep {
     const struct steps *steps;
     struct gap_causes causes;
     struct step_breakdown_work *works; /* owned, as all below */
-    uint32_t *order;                   /* of the works: by process, then by start */
+    uint32_t *order;                   /* works by process, then by start */
     size_t count, room;
     struct step_parts *parts;          /* by step */
-    size_t process;                    /* the one that is being swept */
+    size_t process;                    /* the process that is being swept */
 };
 
 /* ---- work ------------------------------------------------------------------------------------------------------ */
@@ -64,7 +64,7 @@ static int step_breakdown_add_works(struct step_sweep *sweep, const char *table,
             .end_ns = ops->end[row],
             .table = table,
             .row = (uint32_t)row,
-            .process = (uint32_t)own->first, /* processes with the steps of another are one with it */
+            .process = (uint32_t)own->first, /* processes that share steps count as one */
             .kind = is_copy            ? WORK_COPY
                     : is_communication ? WORK_COMMUNICATION
                                        : WORK_COMPUTE,
@@ -115,7 +115,7 @@ done:
 
 /* ---- the sweep ------------------------------------------------------------------------------------------------- */
 
-/* Adds a stretch of time to the steps that it lies in. */
+/* Adds a span of time to the steps that it overlaps. */
 static void step_breakdown_add_time(struct step_sweep *sweep, int part, int64_t start_ns, int64_t end_ns)
 {
     const struct step_process *own = &sweep->steps->processes[sweep->process];
@@ -153,12 +153,12 @@ static int step_breakdown_add_gap(struct step_sweep *sweep, int64_t start_ns, in
 
 /* How far the work of each kind has come. */
 struct step_breakdown_reach {
-    int64_t until_ns; /* all before this is in the steps */
+    int64_t until_ns; /* time before this is already added */
     int64_t end_ns[WORK_KINDS];
     int64_t communication_ns;
 };
 
-/* Adds the time up to a moment at which work begins: what of the work so far ends before it, and then none. */
+/* Adds the time up to the start of the next work: first the work that is still running, then the gap after it. */
 static int step_breakdown_advance(struct step_sweep *sweep, struct step_breakdown_reach *reach, int64_t to_ns,
                                   const struct step_breakdown_work *next)
 {
@@ -166,7 +166,7 @@ static int step_breakdown_advance(struct step_sweep *sweep, struct step_breakdow
         int64_t end = reach->end_ns[kind] < to_ns ? reach->end_ns[kind] : to_ns;
         if (end <= reach->until_ns)
             continue;
-        /* kinds before this one have ended: no work of theirs begins before to_ns */
+        /* earlier kinds have ended: none of their work begins before to_ns */
         step_breakdown_add_time(sweep, kind, reach->until_ns, end);
         reach->until_ns = end;
     }

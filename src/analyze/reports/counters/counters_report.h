@@ -1,4 +1,4 @@
-/* What the reports on counters of kernels share. */
+/* Shared by the reports on counters of kernels. */
 #ifndef TACHO_ANALYZE_REPORTS_COUNTERS_COUNTERS_REPORT_H
 #define TACHO_ANALYZE_REPORTS_COUNTERS_COUNTERS_REPORT_H
 
@@ -35,8 +35,8 @@ void counters_add_name(struct text *list, const char *name);
 /* Sets the cell if the list has names, and frees the list. */
 int counters_set_names(struct table *table, struct table_cell *cell, struct text *list);
 
-/* Parts of what another metric says, under names that begin with a unit in capitals (TPC.TriageCompute…): ncu's raw
- * page has them first, and people want them last. */
+/* Whether a metric is part of another one: its name begins with a unit in capitals (TPC.TriageCompute…). ncu's raw page
+ * lists these metrics first, but people want them last. */
 int counters_is_part(const char *metric);
 
 #endif

@@ -26,7 +26,7 @@ static const char *const memory[] = { "gpu__compute_memory_throughput.avg.pct_of
                                       "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
                                       "dram__throughput.avg.pct_of_peak_sustained_elapsed", NULL };
 
-/* What was recorded beside the counters; each part may be empty. */
+/* The data recorded beside the counters; each part may be empty. */
 struct origins {
     struct report *report;
     struct calls calls;

@@ -28,7 +28,7 @@ static const struct table_column kernel_roofline_columns[COLUMNS] = {
 static const struct precision {
     const char *name;
     char letter;  /* in names of instructions: dadd, dmul, dfma */
-    int per_inst; /* operations of an addition; a fused multiply-add has twice as many */
+    int per_inst; /* operations per addition; a fused multiply-add has twice as many */
     enum gpu_rate rate;
 } precisions[] = {
     { "fp64", 'd', 1, RATE_FP64 },

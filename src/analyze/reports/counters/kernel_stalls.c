@@ -83,7 +83,7 @@ static void kernel_stalls_add_missing(struct text *missing, const struct kernel_
     }
 }
 
-/* The rows of a family; none if the kernel has no such metrics. */
+/* The rows of a family; none if the kernel lacks its metrics. */
 static int add_family(struct table *table, const struct kernel_counters *counters, const struct counted_kernel *kernel,
                       const struct family *family)
 {

@@ -1,4 +1,4 @@
-/* torch_flops_sum and roofline: what operators compute and move, against the peaks of the GPU. The first has a row for
+/* torch_flops_sum and roofline: the FLOPs and bytes of operators, against the peaks of the GPU. The first has a row for
  * each operator and shape, the second for each class of operators and type of data. */
 #include <stdlib.h>
 
@@ -10,13 +10,13 @@
 
 /* Operators of a group. */
 struct flops_group {
-    double flops, bytes;     /* of those for which they are known */
+    double flops, bytes;     /* sums over the operators whose figures are known */
     int64_t calls, gpu_ns;
-    int is_known, has_bytes; /* all have known FLOPs; and bytes */
+    int is_known, has_bytes; /* whether FLOPs, and bytes, of all operators are known */
     enum gpu_rate rate;
 };
 
-/* What both reports start from. */
+/* The input of both reports. */
 struct flops_groups {
     struct flops flops;
     struct gpu_peaks peaks;
@@ -83,9 +83,9 @@ static void free_groups(struct flops_groups *groups)
 /* ---- rates ----------------------------------------------------------------------------------------------------- */
 
 struct group_rates {
-    double flop_s, byte_s;              /* achieved */
-    double peak, memory;                /* of the GPU */
-    double compute_share, memory_share; /* of the peaks, in percent; 0: not known */
+    double flop_s, byte_s;              /* achieved rates */
+    double peak, memory;                /* peak rates of the GPU */
+    double compute_share, memory_share; /* percent of the peaks; 0: not known */
 };
 
 static struct group_rates rates_of(const struct flops_groups *groups, const struct flops_group *group)
@@ -103,7 +103,7 @@ static struct group_rates rates_of(const struct flops_groups *groups, const stru
     return out;
 }
 
-/* The limit that it runs at: at least half of the peak. */
+/* The limit that the group runs at: at least half of the peak. */
 static const char *torch_flops_sum_bound_of(const struct group_rates *rates)
 {
     enum { BOUND_PERCENT = 50 };
@@ -280,7 +280,7 @@ static int set_roof(struct table *table, struct table_cell *row, const struct fl
     if (group->flops > 0 && ceiling > 0)
         set_positive(&row[ROOF_OF_CEILING], 100 * rates.flop_s / ceiling);
     else
-        set_positive(&row[ROOF_OF_CEILING], rates.memory_share); /* a copy: of the bandwidth */
+        set_positive(&row[ROOF_OF_CEILING], rates.memory_share); /* a copy: the bound is the bandwidth */
     if (rates.peak <= 0 || rates.memory <= 0)
         return 0;
     return cell_set_string(table, &row[ROOF_LIMIT], ceiling == slope ? "memory" : "compute");

@@ -125,7 +125,7 @@ struct file_sums {
     struct filter filter;
     struct report_columns calls;
     struct intern names;
-    int64_t *bytes;   /* owned; by name; -1: the function does not tell */
+    int64_t *bytes;   /* owned; by name; -1: the function does not report it */
     size_t byte_room;
     uint32_t *groups; /* owned; by call */
     int64_t *values;  /* owned; durations */

@@ -14,7 +14,7 @@ static int coverage_compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Stretches that touch become one. */
+/* Spans that touch become one. */
 static int coverage_add_stretch(struct coverage *out, int64_t start_ns, int64_t end_ns)
 {
     if (end_ns <= start_ns)

@@ -84,7 +84,7 @@ static int efa_map_rate_of(const struct efa_events *all, int64_t type, int64_t f
     return NO_RATE;
 }
 
-/* The first of its values that is not NULL. */
+/* The first value that is not NULL. */
 static double efa_map_value_of(const struct efa_events *all, size_t row)
 {
     union {
@@ -100,7 +100,7 @@ static double efa_map_value_of(const struct efa_events *all, size_t row)
     return 0;
 }
 
-/* The number of the series that a row of data is of, or NO_KEY; *event is its event. */
+/* The number of the series that a row of data belongs to, or NO_KEY; *event is its event. */
 static uint32_t series_of(struct efa_events *all, size_t row, size_t *event)
 {
     if ((*event = efa_map_event_of(all, row)) == all->events.rows)

@@ -1,5 +1,4 @@
-/* cuda_gpu_kern_hist: how many runs of each kernel lasted how long, in classes of which each is twice as long as the
- * one before. */
+/* cuda_gpu_kern_hist: a histogram of the durations of each kernel, in classes each twice as long as the one before. */
 #include <stdlib.h>
 #include <string.h>
 

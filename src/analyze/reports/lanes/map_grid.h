@@ -1,4 +1,4 @@
-/* The stretches of equal length into which a map divides time. */
+/* The bins of equal length into which a map divides time. */
 #ifndef TACHO_ANALYZE_REPORTS_LANES_MAP_GRID_H
 #define TACHO_ANALYZE_REPORTS_LANES_MAP_GRID_H
 

@@ -1,4 +1,4 @@
-/* The means of a metric in the stretches of a map, and the rows that show them. */
+/* The means of a metric in the bins of a map, and the rows that show them. */
 #ifndef TACHO_ANALYZE_REPORTS_LANES_METRIC_BINS_H
 #define TACHO_ANALYZE_REPORTS_LANES_METRIC_BINS_H
 
@@ -15,7 +15,7 @@ struct metric_bins {
 int metric_bins_new(struct metric_bins *bins, const struct map_grid *grid);
 void metric_bins_free(struct metric_bins *bins);
 
-/* Adds a sample about a span of time, or about a moment. What is outside of the grid does not count. */
+/* Adds a sample about a span of time, or about a moment. Time outside the grid does not count. */
 void metric_bins_add(struct metric_bins *bins, const struct map_grid *grid, int64_t start_ns, int64_t end_ns,
                      double value);
 void metric_bins_add_moment(struct metric_bins *bins, const struct map_grid *grid, int64_t time_ns, double value);

@@ -26,7 +26,7 @@ static int mapped_begin(struct mapped *mapped, const struct map_grid *grid)
     return code;
 }
 
-/* Adds its rows. */
+/* Adds the rows of the metric. */
 static int mapped_end(struct mapped *mapped, const struct map_grid *grid, struct table *table)
 {
     int code = metric_bins_add_rows(&mapped->bins, grid, table, &mapped->name, &mapped->device);

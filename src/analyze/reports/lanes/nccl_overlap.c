@@ -12,7 +12,7 @@
 
 enum kernel_class { COMMUNICATION, COMPUTE, CLASSES };
 
-/* By which: the time in which at least one of its kernels runs, and at least two. */
+/* By class: the time in which at least one of its kernels runs, and at least two. */
 struct lane_classes {
     struct coverage one[CLASSES], two[CLASSES];
 };
@@ -34,7 +34,7 @@ static void classes_free(struct lane_classes *classes)
     }
 }
 
-/* ns of a kernel in which another one of the which runs: of its own which, it is one of two. */
+/* The ns of a kernel in which another kernel of the class runs. If it is of that class itself, two must run. */
 static int64_t overlap_ns(const struct lane_classes *classes, const struct lane_event *event, int which)
 {
     const struct coverage *coverage = event->kind == which ? &classes->two[which] : &classes->one[which];
@@ -69,7 +69,7 @@ struct overlaps {
     struct report *report;
     struct lanes lanes;
     struct table *table;
-    struct intern names; /* of the sums */
+    struct intern names; /* names of the sums */
     struct overlap_sum *sums;
     size_t sum_room;
 };

@@ -1,4 +1,4 @@
-/* Events of several tables by lane: the rank and the process that they are of, and the GPU where that matters. */
+/* Events of several tables by lane: their rank and process, and the GPU where that matters. */
 #ifndef TACHO_ANALYZE_REPORTS_LANES_RANK_LANES_H
 #define TACHO_ANALYZE_REPORTS_LANES_RANK_LANES_H
 
@@ -34,7 +34,7 @@ struct lanes {
     struct keys keys;          /* by lane: LANE_RANK … */
     struct lane_event *events; /* owned; after lanes_sort() by lane and start */
     size_t count, room;
-    size_t *first;             /* owned; after lanes_sort(), by lane: its first event; one more behind the last */
+    size_t *first;             /* owned; after lanes_sort(), by lane: its first event; one more entry after the last */
     uint32_t *order;           /* owned; after lanes_sort(): the lanes by rank, process and device */
 };
 
@@ -44,7 +44,7 @@ int lanes_open(struct lanes *lanes, struct report *report, struct error *err);
  * Free the lanes in any case. */
 int lanes_read(struct lanes *lanes, struct report *report, const struct analysis_request *request,
                const struct lane_source *sources, size_t source_count, int by_device, struct error *err);
-/* The lane of an event; rank: what its row says, else that of the process. NO_KEY: no memory. */
+/* The lane of an event; its rank is that of its row, else of the process. NO_KEY: no memory. */
 uint32_t lanes_lane(struct lanes *lanes, int64_t rank, int64_t process, int64_t device);
 int lanes_add(struct lanes *lanes, const struct lane_event *event);
 int lanes_sort(struct lanes *lanes);

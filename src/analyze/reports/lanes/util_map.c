@@ -1,13 +1,13 @@
-/* cuda_gpu_time_util_map and those of MPI, NCCL and UCX: for each rank and GPU the share of each stretch of time in
- * which kernels ran, or calls were under way; what runs side by side counts once. */
+/* cuda_gpu_time_util_map and those of MPI, NCCL and UCX: for each rank and GPU the share of each bin in which kernels
+ * ran, or calls were under way; concurrent ones count once. */
 #include "analyze/registry.h"
 #include "map_grid.h"
 #include "rank_lanes.h"
 
 enum { MOST_SERIES = 4 };
 
-/* A column of a map: the time that events of one of the kinds cover, or if `and_kinds` is not 0, those that events of
- * both cover. */
+/* A column of a map: the time that events of one of the kinds cover, or if `and_kinds` is not 0, the time that events
+ * of both cover. */
 struct map_series {
     const char *name;
     unsigned kinds, and_kinds;
@@ -24,7 +24,7 @@ struct map_shape {
 
 enum { AT, FIRST_SERIES };
 
-/* Rank, PID and, of lanes by GPU, the device follow the series. */
+/* Rank and PID follow the series; lanes by GPU add the device. */
 static struct table *util_map_new_table(const struct map_shape *shape)
 {
     struct table_column columns[FIRST_SERIES + MOST_SERIES + 4] = { { "Start", CELL_INT, UNIT_TIME, 0 },

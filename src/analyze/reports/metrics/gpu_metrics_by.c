@@ -9,7 +9,7 @@
 #include "analyze/model/gpu_busy.h"
 #include "base/array.h"
 
-enum { HALF = 50 }; /* percent of a sample that a group must cover, unless the request says so */
+enum { HALF = 50 }; /* percent of a sample that a group must cover, by default */
 
 /* ---- work ------------------------------------------------------------------------------------------------------ */
 

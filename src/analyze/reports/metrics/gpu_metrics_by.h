@@ -1,5 +1,5 @@
-/* The reports on GPU metrics by kernel, range, step and operator: what they share. Each says which groups a work on a
- * GPU belongs to, and what a group is called. */
+/* Shared by the reports on GPU metrics by kernel, range, step and operator. Each report assigns work on a GPU to
+ * groups, and names the groups. */
 #ifndef TACHO_ANALYZE_REPORTS_METRICS_GPU_METRICS_BY_H
 #define TACHO_ANALYZE_REPORTS_METRICS_GPU_METRICS_BY_H
 
@@ -17,13 +17,13 @@ struct gpu_metrics_by {
     struct filter filter;
     struct gpu_devices devices;
     struct gpu_stretches stretches;
-    void *context; /* of the report */
+    void *context; /* the report's own data */
 };
 
 struct gpu_metrics_kind {
-    /* Adds the stretches. */
+    /* Adds the spans of GPU work to by->stretches. */
     int (*collect)(struct gpu_metrics_by *by, struct error *err);
-    /* Makes out the name of a group. */
+    /* Sets the name of a group. */
     void (*label)(struct gpu_metrics_by *by, struct text *out, const int64_t key[STRETCH_PARTS]);
     int is_in_order; /* groups stand in the order in which they were added, else those with most GPU time first */
 };

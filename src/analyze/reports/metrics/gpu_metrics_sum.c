@@ -14,7 +14,7 @@ struct metrics_sum_figures {
     double mean, min, median, upper, max, deviation;
 };
 
-/* The order of numbers as doubles is that of these as integers. */
+/* These integers sort as their doubles do. */
 static int64_t to_ordered(double value)
 {
     union {
@@ -97,14 +97,14 @@ static const struct table_column metrics_sum_columns[COLUMNS] = {
     [PERIOD] = { "Period", CELL_INT, UNIT_NS, 0 },
 };
 
-/* What to make of a metric: the figures, and which of them are wanted. */
+/* Which metrics are wanted, and how they are shown. */
 struct metrics_sums {
-    const char *part; /* of its name, in any case; NULL: any */
+    const char *part; /* part of the wanted names, case ignored; NULL: all */
     int is_short; /* names without units, and the units that people use; the same in all runs, so that they compare */
     int64_t *scratch;
 };
 
-/* The unit that people use for one, and a value in it. */
+/* The usual unit for another one, and the factor to it. */
 static const struct {
     const char *unit, *usual;
     double factor;

@@ -16,10 +16,10 @@
 #include "base/array.h"
 #include "base/map.h"
 
-/* Something that a handle meant to a rank or process from a time on. Handles are reused. */
+/* The object that a handle denotes for a rank or process from a time on. Handles are reused. */
 struct meaning {
     int64_t owner, handle, from_ns;
-    size_t index; /* of the communicator or of the message */
+    size_t index; /* index of the communicator or the message */
 };
 
 struct mpi_comm_matrix_communicator {
@@ -27,7 +27,7 @@ struct mpi_comm_matrix_communicator {
     size_t count;
 };
 
-/* What a persistent request does with each start. */
+/* The message that a persistent request moves with each start. */
 struct message {
     int64_t peer, bytes;
     int is_sent; /* 0: it is received, or a collective */
@@ -38,7 +38,7 @@ struct meanings {
     size_t count, room;
 };
 
-/* What the matrix makes of calls with a name. */
+/* The role of calls of one name. */
 enum mpi_comm_matrix_role { NO_MESSAGE = 1, SENDS, MAKES_SENDER, MAKES_REQUEST, STARTS_REQUEST };
 struct named_role {
     uint64_t name; /* string id + 1 */
@@ -116,7 +116,7 @@ static const struct meaning *find_meaning(const struct meanings *meanings, int64
     return found && found->owner == owner && found->handle == handle ? found : NULL;
 }
 
-/* Without "MPI_" before and, for large counts, "_c" behind. */
+/* Ignores the prefix "MPI_" and, for large counts, the suffix "_c". */
 static enum mpi_comm_matrix_role role_of_name(const char *name)
 {
     static const struct {
@@ -170,7 +170,7 @@ static int find_role(struct matrix *matrix, int64_t name, enum mpi_comm_matrix_r
     return 0;
 }
 
-/* "0,2,4": ranks in the order of the communicator. What is no number has no rank in this world. */
+/* "0,2,4": ranks in the order of the communicator. A word that is no number has no rank in this world. */
 static int mpi_comm_matrix_read_members(struct mpi_comm_matrix_communicator *communicator, const char *text)
 {
     size_t room = 0;

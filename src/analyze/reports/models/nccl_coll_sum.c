@@ -1,8 +1,8 @@
 /* nccl_coll_sum: operations of NCCL by function, algorithm and protocol, with the time of their kernels.
  *
- * NCCL reports a group of operations in the thread that has launched their kernel, right behind the launch. So the
- * kernel of a group is the last NCCL kernel that the thread launched before the group began, unless an earlier group
- * has it: one launch is one group. Operations of a group share the time of its kernel by their bytes. */
+ * NCCL reports a group of operations in the thread that launched their kernel, right after the launch. So the kernel of
+ * a group is the last NCCL kernel that the thread launched before the group began, unless an earlier group has it: one
+ * launch is one group. Operations of a group share the time of its kernel by their bytes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,9 +20,9 @@ static const char *const nccl_sum_column_names[COLUMNS] = { "start",     "end", 
                                                             "id",        "parentId", "commId",    "function",
                                                             "algorithm", "protocol", "bytes" };
 
-/* A number of a process: an event or a communicator. */
+/* An event or a communicator, which each process numbers. */
 struct nccl_sum_numbered {
-    uint64_t key; /* of the process and the number; never 0 */
+    uint64_t key; /* hash of process and number; never 0 */
     int64_t ranks, bytes, operations, kernel_ns;
 };
 MAP(numbered_map, struct nccl_sum_numbered, uint64_t, key, key, hash_number, map_is_same_number)
@@ -31,7 +31,7 @@ MAP(numbered_map, struct nccl_sum_numbered, uint64_t, key, key, hash_number, map
 struct coll_sum {
     int64_t function, algorithm, protocol; /* string ids; 0: none */
     int64_t count, bytes, enqueue_ns, timed, timed_ns;
-    double bus_bytes;                      /* of the timed ones */
+    double bus_bytes;                      /* sum over the timed operations */
 };
 
 struct coll_report {
@@ -130,7 +130,7 @@ static int is_kind(const struct coll_report *all, size_t row, const char *kind)
     return strcmp(report_string(all->report, all->ops.values[KIND][row], NULL), kind) == 0;
 }
 
-/* The position behind the launches of earlier threads, and of this thread up to the time. */
+/* The position after the launches of earlier threads, and after those of this thread up to the time. */
 static size_t first_launch_behind(const struct coll_report *all, size_t from, int64_t thread, int64_t time)
 {
     while (from < all->launch_count) {
@@ -219,7 +219,7 @@ static int64_t nccl_sum_bytes_of(const struct coll_report *all, size_t row)
     return bytes < 0 ? 0 : bytes;
 }
 
-/* What of the kernel's time is the operation's. */
+/* The operation's share of the kernel's time. */
 static int64_t nccl_sum_share_of(const struct nccl_sum_numbered *group, int64_t bytes)
 {
     double share = group->bytes ? (double)bytes / (double)group->bytes : 1.0 / (double)group->operations;

@@ -1,10 +1,10 @@
 /* openmp_region_sum: parallel regions of OpenMP by their place in the source, with the time that a better balance would
  * save.
  *
- * A region has one part for each thread of its team: the thread's implicit task. The time of a part is work, but for
+ * A region has one part for each thread of its team: the thread's implicit task. The time of a part is work, except for
  * waits inside it (barriers, taskwait, locks), and explicit tasks that run inside a wait are work again. A part that
- * ends before its region waits for the others. Regions are as long as their busiest thread, so what they would save if
- * all threads worked the same is that thread's work less the mean. */
+ * ends before its region waits for the others. A region is as long as its busiest thread, so balanced threads would
+ * save that thread's work less the mean. */
 #include <stdlib.h>
 
 #include "analyze/engine/event_columns.h"
@@ -21,16 +21,16 @@ enum { NO_REGION = UINT32_MAX };
 /* An instance of a region. */
 struct region_sum_region {
     int64_t start_ns, end_ns;
-    int64_t most_ns, work_ns, wait_ns; /* of the busiest part; of all parts */
+    int64_t most_ns, work_ns, wait_ns; /* work of the busiest part; work and waits of all parts */
     uint32_t place, parts;
 };
 
-/* Something that a thread does from one time to another: a part of a region, an explicit task, or a wait. */
+/* A span of a thread: a part of a region, an explicit task, or a wait. */
 struct region_sum_span {
     int64_t thread, start_ns, end_ns;
-    int64_t wait_ns;   /* of a part: inside it */
-    int64_t inside_ns; /* of a wait or a task: spans directly inside it */
-    uint32_t region;   /* of a part; else NO_REGION */
+    int64_t wait_ns;   /* part: waits inside it */
+    int64_t inside_ns; /* wait or task: spans directly inside it */
+    uint32_t region;   /* NO_REGION unless the span is a part */
     uint32_t is_wait;
 };
 
@@ -43,12 +43,12 @@ struct region_sum_place {
 struct regions {
     struct report *report;
     struct filter filter;
-    struct keys numbers; /* process, parallelId: of list */
+    struct keys numbers; /* process, parallelId; numbers index list */
     struct region_sum_region *list;
     size_t room;
     struct region_sum_span *spans;
     size_t span_count, span_room;
-    struct keys chains;            /* callchainId: of chain_places */
+    struct keys chains;            /* callchainId; numbers index chain_places */
     struct keys places;            /* symbol, file, line */
     uint32_t *chain_places;
     size_t chain_room;
@@ -158,7 +158,7 @@ static int region_sum_read_table(struct regions *regions, const char *table, con
 
 /* ---- Time ------------------------------------------------------------------------------------------------------ */
 
-/* By thread and start; of two that start together, the longer is around the other. */
+/* By thread and start; if two start together, the longer one encloses the other. */
 static int compare_spans(const void *left, const void *right)
 {
     const struct region_sum_span *a = left, *b = right;
@@ -172,7 +172,7 @@ static int compare_spans(const void *left, const void *right)
     return (int)a->is_wait - (int)b->is_wait;
 }
 
-/* A span has ended: a wait counts in the part around it, without the time of what ran inside it. */
+/* A span has ended: a wait counts in the part around it, without the time of spans inside it. */
 static void region_sum_leave(struct region_sum_span *const *stack, size_t depth)
 {
     const struct region_sum_span *span = stack[depth];

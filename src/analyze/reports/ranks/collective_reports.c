@@ -1,4 +1,4 @@
-/* What the reports on collectives share. */
+/* Shared by the reports on collectives. */
 #include "collective_reports.h"
 
 #include <stdlib.h>

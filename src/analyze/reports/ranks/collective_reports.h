@@ -1,11 +1,11 @@
-/* What the reports on collectives share. */
+/* Shared by the reports on collectives. */
 #ifndef TACHO_ANALYZE_REPORTS_RANKS_COLLECTIVE_REPORTS_H
 #define TACHO_ANALYZE_REPORTS_RANKS_COLLECTIVE_REPORTS_H
 
 #include "analyze/engine/analysis.h"
 #include "analyze/model/ranks/collectives.h"
 
-/* The need of all of them. */
+/* The tables that all of them need. */
 extern const char *const collective_tables[];
 #define COLLECTIVE_NEED { "collectives of MPI, NCCL or PyTorch", collective_tables }
 

@@ -1,5 +1,5 @@
-/* collective_sum: what collectives of all ranks cost, by operation and communicator: time, the share of it in which
- * ranks waited for the last one, bandwidth without these waits, and the rank that came last most often. */
+/* collective_sum: the cost of collectives of all ranks, by operation and communicator: time, the share in which ranks
+ * waited for the last one, bandwidth without these waits, and the rank that came last most often. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,18 +19,18 @@ struct coll_sum_row {
     int64_t operation;          /* string id */
     enum collective_kind kind;
     int64_t instances, ranks, bytes, total_ns;
-    int64_t timed, timed_ns;    /* instances of which waits are known, and the time of all ranks in them */
+    int64_t timed, timed_ns;    /* instances whose waits are known, and the time of all ranks in them */
     int64_t wait_ns;
     int64_t moved, transfer_ns; /* bytes of timed instances, and the time without waits */
     struct last_count *lasts;   /* owned */
     size_t last_count, last_room;
-    size_t next;                /* of the same communicator: its index and one, or 0 */
+    size_t next;                /* the next row of the communicator: its index plus 1, or 0 */
 };
 
 struct coll_sums {
     struct coll_sum_row *list; /* owned */
     size_t count, room;
-    size_t *first;             /* owned; of each communicator, as sum.next: there may be very many */
+    size_t *first;             /* owned; by communicator, as `next`: a list each, since there may be very many */
 };
 
 static struct coll_sum_row *collective_sum_of(struct coll_sums *sums, struct report *report,
@@ -100,7 +100,7 @@ static const struct table_column collective_sum_columns[CELLS] = {
     { "Communicator", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-/* The one that was last most often; of equals, the lowest rank. */
+/* The rank that was last most often; on a tie, the lowest. */
 static const struct last_count *most_often_last(const struct coll_sum_row *sum)
 {
     const struct last_count *most = NULL;

@@ -13,7 +13,7 @@
 #include "analyze/registry.h"
 #include "base/array.h"
 
-enum { KEY_RANK, KEY_NAME, KEY_SITE, KEY_PLACE, KEY_PARTS }; /* KEY_SITE: inside of calls, KEY_PLACE: outside */
+enum { KEY_RANK, KEY_NAME, KEY_SITE, KEY_PLACE, KEY_PARTS }; /* KEY_SITE: inside calls, KEY_PLACE: outside */
 enum { NAME_OUTSIDE = -1 };
 
 struct stretch_sum {
@@ -25,13 +25,13 @@ struct critical_path {
     struct mpi_job job;
     struct places places;
     struct intern names;
-    struct keys keys;         /* of KEY_PARTS */
+    struct keys keys;         /* KEY_PARTS wide */
     struct stretch_sum *sums; /* owned; by key */
     size_t sum_room;
-    size_t *unwalked;         /* owned; by thread of job.calls: behind the last of its waits that may still be met */
+    size_t *unwalked;         /* owned; by thread of job.calls: the index after the last wait not yet visited */
     const struct report_span *span;
     int64_t total_ns;
-    /* of the stretch that is being added */
+    /* The key of the span that is being added. */
     int64_t rank, name, site;
 };
 
@@ -62,7 +62,7 @@ static int critical_path_add_part(void *context, uint32_t place, int64_t from_ns
     return 0;
 }
 
-/* A stretch inside of a call, or, if that is NULL, outside of all. */
+/* Adds a span inside a call, or outside all calls if `call` is NULL. */
 static int critical_path_add_stretch(struct critical_path *path, int64_t thread, const struct mpi_call *call,
                                      int64_t from_ns, int64_t to_ns)
 {
@@ -120,7 +120,7 @@ static int mark_waits(struct critical_path *path)
     return 0;
 }
 
-/* The last wait of the thread that was over at that time, and was not met yet; NULL: there is none. */
+/* The last wait of the thread that was over at that time and is not yet visited; NULL: there is none. */
 static const struct mpi_wait *critical_path_find_wait(struct critical_path *path, const struct mpi_thread *thread,
                                                       int64_t before_ns)
 {

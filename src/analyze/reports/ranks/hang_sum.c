@@ -15,7 +15,7 @@ enum { SHOWN_RUNS = 8 };
 
 /* A call other than these collectives that a rank never left. */
 struct open_call {
-    uint64_t rank;     /* + 1 */
+    uint64_t rank;     /* rank + 1 */
     int64_t operation; /* string id */
 };
 MAP(open_map, struct open_call, uint64_t, rank, rank, hash_number, map_is_same_number)
@@ -114,7 +114,7 @@ static size_t ranks_at(struct hangs *hangs, const struct collective_instance *in
     return count;
 }
 
-/* Ranks that left it, of whose later calls nothing is known: their reports end before their programs. */
+/* Ranks that left it and whose later calls are unknown, because their reports end before their programs. */
 static size_t ranks_cut_behind(struct hangs *hangs, const struct collective_instance *instance)
 {
     size_t left = ranks_at(hangs, instance, LEFT), count = 0;
@@ -244,7 +244,7 @@ static int hang_sum_add_row(struct table *table, struct hangs *hangs, const stru
     return failed ? ERR_NO_MEMORY : 0;
 }
 
-/* Those that hang first, then by time. */
+/* Collectives that hang come first, then by time. */
 static int hang_sum_order_of(const struct table_cell *state)
 {
     static const char *const states[] = { "hang", "mismatch", "incomplete", "unknown" };

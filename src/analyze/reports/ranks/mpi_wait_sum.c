@@ -1,8 +1,7 @@
 /* mpi_wait_sum: how long MPI calls waited for another rank, by kind of wait, call and line of the program, with the
  * ranks that waited and the one that they waited for.
  *
- * Waits are first summed up by all of that, and by both ranks (a pair). Rows are those sums, or what remains of them
- * when the ranks are left out. */
+ * Waits are first summed by all of these, and by both ranks (a pair). Rows are these sums, or totals over ranks. */
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"
@@ -17,7 +16,7 @@
 enum { KEY_STATE, KEY_NAME, KEY_SITE, KEY_SITE_PARTS, KEY_RANK = KEY_SITE_PARTS, KEY_CAUSE, KEY_PARTS };
 
 struct pair_sum {
-    const int64_t *key; /* of wait_sum.keys; set once all are added */
+    const int64_t *key; /* in mpi_wait_row.keys; set once all keys are added */
     int64_t total_ns, longest_ns, count;
 };
 
@@ -25,8 +24,8 @@ struct mpi_wait_row {
     struct report *report;
     struct filter filter;
     struct mpi_job job;
-    struct intern names;    /* of calls: equal texts may have several ids */
-    struct keys keys;       /* of KEY_PARTS */
+    struct intern names;    /* names of calls: equal texts may have several ids */
+    struct keys keys;       /* KEY_PARTS wide */
     struct pair_sum *pairs; /* owned; by key */
     size_t pair_room;
     int64_t ranks_ns;       /* time of all ranks */
@@ -143,7 +142,7 @@ static int compare_causes(const void *left, const void *right)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* The rank that most of the time was waited for, and how much that is. */
+/* The rank that the others waited for the longest, and how long. */
 static int find_cause(const struct pair_sum *pairs, size_t count, struct mpi_wait_sum_cause *most)
 {
     struct mpi_wait_sum_cause *causes = array_alloc(count + 1, sizeof *causes);
@@ -206,7 +205,7 @@ static int mpi_wait_sum_add_row(struct mpi_wait_row *sum, struct table *table, c
     return mpi_wait_sum_set_ranks(table, &cells[RANKS], pairs, count);
 }
 
-/* Messages that are missing above, by the reason. */
+/* Messages that are missing above, by reason. */
 static int add_unmatched(const struct mpi_wait_row *sum, struct table *table)
 {
     for (int received = 0; received < 2; received++)

@@ -12,7 +12,7 @@
 /* A step of a rank. */
 struct rank_step {
     int64_t number, duration_ns, start_ns;
-    uint32_t rank; /* of the index */
+    uint32_t rank; /* in the index */
 };
 
 struct rank_step_sum_summary {

@@ -31,7 +31,7 @@ static const struct rank_sum_source {
     { "MPI_OTHER_EVENTS", MPI_TIME, 0 },
 };
 
-/* Of one rank. */
+/* The sums of one rank. */
 struct rank_sums {
     int64_t ns[FIGURES];
     int has[FIGURES];
@@ -55,7 +55,7 @@ struct rank_sum_summary {
     struct filter filter;
     const struct rank_sum_source *source;
     struct rank_sums *sums;                     /* owned; by worker and rank */
-    struct works *works;                        /* owned; by worker and rank: of GPUs */
+    struct works *works;                        /* owned; GPU work by worker and rank */
     int workers;
     int64_t *cpu_ns, *lost, *begin_ns, *end_ns; /* owned; by rank; cpu_ns -1: unknown */
 };
@@ -303,7 +303,7 @@ static int rank_sum_set_devices(struct table *table, struct table_cell *cell, ui
     return code;
 }
 
-/* The life of the rank's processes, or of its events, if that is all that is known. */
+/* The lifetime of the rank's processes, or the span of its events if that is unknown. */
 static void set_span(struct table_cell *cell, const struct rank_sum_summary *summary, uint32_t rank)
 {
     const struct rank_sums *sums = rank_sums_of(summary, 0, rank);

@@ -1,4 +1,4 @@
-/* FLOPs as torch's with_flops counts them: of a few operators, from the shapes of their inputs. */
+/* FLOPs as torch's with_flops counts them: for a few operators, from the shapes of their inputs. */
 #include "torch_ops.h"
 
 #include <string.h>

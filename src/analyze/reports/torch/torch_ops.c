@@ -19,7 +19,7 @@ struct key_average {
     int is_top_level;
 };
 
-/* Of one operator: device time with all descendants, and sums over its children. */
+/* One operator: device time with all descendants, and sums over its children. */
 struct operator_figures {
     double device_us, children_cpu_us, children_device_us;
     int64_t children_bytes[2];
