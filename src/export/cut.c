@@ -1,5 +1,5 @@
-/* Copies rows from a report to a writer, table by table. Tables that this version does not know are left out: their
- * strings could not be told from their numbers. */
+/* Copies rows from a report to a writer, table by table. Tables that this version does not know are left out, because
+ * it cannot distinguish their strings from their numbers. */
 #include "cut.h"
 
 #include <math.h>
@@ -17,12 +17,12 @@
 #include "report/schema/chain_tables.h"
 #include "report/writer/writer.h"
 
-#define LEVEL 9               /* of zstd: the file is read over slow lines. 12 takes twice as long for 1 % less */
+#define LEVEL 9               /* zstd level for slow networks. Level 12 takes twice as long for 1 % less */
 #define CACHED_STRINGS (1 << 26)
-#define TRIES 8 /* to cut to a size; two are usual */
+#define TRIES 8 /* tries to reach a size; two are usual */
 /* Bytes of the target size per row of the overview. A row takes about ten, so the overview stays a small part. */
 #define OVERVIEW_SHARE 80
-#define AIM 0.95 /* of the size: strings and tables that are kept whole do not shrink in proportion */
+#define AIM 0.95 /* share of the size to aim at: strings and tables kept whole do not shrink in proportion */
 
 /* Rows that describe others, though they have a time or a thread. */
 static const char *const kept_whole[] = {
@@ -34,7 +34,7 @@ static const char *const kept_whole[] = {
     "TACHO_CUPTI",
     "TACHO_MODULE",
     "TACHO_RESOURCE",
-    /* sums over time need all */
+    /* sums over time need all rows */
     "DIAGNOSTIC_EVENT",
     "TACHO_TORCH_STEP",
     "TACHO_STEP_TIME",
@@ -51,11 +51,11 @@ struct numbers {
 struct cut {
     struct report *report;
     struct writer *writer;
-    const struct export_options *part; /* which rows */
-    int64_t *strings;                  /* owned; the writer's id by ours, 0: not asked yet */
+    const struct export_options *part; /* selects the rows */
+    int64_t *strings;                  /* owned; the writer's id by ours; 0: not yet looked up */
     size_t string_room;
     struct numbers used[CHAIN_TABLES]; /* stacks of the rows that were kept */
-    int is_to_size;                    /* with an overview of the rest */
+    int is_to_size;                    /* the cut has a target size, and an overview of the rest */
     int failed;                        /* an allocation failed */
 };
 
@@ -64,7 +64,7 @@ struct passage {
     struct cut *cut;
     const struct report_table *from;
     enum table_id to;
-    int columns[EXPORT_COLUMNS_MAX]; /* of `from`, in the order of `to`; -1: `from` lacks the column */
+    int columns[EXPORT_COLUMNS_MAX]; /* columns of `from`, in the order of `to`; -1: `from` lacks the column */
     size_t count;
     uint64_t strings;                /* a bit for each column that is an id of a string */
     struct chain_column {
@@ -74,7 +74,7 @@ struct passage {
     size_t used_count;
     const struct numbers *only; /* rows of stacks: only these; NULL: all */
     int event_type;             /* the column of NVTX_EVENTS, or -1 */
-    int descriptions;           /* NVTX_EVENTS: copy only names of domains and the like, or only other rows */
+    int descriptions;           /* NVTX_EVENTS: copy only names (domains, categories, …), or only other rows */
 };
 
 /* ---- numbers of stacks ----------------------------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static int cut_is_named(const char *name, const char *const *names, size_t count
     return 0;
 }
 
-/* Chosen by time or by a filter. What is cut to a size has an overview of the rest, and the counts are of both. */
+/* Whether rows are chosen by time or by a filter. A cut to a size has an overview of the rest: its counts cover all. */
 static int cut_is_part(const struct cut *cut)
 {
     return (cut->part->range_count || cut->part->filter) && !cut->is_to_size;
@@ -140,8 +140,8 @@ static const char *text_at(const struct passage *passage, const struct export_wi
     return report_string(passage->cut->report, window->values[column][window->at], NULL);
 }
 
-/* Of a part of a capture, the rows of its tables say how many events it has, not the counts of the whole. Losses stay:
- * they may be of this part; so do counts of stacks, which have many rows each. */
+/* In a part of a capture, the rows of its tables give the number of events, not the counts of the whole. Counts of
+ * losses stay, since the losses may be in this part; so do counts of stacks, which have many rows each. */
 static int is_count_of_whole(const struct passage *passage, const struct export_window *window)
 {
     static const char *const fates[] = { "recorded", "below-threshold", "untimed" };
@@ -167,8 +167,8 @@ static int cut_is_inside(const struct report_span *span, int64_t start_ns, int64
     return span->from_ns <= start_ns && end_ns <= span->to_ns;
 }
 
-/* A recorded step of which the part lacks events would count as a step without them: savings are means of steps. So it
- * settles. Steps that were only timed have no events and stay. */
+/* A recorded step whose events the part lacks would count as a step without events and distort savings, which are means
+ * over steps. So it is marked as settling. Steps that were only timed have no events and stay. */
 static void settle_step(struct cut *cut, uint64_t *row)
 {
     const struct export_options *part = cut->part;
@@ -392,8 +392,8 @@ static void say_what_is_left(const struct export_options *options, const struct 
                   (double)density->to_ns / 1e9, share * 100, density->where);
 }
 
-/* Tries smaller windows until one fits: the next guess scales the last one by its size, further each time, because what
- * every part has (names, processes) does not shrink with the window. */
+/* Tries smaller windows until one fits: the next guess scales the last one by its size, further each time, because the
+ * data that every part has (names, processes) does not shrink with the window. */
 static int cut_to(struct report *report, const char *path, const struct export_options *options, uint64_t most,
                   uint64_t bytes, struct error *err)
 {

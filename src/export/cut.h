@@ -11,7 +11,7 @@
 
 /* Writes the part that the options name to path. If it exceeds options->max_bytes (less `taken`, the size of the page
  * around it), it is cut further, to a window of time (cut_window.h), until it fits; each of its bytes counts as
- * `scale_percent` hundredths of one. ERR_NO_SPACE: it does not fit whatever is left out. */
+ * `scale_percent` hundredths of one. ERR_NO_SPACE: no part fits. */
 struct cut_size {
     uint64_t taken;
     unsigned scale_percent;

@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "export_rows.h"
 
-#define NO_NUMBER INT64_MIN /* of a key that a row does not have */
+#define NO_NUMBER INT64_MIN /* marks a key that a row lacks */
 #define SET_KEY(row, column, value) ((value) != NO_NUMBER ? (void)ROW_SET(row, TACHO_OVERVIEW, column, value) : (void)0)
 
 enum { STRETCHES = 256, TABLE_KEYS = 4, KEY_WIDTH = 1 + TABLE_KEYS };
@@ -19,7 +19,7 @@ enum { NAME, NAME_INSTEAD, KIND, FIRST_KEY, COLUMNS = FIRST_KEY + TABLE_KEYS };
 static const struct counted_table {
     const char *table, *as;
     const char *name, *name_instead; /* columns; NULL: none */
-    const char *kind; /* a column that tells events of the row from others: see cut_overview_is_counted() */
+    const char *kind;                /* a column that selects the events of the row: see cut_overview_is_counted() */
     const char *keys[TABLE_KEYS];
 } counted_tables[] = {
 #define GPU_KEYS { "globalPid", "deviceId", "contextId", "streamId" }
@@ -42,7 +42,7 @@ struct cut_overview_stretch {
 struct cut_overview_counting {
     const struct cut_overview *overview;
     double stretch_ns;
-    struct keys rows;                                    /* of the timeline: the table, and its keys */
+    struct keys rows;                                    /* rows of the timeline: the table, and its keys */
     struct cut_overview_stretch (*stretches)[STRETCHES]; /* owned; by row */
     size_t capacity;
 };
@@ -92,7 +92,7 @@ static void cut_overview_count_event(struct cut_overview_counting *counting, str
     }
 }
 
-/* Of NVTX only ranges count, of PyTorch only operators on a thread. */
+/* NVTX_EVENTS counts only ranges, TACHO_TORCH_OP only operators on a thread. */
 static int cut_overview_is_counted(const struct counted_table *table, const struct export_window *window)
 {
     int has_kind = !(window->null_masks[window->at] >> KIND & 1);

@@ -10,7 +10,7 @@ struct cut_overview {
     struct report *report;
     struct writer *writer;
     const struct export_options *part; /* the part that is exported, before it is cut to the window */
-    const struct cut_density *all;     /* its time */
+    const struct cut_density *all;     /* the time of that part */
     struct report_span window;         /* events that touch it are kept */
     size_t most_rows;                  /* limit: neighbouring intervals are joined until the rows fit */
 };

@@ -7,8 +7,8 @@
 #include "analyze/model/filter.h"
 #include "export_rows.h"
 
-#define GOOD_ENOUGH 0.75 /* of the best, for the middle */
-#define PLACES 256       /* windows that are compared, from the first to the last */
+#define GOOD_ENOUGH 0.75 /* the middle window needs this share of the best one's work */
+#define PLACES 256       /* number of windows compared, evenly from first to last */
 
 static int cut_window_counts(const struct report_table *table, const struct export_options *options,
                              const char *const *kept_whole, size_t kept_count)

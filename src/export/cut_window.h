@@ -1,5 +1,5 @@
-/* The distribution of a report's bytes over time, as its chunks tell without being read, and of its work; and the
- * window of time that a cut to a size keeps. */
+/* The density of a report over time, and the window of time that a cut to a size keeps. Bytes over time come from the
+ * sizes and spans of chunks, which are not decoded; work is counted by event. */
 #ifndef TACHO_EXPORT_CUT_WINDOW_H
 #define TACHO_EXPORT_CUT_WINDOW_H
 
@@ -9,11 +9,11 @@ enum { DENSITY_BINS = 4096 };
 
 struct cut_density {
     int64_t from_ns, to_ns;
-    double bytes[DENSITY_BINS]; /* by equal parts of that time */
+    double bytes[DENSITY_BINS]; /* by bin of equal length */
     double total;
-    double work[DENSITY_BINS];  /* events that begin in each part, of the kind that people look for: work on GPUs,
-                                 * else steps and ranges, else any events */
-    const char *where;          /* that kind, as words behind "its events"; static */
+    double work[DENSITY_BINS];  /* events that begin in each bin, of the kind that people look for: work on GPUs, else
+                                 * steps and ranges, else any events */
+    const char *where;          /* names that kind, after the words "its events"; static */
 };
 
 /* Covers the tables and the time that are exported; the bytes of tables that are kept whole do not count. */

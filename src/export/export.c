@@ -68,7 +68,7 @@ static int copy_file(const char *from, const char *to)
     return moved == 0 ? 0 : -1;
 }
 
-/* rename() replaces a file, but no folder. */
+/* rename() replaces a file, but not a folder. */
 static int move_into_place(const char *unfinished, const char *path, const char *ending, int overwrite,
                            struct error *err)
 {

@@ -7,7 +7,7 @@
 struct exporter {
     const char *name;      /* "sqlite" */
     const char *help;
-    const char *extension; /* of the file, or of the folder if `folder` is set */
+    const char *extension; /* extension of the file, or of the folder if `folder` is set */
     const char *folder;    /* writes a folder of files with this ending, or one file if the options select a single
                             * table; NULL: writes one file */
     int gzips;             /* supports export_options.gzip */

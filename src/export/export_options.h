@@ -13,7 +13,7 @@ struct writer;
 
 struct export_options {
     int lazy;                   /* tables without rows are left out */
-    int append;                 /* adds to a file that is there */
+    int append;                 /* adds to an existing file */
     int separate_strings;       /* plain formats: write ids of strings as they are, and the table StringIds */
     int guard_formulas;         /* csv: a text that a spreadsheet would evaluate gets a ' before it */
     int normalize;              /* times count from 1970, UTC */
@@ -27,14 +27,14 @@ struct export_options {
     size_t pattern_count, pattern_room;
     struct report_span *ranges; /* owned; events that overlap one are exported; none: all are */
     size_t range_count, range_room;
-    uint64_t max_bytes;         /* of the file; 0: no limit */
+    uint64_t max_bytes;         /* size limit of the file; 0: no limit */
     const char *page_folder;    /* html: the folder of the page's files */
     const char *name;           /* html: the name of the report on the page; NULL: report.tacho */
     const struct text *bookmarks; /* html: the file of bookmarks that goes into the page; NULL: none */
     struct text *note; /* gets a sentence on the part that was left out to stay below max_bytes; may be NULL */
-    void (*more)(struct writer *writer, void *context); /* tacho: adds rows behind those of the report; NULL: none */
+    void (*more)(struct writer *writer, void *context); /* tacho: adds rows after those of the report; NULL: none */
     void *more_context;
-    const struct filter *filter; /* of the analyses, open; events that it rejects are left out. NULL: none are */
+    const struct filter *filter; /* an open filter; events that it rejects are left out. NULL: none are */
 };
 
 /* A pattern of --tables: a basic regular expression, upper and lower case alike. */

@@ -14,9 +14,9 @@
 #include "cut.h"
 #include "outfile.h"
 
-#define PART_BYTES (3u << 16) /* read at a time; divisible by three, so that parts of base64 can be put together */
+#define PART_BYTES (3u << 16) /* bytes read at a time; divisible by three, so that parts of base64 can be joined */
 #define PAGE_MOST (64 << 20)
-#define BASE64_PERCENT 134    /* 4 bytes for 3, and a bit */
+#define BASE64_PERCENT 134    /* 4 bytes for 3, rounded up */
 
 static const char data_type[] = "application/octet-stream;base64";
 
@@ -187,7 +187,7 @@ static void begin_data(struct html *html, const char *id)
     text_addf(&html->text, "<script type=\"%s\" id=\"%s\"", data_type, id);
 }
 
-/* The bookmarks are base64 too: they are the words of whoever wrote them. */
+/* The bookmarks are base64 too, because they contain text of users. */
 static void add_bookmarks(struct html *html)
 {
     const struct text *bookmarks = html->options->bookmarks;
@@ -219,7 +219,7 @@ static int put_data(struct html *html, const char *id, const char *name, const c
 
 /* ---- the whole ------------------------------------------------------------------------------------------------- */
 
-/* An element of index.html: the offset of its "<", and the one behind its ">" or its closing tag. */
+/* An element of index.html: the offset of its "<", and the one after its ">" or its closing tag. */
 struct html_export_place {
     size_t from, to;
 };

@@ -36,7 +36,7 @@ static int is_hex(unsigned char c)
     return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
-/* Behind a backslash. */
+/* After a backslash. */
 static int is_escape(struct json_check_state *check)
 {
     if (check->at == check->end)
@@ -215,7 +215,7 @@ static void add_mended(struct text *out, struct json_slice value, int depth)
         text_add(out, "null");
 }
 
-/* The bytes between two marks, with the zeros behind them that scanning wants. */
+/* The bytes between two marks, followed by the zeros that scanning needs. */
 static struct json_slice copy_guarded(struct text *copy, const char *before, const char *bytes, size_t length,
                                       const char *after)
 {

@@ -12,7 +12,7 @@ int json_is_value(const char *bytes, size_t length);
 int json_is_members(const char *bytes, size_t length);
 
 /* Adds text that is almost JSON: repairs quotes inside strings, NaN and control characters. A value that is no JSON at
- * all becomes a string; of members only those that can be read are added. */
+ * all becomes a string; only members that can be read are added. */
 void json_add_mended_value(struct text *out, const char *bytes, size_t length);
 void json_add_mended_members(struct text *out, const char *bytes, size_t length);
 

@@ -13,8 +13,7 @@ struct last_rows {
 
 /* Finds the replaced rows of a table; most tables have none. */
 int last_rows_find(struct report *report, const struct report_table *table, struct last_rows *out, struct error *err);
-/* Whether this row is replaced. Rows are asked for in ascending order, so that a table without such rows, of millions,
- * pays for one comparison each. */
+/* Whether this row is replaced. Callers ask in ascending order, so that most rows cost one comparison. */
 static inline int last_rows_is_replaced(struct last_rows *rows, uint64_t row)
 {
     while (rows->at < rows->count && rows->replaced[rows->at] < row)

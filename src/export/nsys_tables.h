@@ -1,5 +1,5 @@
-/* What an export in nsys's schema has beside the rows of a report: which columns of a table, which ENUM_ tables with
- * which values, and META_DATA_EXPORT. Shared by the exporters that use nsys's names of tables. */
+/* The parts of an export in nsys's schema besides the rows of a report: the columns of a table, the ENUM_ tables with
+ * their values, and META_DATA_EXPORT. Shared by the exporters that use nsys's names of tables. */
 #ifndef TACHO_EXPORT_NSYS_TABLES_H
 #define TACHO_EXPORT_NSYS_TABLES_H
 

@@ -17,14 +17,14 @@
 #define GZIP_BUFFER (1u << 18)
 
 struct outfile {
-    FILE *file; /* or */
+    FILE *file; /* NULL if gzip is used */
     gzFile gzip;
     char *path;
     pthread_t thread;
     int has_thread; /* else the caller writes */
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    /* Under the lock; but while `given` has bytes, its content is the thread's. */
+    /* Guarded by the lock, except that the thread owns the bytes of `given` while there are any. */
     struct text given;
     int is_ending, failure; /* failure: an errno */
 };

@@ -17,11 +17,11 @@
 
 struct plain;
 
-/* How a format says things. */
+/* How a format writes each part. */
 struct style {
     const char *name;
     int file_per_table;
-    const char *before, *after;                             /* the file */
+    const char *before, *after;                             /* text before and after the tables */
     void (*begin_table)(struct plain *plain, size_t place); /* place: how many tables came before */
     void (*end_table)(struct plain *plain);
     void (*begin_row)(struct plain *plain, uint64_t place);
@@ -35,7 +35,7 @@ struct plain {
     const char *path;
     FILE *file;
     struct text line, guarded;
-    struct text names[EXPORT_COLUMNS_MAX]; /* of the columns, as JSON has them before a value */
+    struct text names[EXPORT_COLUMNS_MAX]; /* names of columns, as JSON has them before a value */
     const struct report_table *table;
     int columns[EXPORT_COLUMNS_MAX];
     enum column_type types[EXPORT_COLUMNS_MAX];

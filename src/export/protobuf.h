@@ -27,7 +27,7 @@ static inline char *protobuf_put_varint(char *at, unsigned field, uint64_t value
     return protobuf_put_number(protobuf_put_number(at, field << 3 | WIRE_VARINT), value);
 }
 
-/* The bytes that they take. */
+/* The encoded size in bytes. */
 static inline size_t protobuf_number_bytes(uint64_t value)
 {
     return (size_t)(70 - __builtin_clzll(value | 1)) / 7;
@@ -98,8 +98,8 @@ static inline void protobuf_message(struct text *out, unsigned field, const stru
     protobuf_bytes(out, field, text_string(message), message->length);
 }
 
-/* A message inside another that is written in place: the fields between the two calls belong to it. begin() returns
- * what end() needs. */
+/* A message inside another that is written in place: the fields between the two calls belong to it. begin() returns the
+ * value that end() needs. */
 static inline char *protobuf_put_begin(char *at, unsigned field)
 {
     return protobuf_put_number(at, field << 3 | WIRE_BYTES) + 1; /* most lengths have one byte */

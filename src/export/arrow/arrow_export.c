@@ -1,4 +1,4 @@
-/* Exports a report as Arrow IPC streams, one for each table, with nsys's names: `arrow` writes them one behind another
+/* Exports a report as Arrow IPC streams, one for each table, with nsys's names: `arrow` writes them one after another
  * into one file, `arrowdir` each to a file of its own, as nsys does.
  *
  * Every number is a 64-bit integer and every text a large_string. Ids of strings stay ids, and the table StringIds has
@@ -105,8 +105,8 @@ static void put_text_or_null(struct arrow_column *column, size_t row, const char
 struct stream {
     struct arrow_export *export;
     int (*fill)(const struct stream *stream, struct outfile *output, struct error *err); /* NULL: no rows */
-    const void *from;                                                                    /* of fill() */
-    const int *columns; /* of fill(), of a table of the report */
+    const void *from;   /* the source that fill() reads */
+    const int *columns; /* the columns that fill() reads from a table of the report */
 };
 
 static int write_batch(struct arrow_export *export, struct outfile *output, struct error *err)

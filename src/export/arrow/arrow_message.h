@@ -17,7 +17,7 @@ struct arrow_column {
     const char *name;
     const char *note;     /* "field_desc" of the column's metadata; NULL: none */
     enum arrow_type type;
-    int64_t *values;      /* numbers, reals as their bits; of texts and bytes the place where each ends in `bytes` */
+    int64_t *values;      /* numbers, reals as their bits; for texts and bytes, where each ends in `bytes` */
     struct text bytes;    /* all texts of the batch */
     unsigned char *valid; /* a bit for each row; 0: NULL */
     size_t null_count;
@@ -28,7 +28,7 @@ struct arrow_table {
     const char *note; /* "table_desc" of the schema's metadata; NULL: none */
     struct arrow_column *columns;
     size_t column_count;
-    size_t rows;      /* of the current batch */
+    size_t rows;      /* rows of the current batch */
 };
 
 void arrow_add_schema(struct text *out, const struct arrow_table *table);

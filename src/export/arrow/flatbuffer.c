@@ -1,5 +1,5 @@
 /* Writes tables, vectors and strings of FlatBuffers. A text that ran out of memory keeps its failure, so nothing here
- * fails: who writes the text to a file asks text_failed(). */
+ * fails: the code that writes the text to a file checks text_failed(). */
 #include "flatbuffer.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static void flatbuffer_add_number(struct text *out, uint64_t value, size_t bytes
     text_add_bytes(out, encoded, bytes);
 }
 
-/* Pads so that the position `ahead` bytes behind the end is a multiple of align. */
+/* Pads so that the position `ahead` bytes after the end is a multiple of align. */
 static void flatbuffer_pad(struct text *out, size_t ahead, size_t align)
 {
     text_add_repeat(out, '\0', (align - (out->length + ahead) % align) % align);

@@ -1,8 +1,8 @@
 /* The primitives of FlatBuffers, as far as messages of Arrow need them.
  *
- * A buffer is written from front to back: an object first, with empty slots for what it refers to, then each child,
- * which fills its parent's slot. References are unsigned and relative to the slot, so a child must come after its
- * parent. Every field of a table has a slot of eight bytes, which keeps all of them aligned and costs a few bytes per
+ * A buffer is written from front to back: an object first, with empty slots for its children, then each child, which
+ * fills its parent's slot. References are unsigned and relative to the slot, so a child must come after its parent.
+ * Every field of a table has a slot of eight bytes, which keeps all of them aligned and costs a few bytes per
  * message. */
 #ifndef TACHO_EXPORT_ARROW_FLATBUFFER_H
 #define TACHO_EXPORT_ARROW_FLATBUFFER_H
@@ -28,7 +28,7 @@ size_t flat_table(struct text *out, size_t slot, const struct flat_field *fields
 /* A vector of references; returns its first slot, and the others follow at steps of FLAT_REFERENCE_BYTES. */
 enum { FLAT_REFERENCE_BYTES = 4 };
 size_t flat_references(struct text *out, size_t slot, size_t count);
-/* A vector of structs, each of so many 64-bit integers. */
+/* A vector of structs, each of that many 64-bit integers. */
 void flat_structs(struct text *out, size_t slot, const int64_t *values, size_t count, size_t per_struct);
 void flat_string(struct text *out, size_t slot, const char *string);
 

@@ -11,7 +11,7 @@ struct speedscope_scope {
     struct stacks stacks;
     struct thread_names names;
     struct outfile *output;
-    const char *unit; /* of weights */
+    const char *unit; /* unit of the weights */
     struct text out, name;
     uint32_t *path;   /* owned; frames of a stack */
     size_t room;

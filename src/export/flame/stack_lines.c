@@ -1,5 +1,5 @@
 /* Python stacks with the time spent under them, as torch's export_stacks() writes them: one line for each event with
- * its frames from the outermost on, separated by ;, then whole microseconds. Tools for flame graphs read such files. */
+ * its frames from the outermost on, separated by ;, then whole microseconds. Flame graph tools read these files. */
 #include <stdlib.h>
 #include <string.h>
 

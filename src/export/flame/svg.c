@@ -19,8 +19,8 @@ struct flame {
     struct stacks stacks;
     struct stack_tree tree;
     struct text out, name;
-    double *x;       /* owned; of a node, where it begins */
-    size_t levels;   /* that are drawn */
+    double *x;       /* owned; by node: where it begins */
+    size_t levels;   /* levels that are drawn */
     size_t left_out; /* frames too narrow to be seen */
 };
 

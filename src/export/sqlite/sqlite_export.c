@@ -53,7 +53,7 @@ struct sqlite_export_shape {
     const char *name;
     const struct schema_table *known; /* NULL: the schema has no such table */
     const struct report_table *table; /* NULL: no rows */
-    int columns[EXPORT_COLUMNS_MAX];  /* of the report's table */
+    int columns[EXPORT_COLUMNS_MAX];  /* columns of the report's table */
     const struct schema_column *notes[EXPORT_COLUMNS_MAX];
     size_t count;
     size_t keys[EXPORT_COLUMNS_MAX], key_count;

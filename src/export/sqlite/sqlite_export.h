@@ -17,7 +17,7 @@ struct sqlite_export {
     /* The table whose rows the virtual table has at the moment. */
     struct export_rows *rows;
     enum column_type types[EXPORT_COLUMNS_MAX];
-    int as_bytes[EXPORT_COLUMNS_MAX]; /* text that need not be UTF-8 */
+    int as_bytes[EXPORT_COLUMNS_MAX]; /* text in any encoding */
     uint64_t nulls_seen;              /* a bit for each column that was NULL in some row */
     struct error *row_error;          /* filled when the rows cannot be read */
     /* Strings that rows refer to. */

@@ -93,7 +93,7 @@ static int at_end(sqlite3_vtab_cursor *base)
     return ((struct sqlite_rows_cursor *)base)->more <= 0;
 }
 
-/* Texts in a database are UTF-8: who reads it may fail on anything else. */
+/* Texts in a database are UTF-8: its readers may fail on anything else. */
 static void give_text(sqlite3_context *context, const char *bytes, size_t length, int as_bytes)
 {
     if (utf8_valid_length(bytes, length) == length) {

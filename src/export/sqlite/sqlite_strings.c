@@ -1,5 +1,5 @@
 /* StringIds of an export: ids of the report's pool are ids of the file, and only strings that a row refers to are
- * written. When the export appends to a file, it looks up the file's strings, and ours get ids behind them. */
+ * written. When the export appends to a file, it looks up the file's strings, and ours get ids after them. */
 #include "sqlite_export.h"
 
 #include <stdlib.h>

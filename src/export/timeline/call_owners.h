@@ -25,7 +25,7 @@ struct call_owners {
 int call_owners_read(struct call_owners *owners, struct report *report, struct error *err);
 void call_owners_free(struct call_owners *owners);
 
-/* External ids that such reports have: of row r of TACHO_TORCH_OP, of NVTX_EVENTS. */
+/* External ids for these reports: those of row r of TACHO_TORCH_OP, and of NVTX_EVENTS. */
 int64_t call_owners_operator_id(uint64_t row);
 int64_t call_owners_range_id(struct report *report, uint64_t row);
 

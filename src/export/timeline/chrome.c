@@ -93,7 +93,7 @@ static void chrome_add_value(struct chrome *chrome, const struct trace_arg *arg)
     }
 }
 
-/* Members of which nothing can be read add nothing, nor a comma. */
+/* Unreadable members add nothing, not even a comma. */
 static void add_args(struct chrome *chrome, const struct trace_event *event)
 {
     struct text *line = &chrome->line;
@@ -169,7 +169,7 @@ static void chrome_add_flow(struct text *line, const struct trace_event *event)
 static void chrome_add_name(struct text *line, const struct trace_event *event)
 {
     int is_moment = event->phase == TRACE_MOMENT;
-    /* Of a moment an import keeps no category. */
+    /* An import keeps no category of an instant. */
     int is_instant = is_moment && strcmp(event->category.bytes, "instant") == 0;
 
     text_add(line, is_moment ? "{\"ph\": \"i\"" : event->phase == TRACE_COUNTER ? "{\"ph\": \"C\"" : "{\"ph\": \"X\"");

@@ -1,5 +1,5 @@
 /* The state of the Chrome exporter: chrome.c writes events, chrome_members.c the metadata before them, chrome_names.c
- * the names of processes and threads behind them. */
+ * the names of processes and threads after them. */
 #ifndef TACHO_EXPORT_TIMELINE_CHROME_H
 #define TACHO_EXPORT_TIMELINE_CHROME_H
 
@@ -17,7 +17,7 @@ struct chrome {
     int64_t shift_ns;       /* from the report's times to ts */
     uint64_t events;
     int64_t first_ns;       /* the first begin of an event, as its ts */
-    int has_spans;          /* of the trace itself */
+    int has_spans;          /* whether there are spans of the trace itself */
     unsigned char *checked; /* owned; by string id: whether it is JSON, once checked */
     size_t checked_room;
 };

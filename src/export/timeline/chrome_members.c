@@ -25,7 +25,7 @@ struct chrome_members_part {
 struct level {
     struct chrome_members_part part;
     int is_array;
-    uint64_t count; /* of elements or members written */
+    uint64_t count; /* number of elements or members written */
 };
 
 struct chrome_members_tree {
@@ -49,7 +49,7 @@ static size_t index_length(const char *name, size_t length, uint64_t *index)
     return length - at + 1;
 }
 
-/* "a.b[0].c" to a, b, [0], c. An index counts where something is behind it, or where its array is open. */
+/* "a.b[0].c" to a, b, [0], c. An index counts where something follows it, or where its array is open. */
 static size_t chrome_members_split(const struct chrome_members_tree *tree, const char *name, size_t length,
                                    struct chrome_members_part parts[DEEPEST])
 {

@@ -1,5 +1,5 @@
-/* Names of processes, threads, devices and streams, and the order in which they are shown: behind all
- * events, as torch has them. */
+/* Names of processes, threads, devices and streams, and the order in which they are shown: after all events, as torch
+ * has them. */
 #include <stdio.h>
 
 #include "analyze/engine/event_columns.h"

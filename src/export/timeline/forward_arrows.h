@@ -1,5 +1,5 @@
 /* Arrows from forward operators to their backward ones, for reports that have none. They are matched by process and
- * sequence number: of several forward operators the last to begin, of several backward ones the first. */
+ * sequence number: the last forward operator to begin, and the first backward one. */
 #ifndef TACHO_EXPORT_TIMELINE_FORWARD_ARROWS_H
 #define TACHO_EXPORT_TIMELINE_FORWARD_ARROWS_H
 

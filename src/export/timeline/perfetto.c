@@ -126,7 +126,7 @@ static int is_placed(const int64_t key[3], enum perfetto_track_kind kind, int64_
     return key[0] == (int64_t)kind && key[1] == a && key[2] == b;
 }
 
-/* The track's number; *is_new if it was not there, and wants a descriptor. NO_KEY when memory is short. */
+/* The track's number; *is_new: the track is new and needs a descriptor. NO_KEY when memory is short. */
 static uint32_t perfetto_place(struct perfetto *perfetto, enum perfetto_track_kind kind, int64_t a, int64_t b,
                                int *is_new)
 {

@@ -43,7 +43,7 @@ struct perfetto_flow {
 struct perfetto_track {
     uint64_t uuid;
     uint32_t overflow;           /* the track for spans that overlap, but do not nest; 0: none yet */
-    uint32_t origin;             /* of such a track: the one that its spans were on, which has the arrows */
+    uint32_t origin;             /* for an overflow track: the track its spans came from, which has the arrows */
     struct perfetto_span *spans; /* owned */
     size_t span_count, span_capacity;
     struct perfetto_flow *flows; /* owned */
@@ -84,13 +84,13 @@ struct perfetto {
     const struct export_options *options;
     struct outfile *output;
     struct text out;    /* not yet written */
-    size_t packet;      /* of the packet in out that is being written: what protobuf_end() needs */
-    struct text bodies; /* of the spans */
+    size_t packet;      /* the open packet in out, for protobuf_end() */
+    struct text bodies; /* fields of the spans */
     struct text moment; /* the body of an event that is no span */
     struct tracks tracks;
     int64_t shift_ns;
     struct perfetto_texts categories, names, annotations, strings;
-    struct perfetto_arg_name arg_names[TRACE_MOST_ARGS]; /* of the last event, by place */
+    struct perfetto_arg_name arg_names[TRACE_MOST_ARGS]; /* names of the last event's arguments, by place */
     struct keys placed;          /* the kind and the two ids of each track; numbers are those of list */
     uint32_t last_placed[TRACK_KINDS];
     struct perfetto_track *list; /* owned */

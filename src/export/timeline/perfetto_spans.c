@@ -48,7 +48,7 @@ struct nesting {
     uint32_t track;
     struct perfetto_span *open; /* owned; the innermost last */
     size_t count, capacity;
-    size_t flow;                /* of the arrows of the track's origin: the first that is not before the last span */
+    size_t flow;                /* the first arrow of the track's origin that is not before the last span */
     struct text begin, end;     /* owned; the type and the track, with which the fields of an event end */
 };
 
@@ -103,7 +103,7 @@ static int move_span(struct perfetto *perfetto, uint32_t number, const struct pe
     return 0;
 }
 
-/* Ends what is over when a span begins, and begins it, or moves it to a further track if it overlaps another. */
+/* Ends the spans that are over when a span begins, and begins it, or moves it to a further track if it overlaps. */
 static int perfetto_spans_take_span(struct nesting *nesting, const struct perfetto_span *span, int is_last,
                                     struct error *err)
 {

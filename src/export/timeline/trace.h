@@ -28,7 +28,7 @@ struct trace_string {
  * written as torch writes floats. */
 enum trace_arg_kind { ARG_INT, ARG_REAL, ARG_FRACTION, ARG_TEXT, ARG_JSON, ARG_MEMBERS, ARG_TRIPLE, ARG_NULL };
 struct trace_arg {
-    const char *name; /* a literal; of MEMBERS: NULL */
+    const char *name; /* a literal; NULL for MEMBERS */
     enum trace_arg_kind kind;
     struct trace_string text;
     int64_t numbers[3];
@@ -44,13 +44,13 @@ struct trace_event {
     enum trace_where where;
     struct trace_string category, name;
     int64_t thread;           /* global id */
-    int64_t device, lane;     /* of a stream: its number, unless another process has the same; of a counter: its own */
+    int64_t device, lane;     /* stream: its number, unless another process has the same; counter: its own number */
     int64_t stream, process;  /* process: global id, 0 when it is not known */
-    uint32_t process_number;  /* of the processes on GPUs */
+    uint32_t process_number;  /* number among the processes on GPUs */
     int64_t start_ns, end_ns; /* the report's own; the end of a span only */
-    int64_t correlation;      /* for filters: of the launched work, or NO_CORRELATION; the event's arrows keep it */
+    int64_t correlation; /* for filters: that of the launched work, or NO_CORRELATION; the event's arrows keep it */
     int64_t flow_id;
-    char flow_end;            /* of an arrow: s, t or f, as Chrome has it */
+    char flow_end;       /* end of an arrow: s, t or f, as Chrome has it */
     struct trace_arg args[TRACE_MOST_ARGS];
     size_t arg_count;
 };
@@ -69,8 +69,8 @@ struct trace {
     int is_kineto;            /* the report was a trace of torch.profiler: only its own data is exported */
     struct call_owners owners;
     struct torch_kernels kernels;
-    struct keys processes;    /* on GPUs */
-    uint32_t last_process;    /* the number of the last event's */
+    struct keys processes;    /* processes on GPUs */
+    uint32_t last_process;    /* process_number of the last event */
     struct projections projections;
     struct text scratch;
     struct occupancy_gpus gpus;

@@ -12,14 +12,14 @@
 
 /* The data on a call or on work that is not in its row. */
 struct link {
-    int64_t external; /* 0: of no operator */
+    int64_t external; /* 0: no operator */
     struct trace_string args;
     uint32_t call;    /* the call that launched the work, or NO_CALL */
 };
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
-enum { CLASS_RUNTIME = 0, CLASS_DRIVER = 1 }; /* of ENUM_NSYS_EVENT_CLASS; calls with a backtrace have another */
+enum { CLASS_RUNTIME = 0, CLASS_DRIVER = 1 }; /* from ENUM_NSYS_EVENT_CLASS; calls with a backtrace have another */
 enum { CALL_ROW_START, CALL_ROW_END, CALL_ROW_CLASS, CALL_ROW_THREAD, CALL_ROW_CORRELATION, CALL_ROW_NAME };
 #define CALL_ROW_COLUMNS { "start", "end", "eventClass", "globalTid", "correlationId", "nameId" }
 
@@ -210,7 +210,7 @@ static struct trace_string trace_cuda_name_of(const struct text *text)
 
 enum { COPY_BYTES = WORK_COLUMNS, COPY_KIND, COPY_FROM, COPY_TO, COPY_FROM_DEVICE, COPY_TO_DEVICE };
 #define COPY_COLUMNS { WORK_NAMES, "bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId", "dstDeviceId" }
-enum { COPY_PEER = 10 }; /* of ENUM_CUDA_MEMCPY_OPER */
+enum { COPY_PEER = 10 }; /* from ENUM_CUDA_MEMCPY_OPER */
 
 static int emit_copy(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
 {

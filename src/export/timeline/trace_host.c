@@ -14,8 +14,8 @@ struct nvtx {
     struct trace *trace;
     struct nvtx_domains domains;
     struct forward_arrows arrows;
-    int64_t last_ns;   /* of the table: where ranges end that have no end */
-    int has_operators; /* of PyTorch, in a table of their own: ranges that say the same are left out */
+    int64_t last_ns;   /* last moment of the table, where open ranges end */
+    int has_operators; /* PyTorch's operators have their own table: ranges that repeat them are left out */
 };
 
 /* emit_nvtx puts the arguments of an operator into its name. */

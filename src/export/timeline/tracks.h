@@ -13,7 +13,7 @@ struct tracks {
     struct keys streams;                         /* device, lane, stream, process */
     struct thread_names thread_names;
     struct process_names process_names;
-    int64_t last_thread, last_device, last_lane; /* of the last event */
+    int64_t last_thread, last_device, last_lane; /* where the last event was */
     int has_last_thread, has_last_stream;
 };
 
