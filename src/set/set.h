@@ -20,22 +20,22 @@ struct set_filter;
 struct set_request {
     const char *const *operands; /* files, folders, patterns */
     size_t operand_count;
-    /* Opens one file, without threads (report/reader/unite.h); of many, none keeps a descriptor. */
+    /* Opens one file, without threads (report/reader/unite.h); if there are many, none keeps a descriptor. */
     int (*open)(const char *path, int keeps_descriptor, struct report **out, struct error *err);
-    enum clock_choice clock;         /* what brings the clocks of hosts together */
+    enum clock_choice clock;         /* how the clocks of hosts are joined */
     const struct set_filter *filter; /* the ranks and hosts to read (set_filter.h); NULL: all */
     /* Sentences on files that could not be used, and on ranks that are missing or there twice, a line each; may be
      * NULL. */
     struct text *notes;
 };
 
-/* Gives the rows of an open report of several ranks their rank and host, as a set of one, and leaves out what the
- * filter, which may be NULL, does not ask for. A report of a single rank stays as it is, unless `always`. After an
- * error it is closed. */
+/* Gives the rows of an open report of several ranks their rank and host, as a set of one, and leaves out rows that the
+ * filter, which may be NULL, rejects. A report of a single rank stays as it is, unless `always`. After an error it is
+ * closed. */
 int set_divide(const char *path, const struct set_filter *filter, int always, struct report **report,
                struct error *err);
 
-/* A file that cannot be opened is passed over and told in the notes; an error if none can be. */
+/* A file that cannot be opened is skipped and reported in the notes; an error if none can be. */
 int set_open(const struct set_request *request, struct report **out, struct error *err);
 
 #endif

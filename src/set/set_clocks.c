@@ -1,4 +1,4 @@
-/* Gives the clock fit what it asks for, and takes its maps over. */
+/* Prepares the input of the clock fit, and applies its maps. */
 #include "set_clocks.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "set_collectives.h"
 #include "set_messages.h"
 
-/* Hosts are told apart by what identifies the first of their reports. Groups are numbered as they come. */
+/* The first report of a host identifies it. Groups are numbered as they come. */
 static void name_hosts(const struct set_member *members, size_t count, struct clock_part *parts, const char **names)
 {
     size_t groups = 0;
@@ -53,7 +53,7 @@ static size_t count_moments(const struct set_member *members, size_t count)
     return all;
 }
 
-/* All readings, because NTP slews the clock that the times of a report follow, and the counter alone tells where. */
+/* Passes all readings: NTP slews the clock that a report's times follow, and only the counter shows where. */
 static void set_clocks_fill_parts(const struct set_member *members, size_t count, struct clock_part *parts,
                                   struct clock_reading *readings, const char **names)
 {
@@ -114,7 +114,7 @@ static void note_contradiction(const struct set_member *members, const struct cl
     text_add(notes, "; times of these reports are not comparable\n");
 }
 
-/* Names the first report whose counter was not believed. */
+/* Names the first report whose counter was ignored. */
 static void note_stranger(const struct set_member *members, size_t count, const struct clock_fit *fit,
                           struct text *notes)
 {

@@ -21,10 +21,10 @@ struct set_collectives_call {
 struct set_collectives_reading {
     uint32_t part;
     uint64_t job;                       /* hash of its name: communicators of two jobs have the same names */
-    struct set_collectives_call *calls; /* of all members; owned */
+    struct set_collectives_call *calls; /* owned; calls of all members */
     size_t call_count, call_room;
-    uint64_t stride;                    /* of instances, those whose number it divides are kept */
-    int64_t operation;                  /* string id, of the part; 0: none */
+    uint64_t stride;                    /* instances whose number it divides are kept */
+    int64_t operation;                  /* string id in the part; 0: none */
     int synchronises;                   /* whether it does */
 };
 

@@ -13,8 +13,8 @@
 #include "base/text.h"
 #include "set.h"
 
-/* Of files that are read from a folder; what a pattern or an operand names is read whatever its name is. A trace of
- * PyTorch ends in .json too, but so does much else. */
+/* Endings of the files that are read from a folder; a file that a pattern or an operand names is read whatever its name
+ * is. A trace of PyTorch ends in .json too, but so do many other files. */
 static const char *const endings[] = { ".tacho", ".nsys-rep", ".qdrep", ".pt.trace.json", ".pt.trace.json.gz" };
 /* The export of an .nsys-rep lies beside it and is the same report again. */
 static const char export_ending[] = ".sqlite", *const exported[] = { ".nsys-rep", ".qdrep", ".tacho" };
@@ -75,7 +75,7 @@ static int set_files_add(struct set_files *files, const char *path)
 {
     char *copy;
 
-    for (size_t i = 0; i < files->count && files->count < 1000; i++) /* told twice by the user himself */
+    for (size_t i = 0; i < files->count && files->count < 1000; i++) /* named twice by the user */
         if (strcmp(files->paths[i], path) == 0)
             return 0;
     if (array_reserve(&files->paths, &files->capacity, files->count + 1, sizeof *files->paths) != 0 ||

@@ -27,7 +27,7 @@ static int set_groups_add(struct set_groups_entries *entries, struct set_groups_
     return 0;
 }
 
-/* Then what has no rank is of the host as well. */
+/* Then rows without a rank belong to the host as well. */
 static int is_of_one_host(const struct report_part *about)
 {
     for (size_t i = 0; i < about->rank_count; i++)
@@ -91,7 +91,7 @@ static int is_same_group(enum set_by by, const struct set_groups_entry *a, const
     return by == SET_BY_RANK ? a->rank == b->rank : compare_hosts(a->host, b->host) == 0;
 }
 
-/* One choice for each part of a group, and its ranks one behind the other. */
+/* One choice for each part of a group, and its ranks one after another. */
 static void take_groups(struct set_groups *groups, const struct set_groups_entries *entries, enum set_by by)
 {
     struct report_choice *choice = groups->choices;

@@ -1,4 +1,4 @@
-/* The ranks or the hosts of a set, each as a report of its own: what `--by rank` and `--by host` go through. */
+/* The ranks or the hosts of a set, each as a report of its own, for `--by rank` and `--by host`. */
 #ifndef TACHO_SET_SET_GROUPS_H
 #define TACHO_SET_SET_GROUPS_H
 
@@ -8,8 +8,8 @@ enum set_by { SET_BY_NONE, SET_BY_RANK, SET_BY_HOST };
 
 struct set_group {
     int64_t rank;        /* -1: unknown, or grouped by host */
-    const char *host;    /* of the set; NULL: unknown */
-    size_t first, count; /* of set_groups.choices */
+    const char *host;    /* string of the set; NULL: unknown */
+    size_t first, count; /* index and number in set_groups.choices */
 };
 
 struct set_groups {
@@ -19,8 +19,8 @@ struct set_groups {
     int64_t *ranks;
 };
 
-/* Groups the parts of a set, and within parts of several ranks these. What has no rank in such a part is in no group.
- * Freed by the caller after an error too. */
+/* Groups the parts of a set, and the ranks within parts of several ranks. Rows without a rank in these parts are in no
+ * group. Freed by the caller after an error too. */
 int set_groups_make(struct set_groups *groups, const struct report *set, enum set_by by, struct error *err);
 void set_groups_free(struct set_groups *groups);
 

@@ -1,4 +1,4 @@
-/* Which reports of a set are of one host, one system of processes, and the same GPUs. */
+/* Finds the reports of a set that share a host, a system of processes, or GPUs. */
 #ifndef TACHO_SET_SET_HOSTS_H
 #define TACHO_SET_SET_HOSTS_H
 

@@ -55,7 +55,7 @@ static int set_member_find_ranks(struct set_member *member, const char *table, s
         int64_t rank = row_int_or(&rows, RANK, RANK_UNKNOWN);
         if (!member->host && !row_is_null(&rows, HOST))
             member->host = set_member_copy_text(member->report, &rows, HOST);
-        if (rank < 0 || rank > INT32_MAX) /* no launcher gives such */
+        if (rank < 0 || rank > INT32_MAX) /* no launcher sets these */
             continue;
         int64_t process = row_int_or(&rows, PROCESS, row_int_or(&rows, THREAD, 0));
         const char *host = report_string(member->report, row_int_or(&rows, HOST, 0), NULL);
@@ -142,7 +142,7 @@ static int read_facts(struct set_member *member, const char *table, struct error
 
 enum { MOST_MOMENTS = 4096 };
 
-/* Of very many, every second one is dropped when the list is full, and then every second one is taken. */
+/* When the list is full, every second reading is dropped, and the stride doubles. */
 static int set_member_add_moment(struct set_member *member, const struct set_moment *moment, size_t number,
                                  size_t *stride)
 {

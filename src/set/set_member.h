@@ -1,4 +1,4 @@
-/* One report of a set, as its own data says. */
+/* One report of a set, as its own data describes it. */
 #ifndef TACHO_SET_SET_MEMBER_H
 #define TACHO_SET_SET_MEMBER_H
 
@@ -10,7 +10,7 @@ enum { RANK_UNKNOWN = -1, RANK_SEVERAL = -2 };
 
 /* A moment on all clocks of a host. */
 struct set_moment {
-    int64_t time_ns; /* of the report */
+    int64_t time_ns; /* time in the report */
     int64_t ticks, monotonic_ns, utc_ns;
 };
 
@@ -20,20 +20,20 @@ struct set_member {
     char *host, *boot, *pid_namespace, *job; /* owned; NULL: unknown */
     int64_t rank, world_size;                /* or RANK_…; world_size 0: unknown */
     int64_t first_rank;                      /* the lowest, or RANK_UNKNOWN */
-    struct report_rank *ranks;               /* owned: of its processes, if there are several ranks; sorted */
+    struct report_rank *ranks;               /* owned; ranks of its processes, if there are several; sorted */
     size_t rank_count, rank_room;
-    int has_too_many_ranks;                  /* to be true; then the rank is unknown */
-    struct intern rank_hosts;                /* what the ranks' hosts point to */
-    int64_t *kept_ranks;                     /* owned: of several ranks, those that are asked for; NULL: all */
+    int has_too_many_ranks;                  /* more than plausible; then the rank is unknown */
+    struct intern rank_hosts;                /* the strings that the ranks' hosts point to */
+    int64_t *kept_ranks;                     /* owned; if there are several ranks, the requested ones; NULL: all */
     size_t kept_rank_count;
     struct set_moment *moments;              /* owned; in order of time, at most some thousand */
     size_t moment_count, moment_room;
     int has_counter, has_utc;                /* which members of the moments are known */
-    int64_t utc_error_ns;                    /* by which UTC may be off, as the kernel said; -1: it did not */
+    int64_t utc_error_ns;                    /* error of UTC as the kernel stated it; -1: it did not */
     int64_t clock_reading_error_ns;          /* the clocks of a moment were read at most this far apart */
-    char *gpus;                              /* owned: what identifies the GPUs of the report, in their order */
+    char *gpus;                              /* owned; identifies the GPUs of the report, in their order */
     int64_t gpu_count;                       /* one more than the highest number of a GPU */
-    size_t clock_group;                      /* of the set's: members of one share a counter, and GPUs */
+    size_t clock_group;                      /* group in the set: its members share a counter, and GPUs */
     int64_t system, first_device;            /* in the set */
     int repeats_gpus;
     struct report_knot *knots;               /* owned; in the set, as all below */
@@ -42,7 +42,7 @@ struct set_member {
     int64_t clock_error_ns;
 };
 
-/* Reads what the report says, all of it or the ranks alone. Free it after an error too; the report stays open. */
+/* Reads all facts about the report, or the ranks alone. Free it after an error too; the report stays open. */
 int set_member_read(struct set_member *member, struct error *err);
 int set_member_read_ranks(struct set_member *member, struct error *err);
 void set_member_free(struct set_member *member);

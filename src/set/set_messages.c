@@ -10,7 +10,7 @@
 
 /* More are not kept: the bounds need some of each pair of hosts. */
 #define MOST_SIDES 1000000
-/* Of more, none is read: opening a set must not take longer than what it is opened for. */
+/* If there are more, none is read: opening a set must not take longer than the analysis. */
 #define MOST_ROWS 20000000
 
 static uint64_t set_messages_count_rows(const struct set_member *members, size_t count)
@@ -24,7 +24,7 @@ static uint64_t set_messages_count_rows(const struct set_member *members, size_t
     return rows;
 }
 
-/* Communicators and ranks of two jobs have the same names: their messages cannot be told apart. */
+/* Communicators and ranks of two jobs have the same names, so their messages cannot be distinguished. */
 static int has_several_jobs(const struct set_member *members, size_t count)
 {
     const char *first = NULL;

@@ -11,7 +11,7 @@ struct set_messages {
     size_t count;
 };
 
-/* Of many, a part is read: the same channels on every rank. Freed by the caller after an error too. */
+/* If there are many, a part is read: the same channels on every rank. Freed by the caller after an error too. */
 int set_messages_read(struct set_messages *messages, const struct set_member *members, size_t count, struct error *err);
 void set_messages_free(struct set_messages *messages);
 

@@ -149,7 +149,7 @@ void set_notes_add(struct text *notes, const struct set_member *members, size_t 
         return;
     for (size_t i = 0; i < count; i++)
         world_size = members[i].world_size > world_size ? members[i].world_size : world_size;
-    if (!has_jobs) /* else it is said why */
+    if (!has_jobs) /* else a note says why */
         note_twice(notes, members, holders, holder_count);
     if (world_size <= REPORT_MOST_PARTS && !left_out)
         set_notes_missing(notes, holders, holder_count, world_size);

@@ -12,7 +12,7 @@
 #include "set_notes.h"
 
 #define MOST_DESCRIPTORS 4096
-#define MOST_UNREADABLE 16 /* that are named */
+#define MOST_UNREADABLE 16 /* files that the notes name */
 
 struct set_open_opening {
     const struct set_request *request;
@@ -36,7 +36,7 @@ static int set_open_one(struct set_open_opening *opening, const char *path, int 
     return code;
 }
 
-/* Of several ranks, those that are asked for. Returns whether there are any. */
+/* Keeps the requested ranks of a report of several. Returns whether there are any. */
 static int keep_ranks(const struct set_filter *filter, struct set_member *member, struct error *err)
 {
     size_t count, kept = 0;
@@ -56,7 +56,7 @@ static int keep_ranks(const struct set_filter *filter, struct set_member *member
     return kept > 0;
 }
 
-/* Drops the report that was opened last if it is not of the ranks and hosts that are asked for. */
+/* Drops the report that was opened last if it is not of the requested ranks and hosts. */
 static int keep_if_wanted(struct set_open_opening *opening, struct error *err)
 {
     const struct set_filter *filter = opening->request->filter;
@@ -75,7 +75,7 @@ static int keep_if_wanted(struct set_open_opening *opening, struct error *err)
     return 0;
 }
 
-/* A file that is not there but named is a slip of the one who named it. */
+/* A missing file that the user named is an error of the user. */
 static int set_open_is_named(const struct set_request *request, const char *path)
 {
     for (size_t i = 0; i < request->operand_count; i++)
@@ -84,8 +84,7 @@ static int set_open_is_named(const struct set_request *request, const char *path
     return 0;
 }
 
-/* Opening a file again for each read is slow on file systems of clusters. Half of what the process may have is left
- * for others. */
+/* Opening a file again for each read is slow on file systems of clusters. Half of the descriptors stay free. */
 static int may_keep_descriptors(size_t files)
 {
     struct rlimit limit;
@@ -151,7 +150,7 @@ static int compare_texts(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "");
 }
 
-/* Reports without a rank come last; what they are of, their host and name say. */
+/* Reports without a rank come last, by host and name. */
 static int compare_members(const void *a, const void *b)
 {
     const struct set_member *x = a, *y = b;

@@ -25,11 +25,11 @@
 
 enum {
     LEAST_WAIT_S = 60, /* for processes whose end cannot be seen from here: on other hosts, or not yet started */
-    WAIT_TIMES = 10,   /* or this many times what the own share took */
+    WAIT_TIMES = 10,   /* or this many times the duration of the own share */
     POLL_MS = 20,
     MOST_COLLECTORS = 16,
     PATH_ROOM = 4096,
-    MOST_BYTES = 1 << 30, /* of a share */
+    MOST_BYTES = 1 << 30, /* limit for a share */
 };
 
 static int64_t now_ns(void)
@@ -133,7 +133,7 @@ static void add_self(struct text *out)
 
 enum set_share_process_state { PROCESS_RUNS, PROCESS_ENDED, PROCESS_ELSEWHERE };
 
-/* Of a process on another host nothing is known. */
+/* Nothing is known about a process on another host. */
 static enum set_share_process_state set_share_state_of(const struct text *named)
 {
     enum set_share_process_state state = PROCESS_ELSEWHERE;
@@ -199,7 +199,7 @@ static int write_whole(const char *path, const struct text *bytes)
     snprintf(temporary, sizeof temporary, "%s.%016" PRIx64 "-%ld", path, hash_bytes(text_string(&host), host.length),
              (long)getpid());
     text_free(&host);
-    unlink(temporary); /* of a process that was killed and had our number */
+    unlink(temporary); /* left by a killed process with our pid */
     if (write_new(temporary, bytes) == 0 && rename(temporary, path) == 0)
         return 0;
     int error = errno;
@@ -224,7 +224,7 @@ static int set_share_announce(struct set_share *share, struct error *err)
 
     path_of(share, share->index, "share", path);
     if (share->role == SHARE_OF_JOB)
-        unlink(path); /* of an earlier run */
+        unlink(path); /* left by an earlier run */
     path_of(share, share->index, "begun", path);
     add_self(&self);
     for (int tries = 0; tries < 3 && written != 0; tries++) {
@@ -240,7 +240,7 @@ static int set_share_announce(struct set_share *share, struct error *err)
     return 0;
 }
 
-/* Whether a file may be of this run. An earlier one that was killed left others. */
+/* Whether a file may be of this run. An earlier run that was killed may have left files. */
 static int is_recent(const struct set_share *share, const char *path)
 {
     char own[PATH_ROOM];
@@ -273,7 +273,7 @@ int set_share_begin(struct set_share *share, struct error *err)
     }
     if ((code = set_share_announce(share, err)) != 0 || share->role != SHARE_OF_JOB || !share->is_of_one_run)
         return code;
-    done_path(share, path); /* looked at now: one who did not see us has written it by now, or removes what we wrote */
+    done_path(share, path); /* last: a collector that missed us has written it by now, or removes our file */
     if (is_recent(share, path)) {
         path_of(share, share->index, "begun", path);
         unlink(path);
@@ -283,7 +283,7 @@ int set_share_begin(struct set_share *share, struct error *err)
     return 0;
 }
 
-/* Behind the bytes of a share. */
+/* Follows the bytes of a share. */
 struct share_end {
     uint64_t state, hash;
 };
@@ -346,7 +346,7 @@ static int set_share_claim(struct set_share *share, size_t number)
 
 enum collector_state { COLLECTOR_LIVES, COLLECTOR_IS_DEAD, COLLECTOR_IS_SILENT };
 
-/* One on another host lives if it has touched its file since this process began. */
+/* A collector on another host lives if it has touched its file since this process began. */
 static enum collector_state find_collector(const struct set_share *share, size_t number)
 {
     char path[PATH_ROOM], own[PATH_ROOM];
@@ -357,7 +357,7 @@ static enum collector_state find_collector(const struct set_share *share, size_t
     path_of(share, number, "collector", path);
     path_of(share, share->index, "begun", own);
     if (set_share_read_own(share, path, &named, &file) != 0) {
-        state = errno == ENOENT ? COLLECTOR_IS_SILENT : COLLECTOR_IS_DEAD; /* removed by now; or not of ours */
+        state = errno == ENOENT ? COLLECTOR_IS_SILENT : COLLECTOR_IS_DEAD; /* removed by now, or not ours */
     } else if (named.length && lstat(own, &mine) == 0) {
         enum set_share_process_state process = set_share_state_of(&named);
         int is_touched = file.st_mtim.tv_sec > mine.st_mtim.tv_sec ||
@@ -376,7 +376,7 @@ static int64_t least_wait_ns(const struct set_share *share)
     return (share->wait_s >= 0 ? share->wait_s : LEAST_WAIT_S) * 1000000000;
 }
 
-/* Removes what was put after another process had ended, and removed all it saw. */
+/* Removes a share that was put after the collector had ended and removed all files it saw. */
 static void take_back(const struct set_share *share)
 {
     char path[PATH_ROOM];
@@ -410,7 +410,7 @@ static int hand_in(struct set_share *share, struct text *bytes, enum set_share_t
             if ((code = set_share_put(share, bytes, err)) != 0) {
                 if (has_begun(share))
                     return code;
-                *err = (struct error){ 0 }; /* the folder was removed with what we have begun */
+                *err = (struct error){ 0 }; /* the folder was removed with our file */
                 continue;
             }
             is_put = 1;
@@ -433,7 +433,7 @@ int set_share_hand_in(struct set_share *share, struct text *bytes, enum set_shar
     return share->role == SHARE_ALONE ? set_share_put(share, bytes, err) : 0;
 }
 
-/* Tells the processes on other hosts that this one lives. */
+/* Shows processes on other hosts that this one lives. */
 static void touch(const struct set_share *share)
 {
     char path[PATH_ROOM];
@@ -458,7 +458,7 @@ const char *set_share_wait(const struct set_share *share, size_t index)
         if (share->role == SHARE_OF_JOB)
             touch(share);
         int ended = is_recent(share, begun) && has_ended(share, begun);
-        if (is_recent(share, made)) /* looked at last: it may have been written right before the end */
+        if (is_recent(share, made)) /* checked last: it may have been written right before the end */
             return NULL;
         if (ended)
             return "ended early";
@@ -468,7 +468,7 @@ const char *set_share_wait(const struct set_share *share, size_t index)
     }
 }
 
-/* All files of the key, also what killed processes have not renamed. */
+/* Removes all files of the key, also those that killed processes have not renamed. */
 static void set_share_remove_all(const struct set_share *share)
 {
     char path[PATH_ROOM], start[32];
@@ -497,7 +497,7 @@ void set_share_end(const struct set_share *share)
         done_path(share, path);
         write_new(path, &(struct text){ 0 });
     }
-    for (size_t i = 0; i < share->count; i++) { /* before the collector's: who sees his own waits for no other */
+    for (size_t i = 0; i < share->count; i++) { /* first: a process that sees its own waits for no other */
         path_of(share, i, "begun", path);
         unlink(path);
     }

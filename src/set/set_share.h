@@ -2,10 +2,9 @@
  *
  * Each share is a file, written under another name and renamed. The first process that has finished its own share
  * collects: it waits for the files of the others, does the shares that do not come, and is thus the last to end. All
- * names begin with a key of the request and of the names of the reports, and a share tells the state of the reports
- * that it was computed from, so that one that an earlier run left behind, or that saw other reports, is not taken. No
- * messages, no ports, no locks: a name that is created exclusively decides who collects.
- */
+ * names begin with a key of the request and of the names of the reports, and a share records the state of the reports
+ * that it was computed from, so that a share of an earlier run, or of other reports, is not taken. No messages, no
+ * ports, no locks: a name that is created exclusively decides who collects. */
 #ifndef TACHO_SET_SET_SHARE_H
 #define TACHO_SET_SET_SHARE_H
 
@@ -24,15 +23,15 @@ enum set_share_role {
 
 struct set_share {
     enum set_share_role role;
-    size_t index, count; /* the share of this process; of SHARE_MERGE none */
+    size_t index, count; /* the share of this process; SHARE_MERGE has none */
     const char *folder;
     int is_of_one_run;   /* the folder belongs to this run of the job alone */
     uint64_t key;
-    uint64_t state;      /* of the reports; shares of another state are not merged */
-    int64_t wait_s;      /* for shares whose process may still come; -1: as long as seems right */
+    uint64_t state;      /* state of the reports; shares of another state are not merged */
+    int64_t wait_s;      /* timeout for shares whose process may still come; -1: automatic */
     int64_t begin_ns;    /* set by set_share_begin() */
-    uid_t owner;         /* of the files, by set_share_begin() */
-    size_t collector;    /* number of the own file, by set_share_hand_in() */
+    uid_t owner;         /* owner of the files, set by set_share_begin() */
+    size_t collector;    /* number of the own file, set by set_share_hand_in() */
 };
 
 enum set_share_turn {
@@ -48,12 +47,12 @@ int set_share_begin(struct set_share *share, struct error *err);
  * another state of the reports. */
 int set_share_get(const struct set_share *share, size_t index, struct text *out, struct error *err);
 
-/* Finds out who collects, and puts the share of this process if another does. One on another host that seems dead is
- * given some time to show that it lives; then this process takes its place. */
+/* Finds out who collects, and puts the share of this process if another does. A collector on another host that seems
+ * dead gets some time to show that it lives; then this process takes its place. */
 int set_share_hand_in(struct set_share *share, struct text *bytes, enum set_share_turn *out, struct error *err);
 
 /* Waits until the file of this share is there, its process is known to have ended, or is not to be expected any more.
- * NULL: it is there; else what became of its process: "did not start". */
+ * NULL: it is there; else the fate of its process: "did not start". */
 const char *set_share_wait(const struct set_share *share, size_t index);
 
 /* Removes all that was written, by the process that collects. */

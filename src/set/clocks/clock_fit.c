@@ -36,7 +36,7 @@ static int clock_fit_check(const struct clock_input *input, struct error *err)
 
 /* ---- The result of a part -------------------------------------------------------------------------------------- */
 
-/* What the error grows by where the part recorded and its host has no evidence. */
+/* How much the error grows where the part recorded but its host has no evidence. */
 static int64_t error_beyond(const struct fit_host *host, const struct fit_part *part, const struct clock_part *input)
 {
     if (host->method != CLOCK_COLLECTIVES || !clock_is_sane(input->first_ns) || !clock_is_sane(input->last_ns))

@@ -19,8 +19,8 @@
 #include "base/error.h"
 #include "time_map.h"
 
-#define CLOCK_ERROR_UNKNOWN INT64_MAX      /* of parts that are not joined with the others */
-#define CLOCK_UTC_ERROR_ASSUMED_NS 50000000 /* of hosts whose kernel did not say */
+#define CLOCK_ERROR_UNKNOWN INT64_MAX      /* the error of parts that are not joined with the others */
+#define CLOCK_UTC_ERROR_ASSUMED_NS 50000000 /* for hosts whose kernel did not state it */
 
 /* ---- Input ----------------------------------------------------------------------------------------------------- */
 
@@ -36,7 +36,7 @@ struct clock_part {
     const char *boot_id;                  /* NULL or "": unknown, a host of its own */
     const struct clock_reading *readings; /* in order of time */
     size_t reading_count;
-    int64_t utc_error_ns;                 /* the kernel's (adjtimex), or -1 */
+    int64_t utc_error_ns;                 /* as the kernel states it (adjtimex), or -1 */
     int64_t first_ns, last_ns;            /* the span of its events: the error holds within it */
 };
 
@@ -96,8 +96,8 @@ struct clock_part_fit {
     double drift_ppm;    /* by which its clock is slow, on average: (set duration / own duration − 1) × 10⁶ */
     int64_t error_ns;    /* the true offset is within ± this, or CLOCK_ERROR_UNKNOWN */
     int is_bounded; /* whether order constraints bound it from both sides; 0: one side is an allowance for latency */
-    uint32_t instances; /* that its place rests on */
-    int is_stranger;    /* its counter's rate is not that of the other parts of its boot id: it was not believed */
+    uint32_t instances; /* number of instances that its place rests on */
+    int is_stranger;    /* its counter's rate differs from that of the other parts of its boot id, so it is ignored */
 };
 
 /* Two parts that cannot both be right: `early` left a collective, or received a message, before `late` had entered or

@@ -1,4 +1,4 @@
-/* What the steps of a fit hand to each other. One struct, filled in this order:
+/* The state that the steps of a fit share. One struct, filled in this order:
  *
  *   host_time.c        parts into hosts, own time to host time by the counter
  *   instance_hosts.c   a sample of the instances, reduced to one entry a host
@@ -14,20 +14,20 @@
 #include "base/arena.h"
 #include "clock_fit.h"
 
-#define READING_TOLERANCE_NS 100 /* by which readings of the counter are made simpler: they are no better */
-#define MAP_TOLERANCE_NS 10      /* by which other maps are, at most three times on the way to the result */
+#define READING_TOLERANCE_NS 100 /* for simplifying the readings of the counter, which are no more exact */
+#define MAP_TOLERANCE_NS 10      /* for simplifying other maps, at most three times on the way to the result */
 
 /* All times of a host are in host time: ns of its raw counter, or the own time of its only part. */
 struct fit_host {
     uint32_t part_count;
     uint32_t first_part;
     int has_place;
-    uint32_t group; /* of hosts that collectives join: only within one are places good to µs */
+    uint32_t group; /* group of hosts that collectives join: places are good to µs only within one */
     enum clock_method method;
     struct time_map to_set;
     int64_t error_ns;
-    double slope_error;        /* of to_set beyond the evidence: ns per ns */
-    int64_t first_ns, last_ns; /* the evidence */
+    double slope_error;        /* error of to_set beyond the evidence: ns per ns */
+    int64_t first_ns, last_ns; /* the span of the evidence */
     int is_bounded;
     uint32_t instances;
     size_t entry_first;        /* its entries are host_entries[entry_first …] */
@@ -37,7 +37,7 @@ struct fit_host {
 struct fit_part {
     uint32_t host;
     struct time_map to_host;
-    int64_t error_ns; /* of to_host */
+    int64_t error_ns; /* error of to_host */
     int is_stranger;  /* its counter has another rate than those of its boot id: a host of its own */
 };
 
@@ -47,14 +47,14 @@ struct fit_entry {
     int64_t first_end_ns, last_start_ns; /* over its parts */
 };
 
-/* An instance that was kept: what the hosts with a place say, in set time. */
+/* An instance that was kept: the times of the hosts with a place, in set time. */
 struct fit_instance {
     uint32_t entry_first, entry_count;
-    int64_t shortest_ns;                           /* the shortest stay of a part: of the last one to enter */
+    int64_t shortest_ns;                           /* the shortest stay of a part, which is the last one to enter */
     int is_placed;                                 /* whether any host of it has a place */
-    int64_t end_ns, end_error_ns;                  /* of the host that had its place first */
-    int64_t first_end_ns, last_start_ns;           /* over all hosts with a place */
-    int64_t first_end_wide_ns, last_start_wide_ns; /* each moved by its host's error, to be surely true */
+    int64_t end_ns, end_error_ns;                  /* those of the first host that was placed */
+    int64_t first_end_ns, last_start_ns;           /* extremes over all hosts with a place */
+    int64_t first_end_wide_ns, last_start_wide_ns; /* the same, widened by the error of each host */
 };
 
 /* The part of a host whose UTC is best. */

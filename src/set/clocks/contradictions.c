@@ -8,7 +8,7 @@
 #include "clock_fit_state.h"
 #include "time_map.h"
 
-#define PAIRS_MOST 65536 /* of a set in which nothing fits; further pairs are left out */
+#define PAIRS_MOST 65536 /* limit for a set in which nothing fits; further pairs are left out */
 
 struct contradictions_pair {
     uint64_t key; /* both parts, plus 1 */

@@ -1,6 +1,6 @@
 /* Parts with the same boot id are one host. Its time is that of the raw counter, at one rate: all parts see the same
- * counter, and NTP does not slew it. A part whose counter has another rate than most of its host's parts is not
- * believed: it is a host of its own, since it would scale the durations of all others. */
+ * counter, and NTP does not slew it. A part whose counter has another rate than most of its host's parts becomes a host
+ * of its own, since it would scale the durations of all others. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +11,12 @@
 #include "clock_fit_state.h"
 #include "time_map.h"
 
-#define READINGS_MOST 4096  /* of a part: an hour at one a second; of more, every n-th */
+#define READINGS_MOST 4096  /* per part: an hour at one a second; if there are more, every n-th is used */
 #define TICKS_LIMIT (UINT64_C(1) << 62)
 #define SLEW_MOST 1e-3 /* NTP slews the system's time by at most 500 ppm: rates of two parts differ by twice that */
 
 struct boot {
-    uint64_t hash; /* of its id, never 0 */
+    uint64_t hash; /* hash of its id, never 0 */
     uint32_t host;
 };
 MAP(boot_map, struct boot, uint64_t, hash, hash, hash_number, map_is_same_number)
@@ -41,7 +41,7 @@ static int reading_ends(const struct clock_part *part, struct clock_reading *fir
     return last->ticks > first->ticks && last->time_ns > first->time_ns;
 }
 
-/* What a part says of its host's counter. */
+/* The rate of a host's counter according to one part. */
 struct part_rate {
     uint64_t boot;             /* hash of the boot id, never 0; 0: the part has none, or no readings */
     uint32_t part;

@@ -12,7 +12,7 @@
 #include "time_map.h"
 
 #define INSTANCES_A_HOST 2048
-#define ENTRIES_MOST ((size_t)1 << 23) /* 200 MB */
+#define ENTRIES_MOST ((size_t)1 << 23) /* 200 MB of entries */
 
 int fit_entry_is_sane(const struct clock_entry *entry)
 {
@@ -53,7 +53,7 @@ static size_t reversed(size_t number, unsigned bits)
     return result;
 }
 
-/* What is kept so far. */
+/* The instances and entries kept so far. */
 struct taker {
     struct fit *fit;
     size_t room, instance_room;
@@ -61,7 +61,7 @@ struct taker {
     struct fit_instance *instances;
     uint32_t *slot;      /* by host: number of its entry in this instance plus 1, valid if it is of this instance */
     uint32_t *taken;
-    int64_t shortest_ns; /* stay in this instance */
+    int64_t shortest_ns; /* the shortest stay in this instance */
 };
 
 static int instance_hosts_is_wanted(const struct taker *taker, size_t number)
@@ -83,7 +83,7 @@ static int instance_hosts_is_wanted(const struct taker *taker, size_t number)
     return 0;
 }
 
-/* Adds what one part says to the entry of its host in this instance. */
+/* Adds the times of one part to the entry of its host in this instance. */
 static int instance_hosts_add_entry(struct taker *taker, const struct clock_entry *entry)
 {
     struct fit *fit = taker->fit;

@@ -1,4 +1,4 @@
-/* A robust fit of straight stretches to noisy differences of two clocks over time.
+/* A robust piecewise-linear fit of noisy differences of two clocks over time. A stretch is one linear segment.
  *
  * Crystals drift along a straight line for minutes; NTP bends the line when it slews, and a step breaks it. So:
  *   1. Points become blocks of eight or more: a line through each by medians, which one preempted rank does not move.
@@ -18,10 +18,10 @@
 #define STRETCH_BLOCKS_LEAST 2
 #define SLOPE_POINTS_LEAST 5    /* fewer points have no slope */
 #define SLOPE_MOST 0.01         /* no clock is that bad: a step inside a block */
-#define DRIFT_UNKNOWN 100e-6    /* of two crystals at ± 50 ppm */
+#define DRIFT_UNKNOWN 100e-6    /* drift of two crystals at ± 50 ppm */
 #define OUTLIER_DEVIATIONS 6.0
 #define BIWEIGHT_DEVIATIONS 4.685
-#define COST_MOST 9.0            /* of a point, in squared deviations: an outlier is not worth a stretch */
+#define COST_MOST 9.0            /* limit for a point, in squared deviations: an outlier is not worth a stretch */
 #define ROUNDS 5
 
 struct offset_fit_block {
@@ -37,7 +37,7 @@ struct fitting {
     size_t block_count;
     double *values;    /* room for as many numbers as there are points, and for the slopes of a block */
     double point_noise, block_noise;
-    double (*sums)[6]; /* by block: of all blocks before it: weight, x, y, xx, xy, yy; seconds and µs */
+    double (*sums)[6]; /* by block: sums over all blocks before it: weight, x, y, xx, xy, yy; seconds and µs */
 };
 
 /* ---- Medians --------------------------------------------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static double deviation(double *values, size_t count)
 
 /* ---- Blocks ---------------------------------------------------------------------------------------------------- */
 
-/* How far a point is from the line of its neighbours, in standard deviations of a point: what bends does not matter. */
+/* How far a point is from the line of its neighbours, in standard deviations of a point. Bends do not affect it. */
 static double from_neighbours(double x0, double y0, double x, double y, double x1, double y1)
 {
     double share = x1 > x0 ? (x - x0) / (x1 - x0) : 0.5;
@@ -173,7 +173,7 @@ static double misfit(const struct fitting *fitting, size_t first, size_t end)
     return fmax(xx > 0 ? yy - xy * xy / xx : yy, 0) / (noise * noise);
 }
 
-/* cheapest[i]: of the blocks before i; from[i]: where the last stretch of these begins. Returns the number of
+/* cheapest[i]: the cost of the blocks before i; from[i]: where the last stretch of these begins. Returns the number of
  * stretches. */
 static size_t offset_fit_divide(const struct fitting *fitting, double *cheapest, size_t *from)
 {
@@ -198,7 +198,7 @@ static size_t offset_fit_divide(const struct fitting *fitting, double *cheapest,
 
 /* ---- Lines ----------------------------------------------------------------------------------------------------- */
 
-/* One round of weighted least squares; the weights are of the line as it is. */
+/* One round of weighted least squares; the weights come from the current line. */
 static void offset_fit_refine(const struct fitting *fitting, size_t first, size_t count, struct offset_stretch *line)
 {
     double limit = BIWEIGHT_DEVIATIONS * line->noise, w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0;

@@ -1,4 +1,4 @@
-/* A robust fit of straight stretches to noisy differences of two clocks over time. */
+/* A robust piecewise-linear fit of noisy differences of two clocks over time. */
 #ifndef TACHO_SET_CLOCKS_OFFSET_FIT_H
 #define TACHO_SET_CLOCKS_OFFSET_FIT_H
 
@@ -10,12 +10,12 @@ struct offset_point {
     double x, y; /* ns; in order of x */
 };
 
-/* Of the stretch's line: y = value + slope × (x − centre), from begin to end. */
+/* One linear segment: y = value + slope × (x − centre), from begin to end. */
 struct offset_stretch {
     double begin, end;
     double centre, value, slope;
     double noise;         /* standard deviation of its points, outliers left out */
-    double uncertainty;   /* of the line, where it is worst: three standard errors */
+    double uncertainty;   /* three standard errors of the line where it is worst */
     size_t first, points; /* the points that it is fitted to */
 };
 
@@ -26,7 +26,7 @@ struct offset_fit {
 
 /* Fits at least one point. Returns -1 when memory is short. */
 int offset_fit(const struct offset_point *points, size_t count, struct offset_fit *fit, struct arena *arena);
-/* Makes stretches meet where their lines cross: after a change of their values. */
+/* Makes stretches meet where their lines cross, after their values have changed. */
 void offset_join(struct offset_fit *fit);
 double offset_at(const struct offset_fit *fit, double x);
 /* The stretch that is nearest to x. */

@@ -1,7 +1,7 @@
-/* What the order of events says about the offset of a host.
+/* Bounds on the offset of a host from the order of events.
  *
- * Two facts hold whatever the clocks say: nobody leaves a synchronising collective before the last one has entered,
- * and no message is received before it is sent. Each instance and each message bounds the offset from one side. */
+ * Two facts hold whatever the clocks say: nobody leaves a synchronising collective before the last one has entered, and
+ * no message is received before it is sent. Each instance and each message bounds the offset from one side. */
 #include "order_bounds.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "base/saturating.h"
 #include "time_map.h"
 
-#define MESSAGES_MOST ((size_t)1 << 24) /* of more, every n-th bounds offsets; contradictions.c reads all */
+#define MESSAGES_MOST ((size_t)1 << 24) /* if there are more, every n-th bounds offsets; contradictions.c reads all */
 
 static int message_is_sane(const struct clock_message *message)
 {

@@ -1,4 +1,4 @@
-/* What the order of events says about the offset of a host: an interval for each stretch of its fit. */
+/* Bounds on the offset of a host from the order of events: an interval for each stretch of its fit. */
 #ifndef TACHO_SET_CLOCKS_ORDER_BOUNDS_H
 #define TACHO_SET_CLOCKS_ORDER_BOUNDS_H
 
@@ -11,8 +11,8 @@ struct order_interval {
 };
 
 struct order_bounds {
-    struct order_interval *exact; /* by stretch: with the places of other hosts taken for exact */
-    struct order_interval *sure;  /* by stretch: with their errors */
+    struct order_interval *exact; /* by stretch, if the places of other hosts are exact */
+    struct order_interval *sure;  /* by stretch, with the errors of these places */
 };
 
 /* The fit of a host: x is host time − x_ns, y is host time − set time − y_ns. */
@@ -26,7 +26,7 @@ struct host_fit {
 /* Messages between hosts, by the host that they are looked up for. */
 struct host_messages {
     size_t *first;     /* by host, and one more */
-    uint32_t *numbers; /* of messages */
+    uint32_t *numbers; /* numbers of messages */
 };
 int host_messages_index(struct fit *fit, struct host_messages *index);
 

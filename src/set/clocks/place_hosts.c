@@ -15,7 +15,7 @@
 #define LATENCY_ALLOWED_NS 10000.0
 #define LATENCY_PER_STAY 2.0
 #define LATENCY_PER_NOISE 2.0
-#define ALLOWANCE_POINTS_LEAST 8 /* fewer instances may all have been disturbed: only the order of events bounds then */
+#define ALLOWANCE_POINTS_LEAST 8 /* fewer instances may all be disturbed: then only the order of events bounds */
 #define DRIFT_UNKNOWN 100e-6 /* beyond the evidence, where it has no slope: two crystals at ± 50 ppm */
 
 /* ---- Instances of hosts with a place --------------------------------------------------------------------------- */
@@ -173,7 +173,7 @@ static int place_hosts_by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What a latency may be: by the shortest stay in an instance, which is that of the last one to enter. */
+/* The latency to allow for, from the shortest stay in an instance, which is that of the last one to enter. */
 static double find_allowance(const struct fit *fit, const struct fit_host *host, double *stays)
 {
     size_t count = 0;

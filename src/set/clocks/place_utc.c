@@ -1,17 +1,17 @@
-/* A place by UTC: for hosts that share no synchronising collective with the others. The error is what the kernels of
- * both hosts state of their UTC. */
+/* A place by UTC: for hosts that share no synchronising collective with the others. The error comes from the errors of
+ * UTC that both kernels state. */
 #include "base/saturating.h"
 #include "clock_fit_state.h"
 #include "time_map.h"
 
-#define UTC_TOLERANCE_NS 1000 /* far below what UTC is good for */
+#define UTC_TOLERANCE_NS 1000 /* far below the accuracy of UTC */
 
 static int reading_has_utc(const struct clock_reading *reading)
 {
     return clock_is_sane(reading->time_ns) && reading->utc_ns > 0 && clock_is_sane(reading->utc_ns);
 }
 
-/* What the kernel states, and the distance of the readings; CLOCK_ERROR_UNKNOWN if UTC was not read. */
+/* The error that the kernel states, plus the distance of the readings; CLOCK_ERROR_UNKNOWN if UTC was not read. */
 static int64_t utc_error(const struct clock_part *part)
 {
     int64_t error = part->utc_error_ns < 0 ? CLOCK_UTC_ERROR_ASSUMED_NS : part->utc_error_ns;

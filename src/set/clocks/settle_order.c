@@ -11,11 +11,11 @@
 
 #define SWEEPS 16
 #define EDGE_NS 100            /* an order that holds by less is taken for wrong: the maps of parts are still rounded */
-#define MARGIN_NS 300          /* by which an order is to hold, so that halves end somewhere */
-#define MOVE_MOST_NS 10000     /* in one sweep; what is wrong by more is not a matter of errors */
-#define MESSAGES_MOST 10000000 /* of more, every n-th */
+#define MARGIN_NS 300          /* margin by which orders must hold, so that halving ends */
+#define MOVE_MOST_NS 10000     /* limit for one sweep; orders that are wrong by more are no matter of errors */
+#define MESSAGES_MOST 10000000 /* if there are more, every n-th is used */
 
-/* The extremes of an instance over its hosts, and whose the first is. */
+/* The two extremes of an instance over its hosts, and the host of the first. */
 struct extremes {
     int64_t first_end[2], last_start[2];
     uint32_t first_end_host, last_start_host;
@@ -90,7 +90,7 @@ static void look_at_messages(const struct fit *fit, struct room *rooms)
     }
 }
 
-/* Half of what brings a host into its room, or of what is best where there is none. */
+/* Half of the move that brings a host into its room, or of the best compromise where there is none. */
 static int64_t move_for(const struct room *room)
 {
     int64_t low = saturating_add(room->low, MARGIN_NS), high = saturating_subtract(room->high, MARGIN_NS);
