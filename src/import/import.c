@@ -9,7 +9,7 @@ const struct importer *const importers[] = { &import_nsys_sqlite, &import_ncu, &
 const struct importer *importer_for(const char *path)
 {
     char bytes[4096];                                       /* the program of ncu may have printed before the table */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe, which is no file to import */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* does not block on a pipe, which is no file */
 
     if (fd < 0)
         return NULL;

@@ -19,7 +19,7 @@
 #else
 #define WINDOW_BYTES (4u << 20)
 #endif
-#define WINDOW_LARGEST (64u << 20) /* one item larger than this is none */
+#define WINDOW_LARGEST (64u << 20) /* a larger item counts as damage */
 #define PACKED_BYTES (256u << 10)
 
 struct import_unpacker {

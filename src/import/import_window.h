@@ -11,7 +11,7 @@ struct import_unpacker; /* zlib's or zstd's state */
 struct import_window {
     int fd;
     struct import_unpacker *unpacker; /* owned; NULL: the file is plain */
-    char *bytes;                      /* owned; capacity and SCAN_GUARD zeros behind it */
+    char *bytes;                      /* owned; capacity bytes, followed by SCAN_GUARD zeros */
     size_t capacity, length;
     size_t at;                        /* where the next item begins */
     int whole;                        /* nothing follows */

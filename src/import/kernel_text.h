@@ -1,4 +1,4 @@
-/* What other profilers write about a kernel, as texts. */
+/* Parses the texts that other profilers write about kernels. */
 #ifndef TACHO_IMPORT_KERNEL_TEXT_H
 #define TACHO_IMPORT_KERNEL_TEXT_H
 

@@ -88,7 +88,7 @@ static int kineto_take_event(struct kineto *import, struct json_scan *scan, void
     return kineto_read_event(scan, context);
 }
 
-/* A brace with a member's name behind it: where the next event may begin. */
+/* A brace followed by a member's name: the next event may begin here. */
 static int is_event_start(const char *at, const char *end)
 {
     static const char *const members[] = { "\"ph\"", "\"name\"", "\"cat\"" };
@@ -105,7 +105,7 @@ static int is_event_start(const char *at, const char *end)
 /* Skips bytes that cannot be parsed, to the next event or to the end of the file; 0, or an error. */
 static int skip_damage(struct kineto *import, struct error *err)
 {
-    enum { KEPT = 64 }; /* enough of an event to know it by */
+    enum { KEPT = 64 }; /* enough bytes to recognise an event */
     struct import_window *window = &import->window;
 
     import->damaged++;
@@ -130,7 +130,7 @@ static int skip_damage(struct kineto *import, struct error *err)
     }
 }
 
-/* Reads all events of the list, from behind its bracket. */
+/* Reads all events of the list, from after its bracket. */
 static int kineto_read_events(struct kineto *import, struct error *err)
 {
     struct kineto_event event;
@@ -166,7 +166,7 @@ struct kineto_member {
     int is_events, is_end;
 };
 
-/* Reads a member of the trace; of the events only the bracket before the first. */
+/* Reads a member of the trace; for the list of events, only its opening bracket. */
 static int kineto_read_member(struct kineto *import, struct json_scan *scan, void *context)
 {
     struct kineto_member *member = context;

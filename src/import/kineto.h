@@ -67,14 +67,14 @@ struct kineto {
     uint64_t events, damaged, repaired, too_many_args, unknown_phases, no_time;
     int truncated;
     int64_t process; /* globalPid of GPU work: the first process that has an event on a CPU */
-    struct kineto_name names[KINETO_MOST_NAMES]; /* that came before the first event on a CPU, which tells the
-                                                  * process on the CPU from the GPUs */
+    struct kineto_name names[KINETO_MOST_NAMES]; /* names before the first event on a CPU, which distinguishes the
+                                                  * process on the CPU from GPUs */
     size_t name_count;
     int64_t origin_ns;                           /* ts of the report's time 0 */
     int has_origin;
     int64_t base_ns;                             /* baseTimeNanoseconds */
     int64_t rank, world_size;                    /* -1: not said */
-    int64_t first_ns, last_ns;                   /* of all events; first > last while there are none */
+    int64_t first_ns, last_ns;                   /* span of all events; first > last while there are none */
 };
 
 /* The metadata member that holds the offset that was subtracted from every ts. */

@@ -59,7 +59,7 @@ static void add_arg(struct kineto_event *event, struct json_slice name, struct j
     event->args[event->arg_count++] = (struct kineto_arg){ key, name, value };
 }
 
-/* The name of the next member, with scan behind its colon. *more is 0 at the end of the object. */
+/* The name of the next member; scan moves after its colon. *more is 0 at the end of the object. */
 static int next_member(struct json_scan *scan, int first, struct json_slice *name, int *more)
 {
     int found = SCAN_OK;

@@ -9,9 +9,9 @@
 #include "kernel_text.h"
 #include "report/schema/torch_names.h"
 
-#define VM_ID (INT64_C(1) << 48) /* the machine's part of global ids */
+#define VM_ID (INT64_C(1) << 48) /* the machine's bits of global ids */
 #define SECOND_NS INT64_C(1000000000)
-enum { CLASS_RUNTIME = 0, CLASS_DRIVER = 1 }; /* of ENUM_NSYS_EVENT_CLASS */
+enum { CLASS_RUNTIME = 0, CLASS_DRIVER = 1 }; /* from ENUM_NSYS_EVENT_CLASS */
 #define BIT(key) (UINT64_C(1) << KEY_##key)
 
 struct category;
@@ -24,8 +24,8 @@ struct subject {
 };
 
 struct category {
-    struct json_slice spelling; /* in the trace */
-    const char *name;           /* as we call it */
+    struct json_slice spelling; /* its name in the trace */
+    const char *name;           /* its name in the report */
     void (*add)(struct kineto *import, const struct subject *subject);
     uint64_t taken;             /* arguments that have columns of their own */
 };
@@ -73,7 +73,7 @@ static int64_t kineto_rows_stream_of(const struct kineto_event *event)
     return integer_or(event, KEY_STREAM, slice_or(event->tid, 0));
 }
 
-/* 0: the event is of no process, as the spans of the trace itself are. */
+/* 0: the event belongs to no process, like the spans of the trace itself. */
 static int kineto_rows_thread_of(struct kineto *import, const struct kineto_event *event, int64_t *out)
 {
     int64_t pid, tid;
@@ -341,7 +341,7 @@ static void kineto_rows_add_kernel(struct kineto *import, const struct subject *
     kineto_rows_add_link(import, subject);
 }
 
-/* The number of the longest known name at *at, which moves behind it; -1 if there is none. */
+/* The number of the longest known name at *at, which moves past it; -1 if there is none. */
 static int64_t match_name(struct json_slice *at, const char *const *names, size_t count)
 {
     int64_t found = -1;
@@ -409,7 +409,7 @@ static void add_fill(struct kineto *import, const struct subject *subject)
     kineto_rows_add_link(import, subject);
 }
 
-/* An annotation as it is seen on a stream, and whatever else is on a GPU. */
+/* An annotation as seen on a stream, and any other event on a GPU. */
 static void add_on_gpu(struct kineto *import, const struct subject *subject)
 {
     struct row_TACHO_TORCH_OP row = { 0 };
@@ -514,7 +514,7 @@ static void kineto_rows_write_name(struct kineto *import, const struct kineto_na
     }
 }
 
-/* Old versions have the names behind the events, new ones before them. */
+/* Old versions have the names after the events, new ones before them. */
 static void kineto_rows_add_name(struct kineto *import, const struct kineto_event *event)
 {
     int is_thread = json_slice_is(event->name, "thread_name");

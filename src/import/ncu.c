@@ -1,5 +1,5 @@
 /* Imports counters of kernels from the CSV of Nsight Compute's command line (ncu --csv), raw page, details page or
- * summary, with all that ncu and the program print around it. */
+ * summary, and skips the text that ncu and the program print around it. */
 #include "ncu.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static void ncu_file_note(struct ncu *import, const char *reason, uint64_t count
     writer_append(import->writer, TABLE_TACHO_IMPORT, &row);
 }
 
-/* One record, of whatever kind; text before the first header is what the program printed. */
+/* One record of any kind; text before the first header is output of the program. */
 static int take_record(struct ncu *import)
 {
     if (ncu_is_header(&import->record))

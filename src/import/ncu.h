@@ -1,7 +1,7 @@
 /* The state of an import of ncu's CSV.
  *
- * ncu_record.c splits the file into records, between lines of text that are not of the table; ncu_columns.c reads
- * headers and units; ncu_rows.c makes rows of a record; ncu.c goes through the file and notes the losses. */
+ * ncu_record.c splits the file into records and skips lines outside the table; ncu_columns.c reads headers and units;
+ * ncu_rows.c makes rows of a record; ncu.c goes through the file and notes the losses. */
 #ifndef TACHO_IMPORT_NCU_H
 #define TACHO_IMPORT_NCU_H
 
@@ -15,12 +15,12 @@
 
 /* Fields of one record, unquoted; valid until the next is read. */
 struct ncu_record {
-    struct text bytes;  /* of all fields */
+    struct text bytes;  /* bytes of all fields */
     struct ncu_field {
         size_t first, length;
     } *fields;          /* owned */
     size_t count, room;
-    size_t lines;       /* that the record takes in the file */
+    size_t lines;       /* lines that the record takes in the file */
     size_t second_line; /* its place in the window, if there are several */
     int is_cut;         /* the file ends inside of it */
 };
@@ -67,12 +67,12 @@ struct ncu_metric {
 /* The header that the following records belong to. */
 struct ncu_header {
     size_t at[NCU_COLUMNS];     /* NCU_NO_COLUMN: the table lacks it */
-    size_t count;               /* of columns; 0: no header was read yet */
+    size_t count;               /* number of columns; 0: no header was read yet */
     int is_raw;                 /* a column per metric; else a row per metric */
     int wants_units;            /* the next record may be the row of units */
     struct ncu_metric *metrics; /* owned */
     size_t metric_count, metric_room;
-    struct ncu_record names;    /* of the columns */
+    struct ncu_record names;    /* names of the columns */
 };
 
 /* ---- the import ------------------------------------------------------------------------------------------------ */
@@ -84,8 +84,8 @@ struct ncu {
     struct ncu_record record;
     struct ncu_header header;
     struct intern metrics;     /* name, unit and section of each metric of TACHO_METRICS, by its id */
-    struct intern devices;     /* that have a row in TARGET_INFO_GPU */
-    struct text key, last_key; /* of the kernel that the rows of the details page before this one are about */
+    struct intern devices;     /* GPUs that have a row in TARGET_INFO_GPU */
+    struct text key, last_key; /* kernel of this row of the details page, and of the row before */
     struct text scratch, unit;
     int64_t kernels, values;
     uint64_t damaged, unknown_columns;
@@ -107,8 +107,8 @@ int64_t ncu_metric(struct ncu *import, struct json_slice name, struct json_slice
 /* Writes the rows of a record below the header. */
 void ncu_add_record(struct ncu *import);
 
-/* A number as ncu prints it, with or without separators of thousands; behind it may be values of instances in
- * parentheses. Returns whether it is one, and how many bytes it takes. */
+/* A number as ncu prints it, with or without separators of thousands; values of instances in parentheses may follow it.
+ * Returns whether it is one, and how many bytes it takes. */
 size_t ncu_number(struct json_slice text, double *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* Records of CSV (RFC 4180) in text that has other lines too: those of ncu, and what the program printed. */
+/* Records of CSV (RFC 4180) in text that has other lines too: those of ncu, and output of the program. */
 #include "ncu.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static int ncu_record_add_field(struct ncu_record *record, size_t first)
     return 0;
 }
 
-/* Reads what is between two quotes, from behind the first. */
+/* Reads the bytes between two quotes, from after the first. */
 static int read_quoted(struct ncu_record *record, struct ncu_record_place *place)
 {
     for (;;) {
@@ -47,7 +47,7 @@ static int read_quoted(struct ncu_record *record, struct ncu_record_place *place
     }
 }
 
-/* Behind the second quote, only blanks stand before the comma or the end of the line. */
+/* After the second quote, only blanks may precede the comma or the end of the line. */
 static int read_end(struct ncu_record_place *place)
 {
     while (place->at < place->end && (*place->at == ' ' || *place->at == '\r'))

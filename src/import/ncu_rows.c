@@ -9,7 +9,7 @@
 #include "kernel_text.h"
 #include "ncu.h"
 
-#define VM_ID (INT64_C(1) << 48) /* the part of global ids that tells machines apart */
+#define VM_ID (INT64_C(1) << 48) /* the machine's bits of global ids */
 
 static struct json_slice field(const struct ncu *import, enum ncu_column column)
 {
@@ -63,8 +63,8 @@ size_t ncu_number(struct json_slice text, double *out)
     return at == text.length || (text.length - at > 2 && memcmp(text.bytes + at, " (", 2) == 0) ? at : 0;
 }
 
-/* ncu prints whole numbers without decimals, so 5.00 is a number near 5: one that is not whole is kept, by less than
- * any printed digit shows. */
+/* ncu prints whole numbers without decimals, so 5.00 is a number near 5. It stays not whole, by less than any printed
+ * digit shows. */
 static double near(struct json_slice text, size_t taken, double number)
 {
     if (taken < 4 || memcmp(text.bytes + taken - 3, ".00", 3) != 0)
@@ -74,7 +74,7 @@ static double near(struct json_slice text, size_t taken, double number)
     return fmax(nextafter(number, INFINITY), fmin(number * (1 + 8 * DBL_EPSILON), number + 1e-3));
 }
 
-/* What ncu prints where a metric has no value; nan and inf are values. */
+/* Whether ncu printed no value for a metric; nan and inf are values. */
 static int ncu_rows_is_missing(struct json_slice text)
 {
     static const char *const words[] = { "n/a", "(!) n/a" };
@@ -97,7 +97,7 @@ static void ncu_rows_add_value(struct ncu *import, int64_t metric, double factor
     if (taken) {
         ROW_SET(&row, TACHO_KERNEL_COUNTER_VALUES, value, near(text, taken, number * factor));
         text = (struct json_slice){ text.bytes + taken, text.length - taken };
-        if (text.length) /* values of instances, behind a blank */
+        if (text.length) /* values of instances, after a blank */
             text = (struct json_slice){ text.bytes + 1, text.length - 1 };
     }
     if (text.length && !ncu_rows_is_missing(text))
@@ -143,7 +143,7 @@ static void set_capability(const struct ncu *import, struct row_TARGET_INFO_GPU 
     ROW_SET(row, TARGET_INFO_GPU, computeMinor, parts[1]);
 }
 
-/* A row for each GPU, with what the table says about it. */
+/* A row for each GPU, with the data that the table has about it. */
 static void ncu_rows_add_gpu(struct ncu *import, int64_t device)
 {
     struct row_TARGET_INFO_GPU row = { 0 };
@@ -265,7 +265,7 @@ static int is_new_kernel(struct ncu *import)
         text_add_bytes(&import->key, text.bytes, text.length);
         text_add_char(&import->key, '\n');
     }
-    for (size_t i = 0; i < import->header.metric_count; i++) { /* ranges tell summaries apart */
+    for (size_t i = 0; i < import->header.metric_count; i++) { /* ranges distinguish summaries */
         struct json_slice text = ncu_field(&import->record, import->header.metrics[i].column);
         text_add_bytes(&import->key, text.bytes, text.length);
     }
@@ -276,8 +276,8 @@ static int is_new_kernel(struct ncu *import)
     return !is_same;
 }
 
-/* A record of the wrong length: a line of the program, or a damaged one. A quote in it may have eaten lines behind it,
- * which are read again. */
+/* A record of the wrong length: a line of the program, or a damaged one. A quote in it may have swallowed the lines
+ * after it, which are read again. */
 static void skip(struct ncu *import)
 {
     import->damaged += !import->record.is_cut;

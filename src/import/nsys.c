@@ -291,7 +291,7 @@ static void keep_enum_value(struct nsys *import, const char *table, int64_t id, 
     writer_append(import->writer, TABLE_TACHO_ENUM, &row);
 }
 
-/* Values that enums.def has too need no room in the report. */
+/* Values that enums.def has too are not stored in the report. */
 static void import_enum(struct nsys *import, const char *table)
 {
     const struct schema_enum *known = schema_enum_find(table);

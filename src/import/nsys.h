@@ -32,7 +32,7 @@ struct nsys {
     struct writer *writer;
     struct nsys_string_map strings;
     int without_journal, damaged_schema; /* how the file had to be opened */
-    uint64_t rows;                       /* taken over */
+    uint64_t rows;                       /* imported rows */
     int damaged;                         /* some table could not be read to its end */
     char damage[256];                    /* SQLite's first message about it */
 };
@@ -58,7 +58,7 @@ void nsys_strings_free(struct nsys_string_map *map);
 struct nsys_plan {
     enum table_id id;
     const char *table; /* its name in the file */
-    char *sql;         /* owned, of sqlite3_malloc: the SELECT without a WHERE */
+    char *sql;         /* owned, from sqlite3_malloc: the SELECT without a WHERE */
     int order[64];
     enum column_type types[64];
     int count, text_count;

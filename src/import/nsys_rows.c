@@ -103,7 +103,7 @@ static int nsys_rows_take_value(const struct nsys *import, const struct nsys_pla
         return 0;
     switch (plan->types[column]) {
     case COLUMN_TEXT: {
-        const void *bytes = sqlite3_column_blob(statement, column); /* first: it makes text of a number */
+        const void *bytes = sqlite3_column_blob(statement, column); /* first: this call makes text of a number */
         *out = (int64_t)keep_text(piece, bytes, (size_t)sqlite3_column_bytes(statement, column));
         return 1;
     }

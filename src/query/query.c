@@ -15,7 +15,7 @@
 struct query {
     struct query_tables tables;
     sqlite3 *database;
-    int64_t limit_ms; /* of a run; 0: none */
+    int64_t limit_ms; /* CPU time of a run; 0: no limit */
     struct clock_limit limit;
 };
 
@@ -129,7 +129,7 @@ void query_close(struct query *query)
 
 /* ---- asking ---------------------------------------------------------------------------------------------------- */
 
-/* Names the table that was meant, of those that have rows. */
+/* Suggests the table that was meant, among those with rows. */
 static int no_such_table(const struct query *query, const char *name, struct error *err)
 {
     size_t count = report_table_count(query->tables.report), with_rows = 0;
@@ -200,7 +200,7 @@ static int visit_rows(struct query *query, sqlite3_stmt *statement, const struct
     if ((!columns || !values) && (code = error_no_memory(err)) != 0)
         goto done;
     for (int i = 0; i < count; i++) {
-        const char *type = sqlite3_column_decltype(statement, i); /* of the table's column; NULL: an expression */
+        const char *type = sqlite3_column_decltype(statement, i); /* the column's type; NULL: an expression */
         columns[i] = (struct query_column){ sqlite3_column_name(statement, i), type && strcmp(type, TIME_TYPE) == 0 };
     }
     if ((code = visitor->columns(visitor->context, columns, (size_t)count, err)) != 0)

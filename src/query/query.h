@@ -20,13 +20,13 @@ struct query_value {
     enum { QUERY_NULL, QUERY_INT, QUERY_REAL, QUERY_TEXT } kind;
     int64_t integer;
     double real;
-    const char *bytes; /* of a text or a blob */
+    const char *bytes; /* bytes of a text or a blob */
     size_t length;
 };
 
 struct query_column {
     const char *name;
-    int is_time; /* it is a column of times of a table, whatever its name is here; not: an expression of some */
+    int is_time; /* it is a column of times of a table, whatever its name is here; 0 for expressions */
 };
 
 struct query_visitor {
@@ -41,14 +41,14 @@ struct query_visitor {
  * few megabytes then, because nothing checks the clock while SQLite builds one. 0, the default: no limit. */
 void query_limit(struct query *query, int64_t milliseconds);
 
-/* Lets query_run() read no more than about so many rows of a table (whole chunks), for an answer that comes at once
- * and is not the true one. Texts are always read whole. 0, the default: all rows. */
+/* Lets query_run() read no more than about that many rows of a table (whole chunks), for a quick, approximate answer.
+ * Texts are always read whole. 0, the default: all rows. */
 void query_first_rows(struct query *query, uint64_t rows);
 
-/* What the last query_run() left out for that: the table that lacks most rows. table is NULL if the answer is true. */
+/* The table of which the last query_run() left out most rows for that; NULL if the answer is exact. */
 struct query_part {
     const char *table;
-    uint64_t rows, of; /* rows that were read, and that there are */
+    uint64_t rows, of; /* rows that were read, and all rows */
 };
 struct query_part query_part(const struct query *query);
 
@@ -58,7 +58,7 @@ void query_interrupt(struct query *query);
 /* Runs all statements of sql. A callback that returns non-zero ends the run with that code. */
 int query_run(struct query *query, const char *sql, const struct query_visitor *visitor, struct error *err);
 
-/* Whether the sql typed so far is a whole statement: it ends with a semicolon outside of any text. */
+/* Whether the sql typed so far is a whole statement: it ends with a semicolon outside any text. */
 int query_is_complete(const char *sql);
 
 /* The CREATE TABLE of one table, or of all of them (name NULL); ERR_NOT_FOUND if there is none of that name. */

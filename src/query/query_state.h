@@ -14,7 +14,7 @@
 struct query_tables {
     struct report *report;
     uint64_t run;       /* counts query_run(); columns stay in memory for one run */
-    uint64_t most_rows; /* of a table that a run reads; 0: all */
+    uint64_t most_rows; /* limit per table in a run; 0: all */
     struct query_part part;
 };
 

@@ -31,17 +31,17 @@ struct query_table_cursor {
     size_t row, row_end;
     const int64_t *values[MOST_COLUMNS]; /* by slot of the plan */
     const uint64_t *nulls[MOST_COLUMNS];
-    uint64_t first_row;                  /* of the table, for values[…][0] */
-    const struct query_loaded *loaded;   /* for MODE_LOADED and MODE_CHAIN; the table's */
+    uint64_t first_row;                  /* row of the table at values[…][0] */
+    const struct query_loaded *loaded;   /* for MODE_LOADED and MODE_CHAIN; owned by the table */
     uint32_t chain;                      /* the next row of the chain, + 1 */
     int64_t string_id;                   /* for MODE_STRING */
-    /* MODE_STREAM */
+    /* The rest is for MODE_STREAM. */
     struct query_table_block blocks[MOST_BLOCKS];
     size_t block_count, block_at, window;
     size_t capacity;  /* rows of a block */
-    size_t slots;     /* that the blocks have room for */
+    size_t slots;     /* number of slots that blocks have room for */
     size_t next_chunk;
-    uint64_t decoded; /* rows */
+    uint64_t decoded; /* number of decoded rows */
 };
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */

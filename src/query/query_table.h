@@ -29,7 +29,7 @@ struct query_table {
     const struct report_table *report_table;
     int time_column;             /* the first TIME column, or -1 */
     int is_strings;              /* StringIds: found by id at once */
-    uint64_t run;                /* that the following belongs to */
+    uint64_t run;                /* the run that the following belongs to */
     size_t filters;              /* how often it has been read in this run */
     struct query_loaded *loaded; /* owned; a list */
 };

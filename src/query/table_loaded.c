@@ -65,7 +65,7 @@ static int table_loaded_take_block(void *context, int worker, const struct repor
     return 0;
 }
 
-/* The first rows of whole chunks, as report_read() reads all; it is told from fewer rows that some are damaged. */
+/* Reads the first rows, of whole chunks, as report_read() reads all. Fewer rows than requested mean damage. */
 static int table_loaded_read_part(struct query_table *table, const int *columns, size_t count, uint64_t rows,
                                   struct report_columns *out)
 {

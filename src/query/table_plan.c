@@ -7,7 +7,7 @@
 
 #include "query_table.h"
 
-/* The operator as the plan spells it, or 0 if it is of no use here. */
+/* The operator as the plan spells it, or 0 if the plan cannot use it. */
 static char operator_of(const struct query_table *table, const struct sqlite3_index_constraint *constraint)
 {
     if (!constraint->usable || constraint->iColumn < 0)

@@ -131,7 +131,7 @@ static int compare_packed(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* 0: there are more characters than fit, or one is none of UTF-8. */
+/* 0: there are more characters than fit, or one is not UTF-8. */
 static int split_characters(struct character_set *set, const unsigned char *text, size_t length)
 {
     set->count = set->lengths = 0;
