@@ -6,7 +6,7 @@
 
 enum { LARGE_BYTES = 4 << 20 };
 
-extern const char tacho_commit[], tacho_commit_date[]; /* of a file that cmake/commit.cmake writes */
+extern const char tacho_commit[], tacho_commit_date[]; /* cmake/commit.cmake writes them */
 
 #define COMMAND(name) extern const struct command command_##name;
 #include "commands.def"
@@ -26,7 +26,7 @@ static const struct command_elsewhere elsewhere[] = {
 int main(int argc, char **argv)
 {
 #ifdef M_MMAP_THRESHOLD
-    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* fixed: what is larger goes back to the system when it is freed */
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* fixed: larger blocks return to the system when they are freed */
 #endif
     return command_main(argc, argv,
                         &(struct command_program){ commands, elsewhere, { tacho_commit, tacho_commit_date } });

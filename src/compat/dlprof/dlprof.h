@@ -29,7 +29,7 @@ enum dlprof_direction { DLPROF_UNKNOWN, DLPROF_FORWARD, DLPROF_BACKWARD };
 struct dlprof_words {
     uint32_t name, type, module, data_type, stack, inputs, parameters, outputs;
     enum dlprof_direction direction;
-    struct op_work work; /* of a marker's arguments; its class is OP_UNKNOWN without them */
+    struct op_work work; /* from a marker's arguments; its class is OP_UNKNOWN without them */
 };
 
 /* One call of an operator. */
@@ -40,16 +40,16 @@ struct dlprof_call {
     uint32_t iteration;
     int64_t ns[DLPROF_TIMES]; /* CPU: its length. GPU: the union of its work. Overhead: its length less the union of its
                                * CUDA calls. Idle: from its first work to the end of its last, less GPU. */
-    /* Details: those of the operators in it. */
-    int64_t sequence;         /* of the outermost that has one, or -1 */
+    /* Details come from the operators in the call. */
+    int64_t sequence;         /* that of the outermost operator that has one, or -1 */
     uint32_t other_sequences; /* "12,13" */
-    /* Of products of matrices, and of all else that counts; the class is OP_UNKNOWN if there is none. */
+    /* The work of matrix products, and all other counted work; the class is OP_UNKNOWN if there is none. */
     struct op_work products, others;
 };
 
 /* An operator: the calls of one name and direction that have the same place in the order of their iteration. */
 struct dlprof_op {
-    struct dlprof_words words; /* of its first call */
+    struct dlprof_words words; /* those of its first call */
     uint32_t id;               /* CONV2D_1 */
     int is_eligible, uses_tensor_cores;
 };
@@ -58,10 +58,10 @@ struct dlprof_op {
 struct dlprof_work {
     int64_t start_ns, end_ns, device, stream;
     int64_t thread;                             /* that launched it */
-    int64_t name, long_name, grid[3], block[3]; /* of kernels: ids of strings, sizes */
+    int64_t name, long_name, grid[3], block[3]; /* kernels only: string ids, sizes */
     int64_t call_start_ns, call_end_ns;
     int64_t call_name;                          /* id of a string, or -1 */
-    uint32_t call;                              /* of an operator, in `calls` */
+    uint32_t call;                              /* index in `calls` */
     enum gpu_kind kind;
     struct tensor_cores tensor;
 };
@@ -110,7 +110,7 @@ struct dlprof_tables {
 };
 void dlprof_tables_free(struct dlprof_tables *tables);
 
-/* What the report of a machine does not say itself. */
+/* The program that writes the reports. */
 struct dlprof_maker {
     const char *version, *build;
 };
@@ -126,7 +126,7 @@ struct dlprof_report {
 };
 extern const struct dlprof_report dlprof_reports[]; /* ends with a row without an option */
 
-/* One row for each call of an operator: what --dump_model_data writes. */
+/* The table of --dump_model_data: one row for each call of an operator. */
 int dlprof_model_data(struct dlprof *dlprof, struct table **out, struct error *err);
 
 /* ---- figures that reports and TensorBoard share ---------------------------------------------------------------- */
@@ -139,7 +139,7 @@ struct dlprof_usage {
     double gpu;          /* kernels */
     double tensor_cores; /* kernels on tensor cores, of the kernels of operators that are eligible */
 };
-/* Of iterations first to last, which must be aggregated. The percentages are of the time of all GPUs of the machine. */
+/* Computes the usage of iterations first to last, which must be aggregated, in percent of the time of all GPUs. */
 int dlprof_usage_read(struct dlprof_usage *usage, const struct dlprof *dlprof, size_t first, size_t last,
                       struct error *err);
 

@@ -1,4 +1,4 @@
-/* What the operators of PyTorch in a call tell about it: sequence numbers, which autograd gives to an operator and its
+/* Details that the PyTorch operators in a call report: sequence numbers, which autograd gives to an operator and its
  * backward operator, and FLOPs and bytes, where shapes were recorded. */
 #include <stdlib.h>
 
@@ -69,7 +69,7 @@ static int note_sequences(struct dlprof *dlprof, const struct operators *operato
     return code;
 }
 
-/* A figure of which a part is not known is not known. */
+/* A figure is unknown if any part of it is. */
 static double dlprof_details_sum_of(double sum, double part)
 {
     return sum < 0 || part < 0 ? NOT_KNOWN : sum + part;

@@ -1,4 +1,4 @@
-/* What the parts of the reader and the reports share. */
+/* Functions that the reader and the reports share. */
 #ifndef TACHO_COMPAT_DLPROF_DLPROF_INTERNAL_H
 #define TACHO_COMPAT_DLPROF_DLPROF_INTERNAL_H
 
@@ -8,7 +8,7 @@
 
 /* Adds a text and returns its number; UINT32_MAX when memory is short. */
 uint32_t dlprof_intern(struct dlprof *dlprof, const char *bytes, size_t length);
-/* The same of a text that was built, which is then empty again. */
+/* The same for a text that was built; empties it. */
 uint32_t dlprof_intern_built(struct dlprof *dlprof, struct text *built);
 /* A new call of an operator, or NULL. */
 struct dlprof_call *dlprof_add_call(struct dlprof *dlprof);

@@ -1,4 +1,4 @@
-/* The reports on kernels: of each operator by name, one by one, and those of operators that can use tensor cores. */
+/* The reports on kernels: by name for each operator, one by one, and for operators that can use tensor cores. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -296,7 +296,7 @@ static const struct table_column tensor_columns[] = {
     { "Non-TC Kernel Names", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-/* Of the kernels of an operator that use tensor cores, or of the others. Names are counted, each once. */
+/* Figures of an operator's kernels that use tensor cores, or of the others. Each kernel name counts once. */
 struct tensor_part {
     int64_t ns, count;
     struct text names;

@@ -3,7 +3,7 @@
  *     {'traceMarker': ['train.py:42', …], 'funcStack': '/<module>/Net::forward/conv2d'}
  *       {'mod': 'torch.nn.functional', 'op': 'conv2d', 'args': [{'name': '', 'type': 'tensor', 'shape': …}, …]}
  *
- * A call that a call makes has ranges of its own inside. Of calls inside calls the outermost counts. */
+ * A call that a call makes has ranges of its own inside. Only the outermost call of nested calls counts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,7 +169,7 @@ static int dlprof_markers_add_call(struct dlprof *dlprof, const struct range *ra
 static int dlprof_markers_add_calls(struct dlprof *dlprof, const struct ranges *ranges)
 {
     const struct range *trace = NULL;
-    int64_t thread = 0, end_ns = INT64_MIN; /* of the call that was added last */
+    int64_t thread = 0, end_ns = INT64_MIN; /* those of the last call that was added */
 
     for (size_t i = 0; i < ranges->count; i++) {
         const struct range *range = &ranges->list[i];

@@ -159,7 +159,7 @@ int dlprof_op_type(struct dlprof *dlprof, const struct dlprof_maker *maker, stru
 
 /* ---- by group -------------------------------------------------------------------------------------------------- */
 
-/* A group is the begin of a name up to a slash, and _CompleteModel_ all operators. Its figures are over iterations. */
+/* A group is the start of a name, up to a slash; _CompleteModel_ is all operators. Its figures are over iterations. */
 enum {
     GROUP_NAME,
     GROUP_CALLS,
@@ -179,7 +179,7 @@ static const struct table_column group_columns[] = {
 struct group_sum {
     struct op_reports_times times;
     int64_t calls, eligible, using_tensor_cores;
-    int64_t ns[DLPROF_TIMES]; /* of the iteration */
+    int64_t ns[DLPROF_TIMES]; /* within the iteration */
     uint32_t iteration_plus_1;
 };
 

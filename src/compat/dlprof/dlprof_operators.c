@@ -1,5 +1,5 @@
-/* Operators that PyTorch's profiler, an observer or emit_nvtx recorded. Of operators inside operators the outermost
- * counts. A backward operator has the words of the forward operator with its sequence number. */
+/* Operators that PyTorch's profiler, an observer or emit_nvtx recorded. Only the outermost of nested operators counts.
+ * A backward operator has the words of the forward operator with its sequence number. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ struct dlprof_ops_reading {
     struct torch_frames frames;
     struct forward_operators forwards;
     uint32_t *outermost; /* owned; by operator: the outermost one around it, or NO_OPERATOR */
-    uint32_t *forward;   /* owned; by operator: of an outermost backward one the forward operator, or NO_OPERATOR */
+    uint32_t *forward;   /* owned; by operator: the forward operator of an outermost backward one, or NO_OPERATOR */
 };
 
 /* ---- words ----------------------------------------------------------------------------------------------------- */
@@ -29,7 +29,7 @@ static uint32_t dlprof_ops_type_of(struct dlprof_ops_reading *reading, const str
     return dlprof_intern(reading->dlprof, begin, name.length - (size_t)(begin - name.bytes));
 }
 
-/* "aten::conv2d" is of aten. */
+/* "aten::conv2d" belongs to aten. */
 static uint32_t dlprof_ops_module_of(struct dlprof_ops_reading *reading, const struct operators_event *op)
 {
     struct intern_string name = operators_text(&reading->operators, op->name);
@@ -209,7 +209,7 @@ static int dlprof_ops_add_calls(struct dlprof_ops_reading *reading)
         if (forward == NO_OPERATOR)
             continue;
         size_t added = dlprof->call_count;
-        dlprof->call_count = forward_count; /* those behind are not sorted */
+        dlprof->call_count = forward_count; /* calls after these are not sorted */
         size_t at = dlprof_call_at(dlprof, operators->list[forward].thread, operators->list[forward].start_ns);
         dlprof->call_count = added;
         struct dlprof_words words = at == SIZE_MAX ? (struct dlprof_words){ 0 } : dlprof->calls[at].words;

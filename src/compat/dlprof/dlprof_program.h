@@ -7,7 +7,7 @@
 struct dlprof_program {
     const char *const *argv;      /* NULL-terminated */
     const char *report;           /* without its extension */
-    const char *options;          /* of nsys; NULL: DLProf's default */
+    const char *options;          /* options for nsys; NULL: DLProf's default */
     const char *delay, *duration; /* seconds, or NULL */
     int overwrite, is_simple, by_profiler_api, is_quiet;
 };

@@ -96,7 +96,7 @@ static int make_simple(struct dlprof *dlprof)
     return 0;
 }
 
-/* Times of nsys and Tacho count from the begin of the capture; those of other traces from anywhere. */
+/* Times of nsys and Tacho count from the start of the capture; those of other traces from any origin. */
 static int dlprof_read_begin(struct dlprof *dlprof, struct error *err)
 {
     static const char *const names[] = { "startTime" };

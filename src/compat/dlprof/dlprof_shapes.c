@@ -30,7 +30,7 @@ static const struct dlprof_shapes_kind {
     { "baddbmm", { "", "BNK", "BKM" }, "BNM" },
 };
 
-/* Of an output's dimension: the input and the window that slides over it; from_last counts the dimensions behind. */
+/* The input of an output's dimension, and the window that slides over it; from_last counts from the last dimension. */
 static const struct dlprof_shapes_window {
     char output, input, window;
     size_t from_last;

@@ -1,6 +1,7 @@
-/* Iterations, and which operator a call is a call of.
+/* Splits calls into iterations, and finds the operator of each call.
  *
- * An iteration ends where a call of the key operator ends, or a step. What follows the last end is an iteration too. */
+ * An iteration ends where a call of the key operator ends, or a step. The time after the last end is an iteration
+ * too. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

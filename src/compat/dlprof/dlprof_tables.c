@@ -1,4 +1,4 @@
-/* The list of reports, and what their tables share. */
+/* The list of reports, and functions that their tables share. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* How the time of iterations was spent: on the GPUs, by what kind of work; else by what the CPU did. Each moment
- * counts once: the kinds are in the order in which they come before each other. */
+/* Splits the time of iterations by the kind of work on the GPUs; time without GPU work, by the kind of work on the CPU.
+ * Each moment counts once, for the first kind in the order of the enum. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void add_interval(struct cover *cover, int64_t group, int64_t start_ns, i
     cover->list[cover->count++] = (struct dlprof_interval){ group, start_ns, end_ns };
 }
 
-/* The time that is covered now and was not before. */
+/* The time that the intervals cover, less the time that they covered at the last call. */
 static int64_t newly_covered(struct cover *cover)
 {
     int64_t before_ns = cover->ns;
@@ -29,7 +29,7 @@ static int64_t newly_covered(struct cover *cover)
     return saturating_subtract(cover->ns, before_ns);
 }
 
-/* The kind of an operator's time on the CPU. */
+/* The kind of CPU work that an operator does. */
 static enum dlprof_use dlprof_usage_use_of(const struct dlprof *dlprof, const struct dlprof_call *call)
 {
     const char *name = dlprof_text(dlprof, call->words.name).bytes, *type = dlprof_text(dlprof, call->words.type).bytes;
@@ -46,7 +46,7 @@ static enum dlprof_use use_of_work(const struct dlprof_work *work)
     return work->tensor.use == TENSOR_YES ? USE_TENSOR_CORES : USE_OTHER_KERNELS;
 }
 
-/* The calls and the works of the iterations, which are neighbours. */
+/* The calls and the works of the requested iterations: one contiguous run of each array. */
 struct dlprof_usage_part {
     const struct dlprof_call *calls;
     const struct dlprof_work *works;

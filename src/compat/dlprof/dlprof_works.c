@@ -44,7 +44,7 @@ static int dlprof_works_make_ranges(struct dlprof_works_joining *joining)
     return 0;
 }
 
-/* An operator of its own for something that lies in none. */
+/* Adds an operator for an event that lies in none. */
 static uint32_t add_unassociated(struct dlprof *dlprof, int64_t name, int64_t start_ns, int64_t end_ns)
 {
     struct dlprof_call *call = dlprof_add_call(dlprof);

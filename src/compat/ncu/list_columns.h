@@ -11,7 +11,7 @@ struct list_columns {
     size_t indent;     /* blanks before each line */
     int is_page;       /* as in a page of counters: right-aligned but for the first column, and dashes at the end */
     size_t width[LIST_COLUMNS_MOST];
-    struct text cells; /* of all rows, each NUL-terminated; the first row is the heading */
+    struct text cells; /* row by row, each NUL-terminated; the first row is the heading */
     size_t rows;
 };
 

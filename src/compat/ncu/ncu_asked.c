@@ -93,7 +93,7 @@ int ncu_asked_metric(const struct ncu_asked *asked, size_t metric)
     return asked->by_name[metric];
 }
 
-/* Whether a row of a section stands for a metric; of an import, also under its label. */
+/* Whether a row of a section stands for a metric; the label of an import counts too. */
 static int is_of_row(const struct section_metric *row, const char *metric)
 {
     char name[256];

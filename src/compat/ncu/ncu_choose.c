@@ -148,7 +148,7 @@ static int ncu_choose_has_id(struct ncu_choose_choice *choice, const struct coun
     return ncu_choose_is_number(&parts[INVOCATION], (int64_t)ncu_choose_tally(&choice->invocations, kind));
 }
 
-/* The number of this launch among those that match, of its kind. */
+/* The number of this launch among the matching launches of its kind. */
 static uint64_t number_in_mode(struct ncu_choose_choice *choice, const struct counted_kernel *kernel)
 {
     const char *mode = choice->settings->filter_mode;

@@ -1,4 +1,4 @@
-/* The command: its options, under ncu's names, and which of them lists what. */
+/* The command: its options, under ncu's names, and the options that print lists. */
 #include "ncu_command.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ CHOICES(clock_controls, "base", "none", "boost", "force-boost", "reset")
 CHOICES(target_processes, "all", "application-only")
 #undef CHOICES
 
-/* A function for each option that is refused. */
+/* One function for each option that tacho ncu refuses. */
 #define IGNORED(option, key, kind, why)
 #define REFUSED(id, option, why)                                                                                       \
     static int refuse_##id(void *settings, const char *value, struct error *err)                                       \

@@ -1,5 +1,4 @@
-/* tacho ncu takes ncu's command line. Its options are one table (ncu_command.c); what they ask for is done in a file
- * each. */
+/* tacho ncu takes ncu's command line. Its options are one table (ncu_command.c); each function below has a file. */
 #ifndef TACHO_COMPAT_NCU_NCU_COMMAND_H
 #define TACHO_COMPAT_NCU_NCU_COMMAND_H
 
@@ -12,11 +11,11 @@ struct ncu_settings {
     const char *chips;                              /* comma-separated; NULL: that of the first GPU */
     struct option_list sets, sections, metrics;
     const char *import;                             /* report to print */
-    int is_run;                                     /* it is that of the program that was run */
+    int is_run;                                     /* the report is that of the program that was run */
     int csv;
     const char *page, *print_units, *print_summary; /* NULL: the default */
 
-    /* Of a program that is run. NULL: the default, or no such filter. */
+    /* For a program that is run. NULL: the default, or no filter. */
     const char *kernel_name, *kernel_name_base, *kernel_id;
     const char *launch_skip, *launch_count, *skip_before, *filter_mode, *devices;
     const char *replay_mode, *cache_control, *clock_control, *target_processes, *max_time;

@@ -17,7 +17,7 @@ static int ncu_details_add(struct ncu_details *details, struct ncu_detail row)
     return 0;
 }
 
-/* The value of a row under one of its names; of an import whose label has several, under its label. */
+/* The value of a row under one of its names; for an import whose label has several names, under its label. */
 static const struct counter_value *ncu_details_value_of(const struct kernel_counters *counters,
                                                         const struct counted_kernel *kernel,
                                                         const struct section_metric *row)
@@ -40,8 +40,8 @@ static int is_fact(const struct section_metric *row)
     return counter_kind_of(row->names, NULL) == COUNTER_LAUNCH;
 }
 
-/* How many counters a section shows, and of these: those that were collected; those that were asked for by a section,
- * and by this one. */
+/* How many counters a section shows; how many of them were collected, asked for by any section, and asked for by this
+ * one. */
 struct collected {
     size_t shown, found, of_sections, of_this;
 };
@@ -64,9 +64,9 @@ static struct collected count_collected(const struct kernel_counters *counters, 
     return count;
 }
 
-/* Facts of the launch are always there: a section that shows counters too was collected only if there is one of them.
- * Our own reports tell which section each counter was asked for by first: one that only shows counters of others was
- * asked for if it is in the same set. */
+/* Every report has the facts of a launch, so a section that also shows counters was collected only if one of these is
+ * there. Tacho's reports name the first section that asked for each counter: a section that only shows counters of
+ * others was asked for if it is in the same set. */
 static int is_collected(const struct kernel_counters *counters, const struct counted_kernel *kernel,
                         const struct counter_section *section, const struct ncu_asked *asked)
 {
@@ -134,7 +134,7 @@ static const char *ncu_details_title_of(const struct counted_metric *metric, con
     return section ? section->title : *metric->section ? metric->section : OTHER_SECTION;
 }
 
-/* The same with options: of sections that are asked for. */
+/* The same with options that select sections. */
 static int is_other_asked(const struct ncu_asked *asked, const struct counted_metric *metric)
 {
     const struct counter_section *section = counter_section_find(metric->section);

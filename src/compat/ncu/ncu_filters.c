@@ -1,4 +1,4 @@
-/* ncu's filters as lines for the agent. All that can be wrong with them is said here, before the program starts. */
+/* ncu's filters as lines for the agent. Every error in them is reported here, before the program starts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,7 +112,7 @@ static void add_unescaped(struct text *out, const char *from, const char *to)
     }
 }
 
-/* [DOMAIN@]RANGE, for a push/pop range with a '/' behind it. */
+/* [DOMAIN@]RANGE, for a push/pop range with a '/' after it. */
 static int ncu_filters_add_range(struct text *lines, const char *option, char what, const char *value,
                                  struct error *err)
 {

@@ -1,4 +1,4 @@
-/* What needs no CUPTI: sets and sections of the table. */
+/* The lists that need no CUPTI: sets and sections of the table. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static int ncu_list_is_listed(const struct option_list *list, const char *name)
     return 0;
 }
 
-/* Without any wish, basic; metrics alone ask for no section, as with ncu. */
+/* The default is basic; --metrics alone asks for no section, as with ncu. */
 static int is_set_asked(const struct ncu_settings *settings, const char *name)
 {
     if (settings->sets.count)
@@ -44,7 +44,7 @@ static size_t metrics_of(const struct counter_section *section)
     return count;
 }
 
-/* ncu lists sections by name; the table has them in the order of the page. NULL behind the last. */
+/* ncu lists sections by name; the table has them in the order of the page. NULL after the last. */
 static const struct counter_section *next_by_name(const struct counter_section *last)
 {
     const struct counter_section *next = NULL;

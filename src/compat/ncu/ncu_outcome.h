@@ -1,4 +1,4 @@
-/* What a capture for tacho ncu has, for the notes behind it. */
+/* The contents of a capture for tacho ncu, for the notes after it. */
 #ifndef TACHO_COMPAT_NCU_NCU_OUTCOME_H
 #define TACHO_COMPAT_NCU_NCU_OUTCOME_H
 
@@ -7,12 +7,12 @@
 #include "base/text.h"
 
 struct ncu_outcome {
-    int64_t passes;    /* the most of a kernel; 0: none was counted */
-    uint64_t launches; /* that were recorded, counted or not */
-    struct text names; /* of the first different kernels among them; owned */
+    int64_t passes;    /* the most that one kernel has; 0: none was counted */
+    uint64_t launches; /* recorded launches, counted or not */
+    struct text names; /* names of the first different kernels among them; owned */
 };
 
-/* Of a report that cannot be read, it is all 0. */
+/* All 0 for a report that cannot be read. */
 void ncu_outcome_read(struct ncu_outcome *outcome, const char *path);
 void ncu_outcome_free(struct ncu_outcome *outcome);
 

@@ -15,19 +15,19 @@
 #include "ncu_outcome.h"
 #include "ncu_replay.h"
 
-enum { WORDS_BEFORE_PROGRAM = 80 }; /* of these, 34 for ranges */
+enum { WORDS_BEFORE_PROGRAM = 80 }; /* 34 of them for ranges */
 
 struct ncu_program_job {
     const struct command *self;
     const struct ncu_settings *settings;
-    char folder[256];        /* of a temporary report; "": there is none */
+    char folder[256];        /* folder of a temporary report; "": there is none */
     char runs[256];          /* folder of the reports of runs before the last; "": there are none */
     struct ncu_groups groups;
-    size_t run;              /* of the groups, from 0 */
+    size_t run;              /* index of the group, from 0 */
     int log;                 /* descriptor that the pages go to */
     int is_refused;          /* launches were not counted for another reason than a filter */
     int failed;              /* exit status, if the runs do not fit together */
-    struct signals *signals; /* their actions before the runs */
+    struct signals *signals; /* the actions of signals before the runs */
     struct text report, counters, filters, ranges, replay, max_time;
 };
 
@@ -60,7 +60,7 @@ static void redirect(const struct ncu_program_job *job)
         dup2(job->log, STDOUT_FILENO);
 }
 
-/* Launches that were recorded, and not counted for no other reason, did not match. */
+/* Launches that were recorded but not counted, for no other reason, did not match. */
 static void ncu_program_tell_uncounted(const struct ncu_program_job *job, const struct ncu_outcome *outcome)
 {
     struct text sentence = { 0 };
@@ -232,8 +232,7 @@ static int check_metrics(const struct option_list *lists, struct error *err)
     return err->code;
 }
 
-/* A report that is there is refused before the program runs. Here it is said with our own option, which takes no
- * value. */
+/* A report that is there is refused before the program runs. The message names our own option, which takes no value. */
 static int check_export(const struct ncu_settings *settings, struct error *err)
 {
     struct job_place place = job_place_own();
@@ -342,8 +341,8 @@ static int run_profile(struct ncu_program_job *job, const char *const *program, 
 
 /* ---- Several runs ---------------------------------------------------------------------------------------------- */
 
-/* While runs before the last one are on, signals that would end tacho end the run instead, and no other begins: then
- * tacho removes their reports, and ends. SIGINT comes from the terminal, which sends it to the run, too. */
+/* During the runs before the last, a signal that would end tacho ends the run instead. No other run begins; tacho
+ * removes their reports and ends. SIGINT comes from the terminal, which sends it to the run, too. */
 static const int ends[] = { SIGTERM, SIGHUP, SIGINT };
 enum { ENDS = COUNT_OF(ends) };
 static volatile sig_atomic_t child, ended_by;

@@ -1,4 +1,4 @@
-/* What tacho-gpu answers about the metrics of chips. */
+/* The answers of tacho-gpu about the metrics of chips. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,7 +116,7 @@ static int is_sampling(const struct ncu_settings *settings)
     return settings->query_collection && strcmp(settings->query_collection, "pmsampling") == 0;
 }
 
-/* With the chip above it, which tacho-gpu names if it is that of a GPU. */
+/* Prints the chip above the list; tacho-gpu names the chip of a GPU. */
 static void ncu_query_add_answer(struct text *out, struct ncu_query_answer *answer, const char *chip, int has_passes)
 {
     text_addf(out, "%s\n", *answer->chip ? answer->chip : strchr(chip, '=') + 1);

@@ -56,7 +56,7 @@ static int ncu_replay_ask(struct ncu_replay_answer *answer, const char *const *o
                : 0;
 }
 
-/* Takes what was counted as a group; returns the option for the rest, NULL if there is none. */
+/* Makes a group of the metrics that fit; returns the option for the rest, NULL if there is none. */
 static char *ncu_replay_take_group(struct ncu_groups *groups, struct ncu_replay_answer *answer)
 {
     struct text next = { 0 };
@@ -118,7 +118,7 @@ struct ncu_replay_run {
     struct report *report;
     struct kernel_counters counters;
     uint32_t *order; /* owned; kernels by process and launch */
-    uint32_t *place; /* owned; of each kernel in that order */
+    uint32_t *place; /* owned; for each kernel in that order */
 };
 
 struct ncu_merge {
@@ -218,7 +218,7 @@ static int64_t ncu_replay_text_id(struct writer *writer, const char *text)
     return writer_string(writer, text, strlen(text));
 }
 
-/* Of the first metric: all runs had the same GPU. "": not known. */
+/* The chip of the first metric: all runs had the same GPU. "": not known. */
 static const char *chip_of(struct report *report)
 {
     static const char *const names[] = { "chip", NULL };

@@ -51,7 +51,7 @@ struct pyprof_listing {
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
-/* What a name of a kernel is shown without, if it stands here. */
+/* The length of the prefix here that a kernel is shown without; 0: none. */
 static size_t dropped(const char *name)
 {
     static const char *const parts[] = {

@@ -179,7 +179,7 @@ static void add_lane_name(struct text *out, const struct map_layout *map, size_t
     html_escape(out, row[map->device].text.bytes, row[map->device].text.length);
 }
 
-/* As precisely as bins tell moments apart. */
+/* As precise as the bins are. */
 static void map_svg_add_moment(struct text *out, const struct map_layout *map, int64_t time_ns)
 {
     human_moment(out, time_ns, table_row(map->table, 0)[map->duration].integer / 10);

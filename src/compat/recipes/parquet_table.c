@@ -29,7 +29,7 @@ static void parquet_table_add_number(struct text *out, int64_t value)
     text_add_varint(out, zigzag(value));
 }
 
-/* A field is at most 15 behind the one before. */
+/* The number of a field is at most 15 above the last one. */
 static void begin_field(struct text *out, int *last, int field, enum thrift_type type)
 {
     text_add_char(out, (char)((field - *last) << 4 | (int)type));
@@ -66,7 +66,7 @@ static void end_struct(struct text *out)
 
 /* ---- pages ------------------------------------------------------------------------------------------------------*/
 
-/* Runs of cells that have a value and of those that do not; as bytes, behind their number. */
+/* Runs of cells that have a value and of those that do not; as bytes, after their number. */
 static void add_levels(struct text *out, const struct table *table, size_t column, size_t first, size_t count)
 {
     struct text runs = { 0 };

@@ -13,7 +13,7 @@ enum { MOST_RECIPES = 64, NAME_WIDTH = 24 };
 
 /* ---- the recipes ------------------------------------------------------------------------------------------------*/
 
-/* The number of a group is the line of its row; its name comes with the first recipe behind it. */
+/* The number of a group is the line of its row; its name comes with the first recipe after it. */
 const struct recipe recipes[] = {
 #define GROUP(name) { name, NULL, RECIPE_SKIPPED, NULL, NULL },
 #define RECIPE(name, shape, analysis, help) { NULL, #name, shape, analysis, help },

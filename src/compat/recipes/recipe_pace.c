@@ -14,9 +14,9 @@
 /* The rows of a process of a rank follow each other, and are its iterations from 0 on. */
 struct pace_lanes {
     const struct table *pace;
-    size_t *first;     /* owned; by lane: its first row; one more behind the last */
+    size_t *first;     /* owned; by lane: its first row; one more after the last */
     size_t count, iterations;
-    int ranks_suffice; /* to tell lanes apart */
+    int ranks_suffice; /* to distinguish lanes */
 };
 
 static int lanes_find(struct pace_lanes *lanes, const struct table *pace)

@@ -1,4 +1,4 @@
-/* Runs a report on each part of a set, and joins what comes out. */
+/* Runs a report on each part of a set, and joins the tables. */
 #include "recipe_tables.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@ static int recipe_tables_add_rank(struct recipe_set *set, size_t part, int64_t k
     return 0;
 }
 
-/* Of a report of several ranks, each of them once. */
+/* Adds each rank of a report of several ranks once. */
 static int divide_part(struct recipe_set *set, size_t part, const struct report_part *about)
 {
     int64_t *ranks = array_alloc(about->rank_count + 1, sizeof *ranks);
@@ -132,7 +132,7 @@ int recipe_whole_table(const struct recipe_set *set, const struct selection_item
 /* The table that rows of all parts are joined in: that of the report, and the columns that it lacks. */
 struct joined {
     struct table *table;
-    size_t width;        /* of the report's table */
+    size_t width;        /* columns of the report's table */
     size_t rank, device; /* columns */
 };
 

@@ -5,10 +5,10 @@
 #include "analyze/engine/analysis.h"
 #include "cmd/selection.h"
 
-/* A rank: a report, or the rows of a report of several ranks that are of one. */
+/* A rank: a report, or the rows of one rank in a report of several. */
 struct recipe_rank {
     size_t part;
-    int64_t kept;   /* of several: this one; -1: all of the part */
+    int64_t kept;   /* the rank, where the part has several; -1: all of the part */
     int64_t number; /* the number that is shown */
 };
 
@@ -38,8 +38,8 @@ int recipe_whole_table(const struct recipe_set *set, const struct selection_item
 int recipe_rank_table(const struct recipe_set *set, const struct selection_item *item, int by_device,
                       struct table **out, struct error *err);
 
-/* Of the table of a pace: one of its columns as a matrix, a row an iteration and a column a rank; NULL if memory is
- * short. The names of columns live in `names`, which the caller frees after the table. */
+/* One column of a pace's table as a matrix, a row an iteration and a column a rank; NULL if memory is short. The names
+ * of columns live in `names`, which the caller frees after the table. */
 struct text;
 struct table *recipe_pace_matrix(const struct table *pace, size_t column, struct text *names);
 /* Figures of the column over the ranks, a row an iteration. */

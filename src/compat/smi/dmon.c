@@ -24,7 +24,7 @@ static const struct {
 #include "dmon_columns.def"
 };
 
-/* Of GPM: by reading. */
+/* GPM metrics, by reading. */
 static const struct {
     unsigned number;
     const char *unit;
@@ -134,7 +134,7 @@ static void list_readings(struct dmon *dmon)
 
 /* ---- lines ----------------------------------------------------------------------------------------------------- */
 
-/* In the first line there is no time before: nothing has happened in it, and nvidia-smi prints 0 too. */
+/* The first line has no earlier reading to compare with: it prints 0, as nvidia-smi does. */
 static double change(const struct gpu_feed_gpu *gpu, enum gpu_reading reading)
 {
     if (isnan(gpu->now[reading]))

@@ -1,4 +1,4 @@
-/* What dmon and pmon share: nvidia-smi's options, the loop over rounds, and where lines go. */
+/* The common part of dmon and pmon: nvidia-smi's options, the loop over rounds, and the outputs of lines. */
 #ifndef TACHO_COMPAT_SMI_MONITOR_H
 #define TACHO_COMPAT_SMI_MONITOR_H
 
@@ -31,17 +31,17 @@ struct monitor_settings {
       .help = "Print each line as a JSON object, in base units (W, Hz, bytes, bytes/s) and with the time in UTC." }
 const char *const *monitor_format_names(void);
 
-/* Exit statuses of nvidia-smi, which scripts compare: no such GPU, and letters of -s that are none. */
+/* Exit statuses of nvidia-smi, which scripts compare: an unknown GPU, and unknown letters of -s. */
 enum { MONITOR_NO_GPU = 6, MONITOR_NO_COLUMN = 255 };
 extern const struct entry monitor_exits[];
 
 struct monitor {
     const struct command *self;
     const struct monitor_settings *settings;
-    struct monitor_table table; /* its columns are the command's */
-    struct gpu_feed_wish wish;  /* readings and processes are */
+    struct monitor_table table; /* the command sets its columns */
+    struct gpu_feed_wish wish;  /* the command sets readings and processes */
     int can_record;             /* -o takes a report */
-    const char *report;         /* of -o; NULL: none */
+    const char *report;         /* from -o; NULL: none */
     int has_no_gpu;             /* as the feed says */
     /* Adds the lines of a round. */
     void (*add_round)(struct monitor *monitor, const struct gpu_feed *feed, struct text *out);
@@ -54,7 +54,7 @@ int monitor_run(struct monitor *monitor);
 int monitor_each_word(const char *list, int (*take)(void *context, const char *word, struct error *err), void *context,
                       struct error *err);
 
-/* Chooses the columns of -s: 0; -1: a letter is none, which is printed, and *status is the exit status. */
+/* Chooses the columns of -s: 0; -1: a letter is unknown; prints that, and sets *status to the exit status. */
 int monitor_select(struct monitor *monitor, const struct monitor_column *columns, size_t count, int *status);
 
 #endif

@@ -75,7 +75,7 @@ void monitor_record_take(void *context, const struct gpu_frame *frame, const voi
 
     gpu_rows_take(record->rows, frame, payload, &always);
     if (frame->type == GPU_FRAME_ROUND && clock_monotonic_ns() - record->flushed_ns >= FLUSH_NS) {
-        writer_flush(record->writer, NULL); /* a failure is told at the end */
+        writer_flush(record->writer, NULL); /* a failure is reported at the end */
         record->flushed_ns = clock_monotonic_ns();
     }
 }

@@ -34,7 +34,7 @@ const char *monitor_table_select(struct monitor_table *table, const struct monit
 
 /* ---- columns and csv ------------------------------------------------------------------------------------------- */
 
-/* The first part of a line. In columns a date takes 12 characters and a time 13; a GPU's number stands in 3 behind a
+/* The first part of a line. In columns a date takes 12 characters and a time 13; a GPU's number stands in 3 after a
  * time, and else in 4. */
 static void monitor_table_add_start(struct text *out, const struct monitor_table *table, char mark, const char *date,
                                     const char *time, const char *gpu)

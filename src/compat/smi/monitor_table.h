@@ -10,7 +10,7 @@
 #include "wire/wire_gpu.h"
 
 struct monitor_column {
-    char letter;              /* of -s; 0: it is chosen in another way */
+    char letter;              /* letter of -s; 0: it is chosen in another way */
     const char *name, *unit;
     int heading_width, width; /* negative: the text is on the left, and the column is the last */
     double scale;             /* the unit of columns and csv in base units: 1e6 for MHz. JSON has base units */

@@ -1,4 +1,4 @@
-/* tacho topo: what `nvidia-smi topo` prints, with its options. */
+/* tacho topo: the output of `nvidia-smi topo`, with its options. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -19,7 +19,7 @@ void topo_add_closest_cpu(struct text *out, const struct topology_node *gpu);
 void topo_add_closest_memory(struct text *out, const struct topology_node *gpu);
 void topo_add_own_node(struct text *out, const struct topology_node *gpu);
 
-enum { TOPO_PATHS = 6 }; /* of topo_add_nearest() */
+enum { TOPO_PATHS = 6 }; /* those of topo_add_nearest() */
 
 void topo_add_json(struct text *out, const struct topology *topology);
 

@@ -50,7 +50,7 @@ static int is_frame(const struct gpu_frame *frame, const void *payload, enum gpu
 
 struct topology_answer {
     struct topology *topology;
-    char refusal[GPU_MESSAGE_BYTES]; /* of all GPUs; "": none */
+    char refusal[GPU_MESSAGE_BYTES]; /* the refusal of all GPUs; "": none */
 };
 
 static void topology_take(void *context, const struct gpu_frame *frame, const void *payload)

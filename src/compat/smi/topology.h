@@ -14,7 +14,7 @@ struct topology_node {
     char label[32];           /* GPU0, NIC3 */
     char name[96];            /* mlx5_0, NVIDIA H200 */
     struct topology_slot slot;
-    struct gpu_device device; /* of a GPU */
+    struct gpu_device device; /* GPUs only */
     struct gpu_place place;
 };
 
