@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 
-#define NAME_MOST 255 /* of DNS */
+#define NAME_MOST 255 /* DNS's limit */
 
 static const char *const loopback[] = { "localhost", "127.0.0.1", "[::1]" };
 

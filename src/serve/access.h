@@ -25,7 +25,7 @@ int access_init(struct access_guard *guard, struct error *err);
 int access_host(const struct access_guard *guard, const char *host);
 /* Whether a header Origin ("http://name:port") names us. "null", which sandboxed pages send, does not. */
 int access_origin(const struct access_guard *guard, const char *origin);
-/* Whether the token is ours. Compares in constant time, so that the time tells nothing about the token. */
+/* Whether the token is ours. Compares in constant time, so that the time reveals nothing about the token. */
 int access_token(const struct access_guard *guard, const char *token);
 
 #endif

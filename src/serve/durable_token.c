@@ -38,7 +38,7 @@ static int durable_token_find_folder(struct text *out, struct error *err)
     return 0;
 }
 
-/* A key that others can read or could have written is none. */
+/* A key file that others can read or could have written is rejected. */
 static int read_key(const char *path, unsigned char key[SHA256_BYTES], struct error *err)
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK), code = 0;
@@ -58,8 +58,9 @@ static int read_key(const char *path, unsigned char key[SHA256_BYTES], struct er
     return code;
 }
 
-/* Under a name of its own first, so that nobody reads half a key; of two that do this at once the first one's counts.
- */
+/* Writes the key under a temporary name first, so that nobody reads half a key. If two processes do this, the first
+ * wins.
+ * */
 static int durable_token_make_key(const char *folder, const char *path, struct error *err)
 {
     unsigned char key[SHA256_BYTES];

@@ -1,8 +1,8 @@
 /* A token that is the same each time the same file is served, so that links to it last.
  *
  * It is a keyed hash (HMAC-SHA-256, cut to the length of a token) of the file's path, device, inode, size and time of
- * change. The key is 32 random bytes in a file that only its owner can read: who does not have it can no more guess the
- * token than a random one, also not from tokens of other files. Removing the key file ends all links. */
+ * change. The key is 32 random bytes in a file that only its owner can read: without it, the token is as hard to guess
+ * as a random one, even from tokens of other files. Removing the key file ends all links. */
 #ifndef TACHO_SERVE_DURABLE_TOKEN_H
 #define TACHO_SERVE_DURABLE_TOKEN_H
 

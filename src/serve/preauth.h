@@ -10,7 +10,7 @@ struct bufferevent;
 struct event_base;
 
 #define BODY_MOST (2u << 20)   /* bytes; a statement of SQL, or notes, have half of that */
-#define BODY_UNKNOWN 4096u     /* without the token: small requests are told that it is missing */
+#define BODY_UNKNOWN 4096u     /* without the token: small requests get the error that it is missing */
 
 struct preauth_doors {
     const struct access_guard *guard;

@@ -22,7 +22,7 @@
 #include "workers.h"
 
 #define HEADERS_MOST 65536      /* bytes; a request names rows one by one */
-#define PATIENCE_S 120          /* with a client that neither asks nor takes its answer */
+#define PATIENCE_S 120          /* for a client that neither asks nor takes its answer */
 #define PAUSE_MS 100            /* when there are no descriptors left */
 #define DESCRIPTORS 1024        /* at most: each connection may hold HEADERS_MOST before the token is seen */
 #define BACKLOG 128
@@ -107,7 +107,7 @@ static void pause_accepting(struct evconnlistener *listener, void *context)
 }
 
 /* Bounds the number of connections. Raises a lower limit as far as allowed, and lowers that of containers, which may be
- * a million. The files of a job that are open already come on top: the lowest free number tells how many. */
+ * a million. The files of a job that are open already come on top: the lowest free descriptor says how many. */
 static void limit_descriptors(void)
 {
     struct rlimit limit;

@@ -1,8 +1,8 @@
 /* The timeline over HTTP: the files of the page, and api/REQUEST for its requests to a report.
  *
- * One process. One thread owns the sockets and answers the requests that a picture needs; requests that may take
- * long go to other threads (workers.h). The server listens on loopback unless told otherwise, and rejects requests
- * without the token (access.h). Nothing here knows what a request means. */
+ * One process. One thread owns the sockets and answers the requests that a picture needs; requests that may take long
+ * go to other threads (workers.h). The server listens on loopback by default, and rejects requests without the token
+ * (access.h). Nothing here knows what a request means. */
 #ifndef TACHO_SERVE_SERVE_H
 #define TACHO_SERVE_SERVE_H
 
@@ -18,7 +18,7 @@ struct serve_settings {
     const char *page_folder;          /* index.html and its files; without index.html, the server
                                        * answers with a sentence that says so */
     const char *notes_path;           /* the file of bookmarks; need not exist */
-    const char *other_notes_path;     /* that of the run that the view is compared with; NULL: there is none */
+    const char *other_notes_path;     /* the notes of the run that the view is compared with; NULL: there is none */
     const char *address;              /* NULL: loopback, IPv4 and IPv6 */
     int port;                         /* 0: any free one; SERVE_USUAL: SERVE_PORT, or any
                                        * free one where that is taken */

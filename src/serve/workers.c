@@ -74,7 +74,7 @@ static void *lane_main(void *argument)
     struct workers *work = lane->work;
 
     if (view_lane_is_background((enum view_lane)(lane - work->lanes)))
-        setpriority(PRIO_PROCESS, (id_t)gettid(), BACKGROUND_NICE); /* of this thread alone; may fail */
+        setpriority(PRIO_PROCESS, (id_t)gettid(), BACKGROUND_NICE); /* this thread only; may fail */
     pthread_mutex_lock(&work->lock);
     for (;;) {
         while (!lane->first && !work->quit)
@@ -173,7 +173,7 @@ static void watch_client(struct workers *work, struct workers_job *job)
         event_add(job->watch, NULL);
 }
 
-/* Takes over what was asked. ERR_NO_MEMORY or 0. */
+/* Takes over the request. ERR_NO_MEMORY or 0. */
 static int queue(struct workers *work, struct evhttp_request *request, struct workers_asked *asked)
 {
     struct workers_lane *lane = &work->lanes[view_lane(text_string(&asked->request))];

@@ -25,7 +25,7 @@ struct workers_asked {
     struct text request, body; /* handed over */
     int packs;                 /* reply.h */
 };
-/* Asks something before a client does: what the answer needs is then in the caches of the view. */
+/* Asks before a client does, so that the caches of the view have what the answer needs. */
 void workers_prepare(struct workers *work, const char *request);
 /* Queues a request; the loop sends the answer when it is ready. */
 void workers_add(struct workers *work, struct evhttp_request *request, struct workers_asked *asked);

@@ -59,8 +59,8 @@ void rank_views_free(struct rank_views *views)
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
-/* Chooses a part, or of one of several ranks those that are asked for, which are written behind `kept`. Returns
- * whether it has any. */
+/* Chooses a part, or the requested ranks of a part that has several; puts those into `kept`. Returns whether it has
+ * any. */
 static int rank_views_choose_part(const struct report_part *part, size_t number, const char *ranks,
                                   struct report_choice *out, int64_t *kept)
 {

@@ -233,7 +233,7 @@ void view_close(struct view *view)
 
 static const struct timeline_request {
     const char *name, *content_type;
-    enum view_lane lane, lane_of_ranks; /* of a request about some ranks */
+    enum view_lane lane, lane_of_ranks; /* lane_of_ranks: for requests about some ranks */
     int (*answer)(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 } requests[] = {
 #define REQUEST(name, type, lane, of_ranks) { #name, type, VIEW_LANE_##lane, VIEW_LANE_##of_ranks, view_##name },

@@ -49,7 +49,7 @@ enum view_lane {
 };
 /* The lane of a request such as "tile?rows=3"; an unknown request is in VIEW_LANE_NOW. */
 enum view_lane view_lane(const char *request);
-/* Whether nobody waits for the answers of a lane: a page asks for them by itself, behind the picture and the first
+/* Whether nobody waits for the answers of a lane: the page requests them itself, after the picture and the first
  * figures of the summary, and tiles should not wait for them. */
 int view_lane_is_background(enum view_lane lane);
 

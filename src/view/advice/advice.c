@@ -1,6 +1,6 @@
 /* The request advice: each rule of tacho analyze is run once, and its rows become marks on the timeline.
  *
- * One adviser serves all rules on the replay and the gaps. What it found comes first, in its order, as everywhere; then
+ * One adviser serves all rules on the replay and the gaps. Its findings come first, in its order, as everywhere; then
  * the other rules by their impact; then lists of events and gaps, which are places to look at, without an impact. */
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static int64_t event_at(const struct view_events *events, int64_t start_ns)
 /* The columns of the rules' tables that say where a row lies on the timeline. */
 enum { DURATION, START, PID, TID, CONTEXT, STREAM, NUMBERS };
 static const char *const number_names[NUMBERS] = { "Duration", "Start", "PID", "TID", "Context ID", "Stream ID" };
-static const char longest_name[] = "Longest"; /* the duration, of rules on CPUs: of the longest wait, which is shown */
+static const char longest_name[] = "Longest"; /* duration of the longest wait, for rules on CPUs */
 
 /* Whether a row can have the event that numbers describe: a call of the thread, or work on the stream. */
 static int can_have(const struct view_row *row, const int64_t numbers[NUMBERS])
@@ -70,7 +70,7 @@ static int can_have(const struct view_row *row, const int64_t numbers[NUMBERS])
            row->context == numbers[CONTEXT];
 }
 
-/* The row of a thread, for what is about a stretch of its time. */
+/* The row of a thread, for advice about a span of its time. */
 static int advice_view_thread_row(const struct view *view, const int64_t numbers[NUMBERS])
 {
     for (size_t r = 0; r < view->row_count; r++)
@@ -117,7 +117,7 @@ static const char *advice_view_line_of(const struct table *table, size_t row)
     return "";
 }
 
-/* What a replay says of a row: the row-th cause of its rule. */
+/* Takes the figures of a row from the replay: the row-th cause of its rule. */
 static void take_cause(struct advice_item *item, const struct adviser *adviser, const struct analysis *rule, size_t row)
 {
     for (size_t i = 0; i < adviser->count; i++) {
@@ -209,7 +209,7 @@ static int64_t advice_view_rank_of(const struct adviser *adviser, const struct a
     return 0;
 }
 
-/* Adds what a rule found. adviser: of a rule on the replay, which ranks it; NULL: its impact does. */
+/* Adds the findings of a rule. adviser: the replay, which ranks the rule; NULL: its impact does. */
 static int advice_view_add_table(struct advice *advice, const struct adviser *adviser, const struct analysis *rule,
                                  const struct table *table, struct error *err)
 {

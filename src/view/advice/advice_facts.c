@@ -35,7 +35,7 @@ static struct view_place advice_facts_next_work(const struct view *view, int64_t
     return best;
 }
 
-/* The innermost operator on a thread around a stretch of time. */
+/* The innermost operator on a thread around a span. */
 static int advice_facts_add_operator(struct text *out, struct view *view, int64_t thread, int64_t from_ns,
                                      int64_t to_ns, struct error *err)
 {
@@ -80,7 +80,7 @@ done:
     return code;
 }
 
-/* The first work that a thread launched in a stretch of time. */
+/* The first work that a thread launched in a span. */
 static int first_launched(struct view_place *out, struct view *view, const struct advice_place *place,
                           struct error *err)
 {

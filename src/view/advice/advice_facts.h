@@ -1,4 +1,4 @@
-/* What belongs to a finding: the operator of PyTorch that it lies in, and the work on a GPU that came next. */
+/* The facts of a finding: the operator of PyTorch that it lies in, and the work on a GPU that came next. */
 #ifndef TACHO_VIEW_ADVICE_ADVICE_FACTS_H
 #define TACHO_VIEW_ADVICE_ADVICE_FACTS_H
 
@@ -6,7 +6,7 @@
 #include "view/links/event_list.h"
 
 struct advice_place {
-    int64_t thread;         /* a global id, or -1: of the operator the thread that launched the work decides */
+    int64_t thread;         /* a global id, or -1: the thread that launched the work decides about the operator */
     int64_t process;        /* its pid, or -1: work of any process may come next */
     int64_t from_ns, to_ns;
     struct view_place next; /* the work, where it is known; else VIEW_NO_PLACE */

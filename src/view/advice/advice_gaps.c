@@ -1,5 +1,5 @@
 /* The largest gaps, in which a GPU was idle, with the causes that gpu_idle_sum names (analyze/idle). They are places to
- * look at: what their causes cost, the rules on the replay tell. */
+ * look at: the rules on the replay report what their causes cost. */
 #include "advice_gaps.h"
 
 #include <stdlib.h>
@@ -27,8 +27,8 @@ struct advice_gap_search {
     int64_t *total_ns;      /* owned; by key */
     size_t room;
     struct advice_words words;
-    struct text where;      /* of its largest cause */
-    struct view_place work; /* that ended it */
+    struct text where;      /* the place of its largest cause */
+    struct view_place work; /* the work that ended it */
 };
 
 /* Appends the name of the work that ended a gap, if the timeline has it. */
@@ -105,7 +105,7 @@ static int advice_gaps_add_causes(struct advice_gap_search *search, const struct
     return 0;
 }
 
-/* VIEW_NO_ROW if the timeline has no such GPU. */
+/* VIEW_NO_ROW if the timeline lacks the GPU. */
 static int advice_gaps_gpu_row(const struct view *view, int64_t gpu)
 {
     for (size_t r = 0; r < view->row_count; r++)

@@ -34,8 +34,8 @@ struct about_process {
     int has_rank;
 };
 
-/* Reads the processes, and returns the command that was profiled. "" and no processes if the report has no such table,
- * or it cannot be read: the rest of the answer is of use all the same. */
+/* Reads the processes, and returns the command that was profiled. "" and no processes if the table is missing or
+ * unreadable: the rest of the answer is still useful. */
 static const char *about_read_processes(struct view *view, struct about_process **out, size_t *count)
 {
     enum { PROCESS, COMMAND, RANK };
@@ -157,7 +157,7 @@ static void about_add_warnings(struct view *view, struct text *out)
     text_add_char(out, ']');
 }
 
-/* The stretches of time whose events are all there, in a report that was cut to a size. */
+/* The spans whose events are all there, in a report that was cut to a size. */
 static void about_add_detail(struct view *view, struct text *out)
 {
     enum { START, END };

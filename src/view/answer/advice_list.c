@@ -56,7 +56,7 @@ void advice_list_cut(struct advice_list *list, size_t length)
     list->text.failed = 0; /* the text before is whole */
 }
 
-/* What could be gained, the most first; behind that the longest of those of which it is not known. */
+/* Sorts by possible gain, the largest first; then items without a known gain, the longest first. */
 static int64_t advice_list_rank_of(const struct advice_item *item)
 {
     int64_t length = saturating_duration(item->from_ns, item->to_ns);

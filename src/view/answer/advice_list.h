@@ -13,7 +13,7 @@ enum { ADVICE_MOST = 200, ADVICE_NO_EVENT = -1 }; /* ADVICE_MOST: items of one r
 
 /* {0} is empty. */
 struct advice_list {
-    struct text text;         /* the members, one behind the other */
+    struct text text;         /* the members, one after the other */
     struct advice_member {
         int64_t rank;         /* the largest comes first */
         size_t first, length; /* in the text */
@@ -38,12 +38,12 @@ struct advice_words {
 void advice_words_clear(struct advice_words *words);
 void advice_words_free(struct advice_words *words);
 
-/* A place where time could be gained; row and event are -1 for a stretch of time alone. `text` is a few sentences,
- * `what` the finding in a few words. */
+/* A place where time could be gained; row and event are -1 for a span alone. `text` is a few sentences, `what` the
+ * finding in a few words. */
 struct advice_item {
     const char *rule, *title;
-    const char *where, *confidence;       /* the line of the program, and of a replay how sure it is; "": not known */
-    int64_t about_ns, bound_ns;           /* what it saves per step, of a replay; -1: not known */
+    const char *where, *confidence;       /* the line of the program, and how sure a replay is; "": not known */
+    int64_t about_ns, bound_ns;           /* the saving per step in a replay; -1: not known */
     int64_t order;                        /* among the causes that a replay judged, or -1 */
     struct text *what, *operator, * next; /* the operator, and the work on a GPU that came next; may be empty */
     int row;

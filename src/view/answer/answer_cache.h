@@ -25,7 +25,7 @@ struct answer_cache {
     struct name_ranks *name_ranks;           /* one block; NULL before the first list by name (view/lists) */
     struct stacks stacks[STACK_SOURCES];     /* all samples, with lines */
     int has_stacks[STACK_SOURCES];
-    struct advice_list advice, advice_rules; /* of the rules that have run so far */
+    struct advice_list advice, advice_rules; /* from the rules that have run so far */
     size_t rules_run;
     int is_advised;                          /* all of them have */
     struct adviser *adviser;                 /* until all of them have; NULL before the first that needs it */
@@ -39,7 +39,7 @@ struct answer_cache {
 
 /* view_open() creates the cache, so that every lane finds it; NULL when memory is short. */
 struct answer_cache *answer_cache_new(void);
-void answer_cache_free(struct answer_cache *cache); /* of NULL too */
+void answer_cache_free(struct answer_cache *cache); /* NULL is fine */
 /* The adviser, which the first call opens: for VIEW_LANE_ADVICE. It stays until all rules have run. */
 int answer_cache_adviser(struct answer_cache *cache, struct report *report, struct adviser **out, struct error *err);
 void answer_cache_forget_adviser(struct answer_cache *cache);

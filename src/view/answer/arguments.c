@@ -42,7 +42,7 @@ static int arguments_add_argument(struct arguments *arguments, char *from, char 
     ptrdiff_t name_length = arguments_decode(from, name_end), length = arguments_decode(value, end);
     if (name_length < 0 || length < 0)
         return error_set(err, ERR_BAD_ARGUMENT, "a %% in a request must be followed by two hexadecimal digits");
-    value[length] = 0; /* of a bare name: the separator behind it */
+    value[length] = 0; /* for a bare name, this is its separator */
     from[name_length] = 0;
     arguments->list[arguments->count++] = (struct argument){ from, value, (size_t)length };
     return 0;
@@ -91,7 +91,7 @@ const char *argument_text(const struct arguments *arguments, const char *name, s
     return NULL;
 }
 
-/* Parses a whole number; *end is the first character behind it. */
+/* Parses a whole number; *end is the first character after it. */
 static int parse_int(const char *text, const char **end, int64_t *out)
 {
     char *behind;

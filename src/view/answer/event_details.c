@@ -30,8 +30,8 @@ struct asking {
     struct view_place torch_op;    /* the innermost operator around it, or VIEW_NO_PLACE */
     struct operator_facts facts;   /* its own */
     struct view_place forward;     /* the forward operator, if it is a backward one or lies in one */
-    struct gap_chain chain;        /* of a gap of a GPU */
-    struct rank_instance instance; /* of a collective */
+    struct gap_chain chain;        /* GPU gaps only */
+    struct rank_instance instance; /* collectives only */
     struct text links;
     struct text gap;               /* its details, if it is one */
 };
@@ -357,7 +357,7 @@ static const struct {
     { ROW_IDLE, link_gap },
 };
 
-/* In a brief answer only the causes of a gap, if they are known already: what finds them takes seconds. */
+/* In a brief answer only the causes of a gap that are known already: to find them takes seconds. */
 static int find_brief(struct asking *asking, struct error *err)
 {
     return is_gap(asking) && idle_causes_are_known(&asking->view->cache->idle) ? link_gap(asking, err) : 0;

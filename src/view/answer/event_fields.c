@@ -162,7 +162,7 @@ static void event_fields_add_value(struct writing *writing, enum field_kind kind
         event_fields_add_int(writing->out, value);
 }
 
-/* What emit_nvtx appends to the name of an operator, as fields of their own. */
+/* The values that emit_nvtx appends to an operator's name, as separate fields. */
 static void add_operator_fields(struct writing *writing, const char *text, size_t length)
 {
     static const struct {

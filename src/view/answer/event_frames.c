@@ -17,7 +17,7 @@
 enum {
     MOST_FRAMES = 512,
     MOST_OPERATORS = 12,             /* around an event that are asked for their stack */
-    NEAREST_SAMPLE_NS = 20 * 1000000 /* a sample further away tells nothing about an event */
+    NEAREST_SAMPLE_NS = 20 * 1000000 /* a sample further away says nothing about an event */
 };
 
 void event_frame_add(struct text *out, const struct event_frame *frame)

@@ -22,10 +22,10 @@ int event_frames_add_stack(struct view *view, struct text *out, struct view_plac
 /* The event whose lines are looked for. */
 struct event_frames_wanted {
     struct view_place self;
-    struct view_place call;          /* that launched it, or VIEW_NO_PLACE */
-    struct view_place forward;       /* of a backward operator, or VIEW_NO_PLACE */
+    struct view_place call;          /* the call that launched it, or VIEW_NO_PLACE */
+    struct view_place forward;       /* the forward operator of a backward one, or VIEW_NO_PLACE */
     const struct event_list *around; /* outermost first */
-    int64_t thread, from_ns, to_ns;  /* of the call, if there is one */
+    int64_t thread, from_ns, to_ns;  /* those of the call, if there is one */
 };
 /* Adds {"frames": […], "from": "sentence"}, or null; sets *found to 1 if there are some. */
 int event_frames_add_python(struct view *view, struct text *out, const struct event_frames_wanted *wanted, int *found,

@@ -1,4 +1,4 @@
-/* The request flame: samples of threads, or slices of a row, summed up along their stacks for a stretch of time. */
+/* The request flame: samples of threads, or slices of a row, summed up along their stacks for a span. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,7 @@ struct flame {
     struct text frames, nodes;      /* members of the two lists */
     size_t frame_count, node_count;
     int64_t samples;
-    struct text name;               /* of the frame at hand */
+    struct text name;               /* the name of the current frame */
 };
 
 static inline void flame_add_node(struct flame *flame, int64_t parent, int64_t frame, int64_t self, int64_t total)

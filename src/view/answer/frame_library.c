@@ -1,5 +1,5 @@
-/* Whose code a frame is: see frame_library.h. Of Python the engine of the advice knows it (python_files.h), so that
- * both name the same line; of native code the path of the module tells. */
+/* Whose code a frame is: see frame_library.h. For Python, the advice engine decides (python_files.h), so that both name
+ * the same line; for native code, the module's path does. */
 #include "frame_library.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ static const char *named(const char *name, size_t *length)
     return name;
 }
 
-/* The part of a path behind a word; NULL: the word is not in it. */
+/* The part of a path after a word; NULL: the word is not in it. */
 static const char *frame_library_behind(const char *path, size_t length, const char *word)
 {
     const char *found = memmem(path, length, word, strlen(word));
@@ -23,7 +23,7 @@ static const char *frame_library_behind(const char *path, size_t length, const c
     return found ? found + strlen(word) : NULL;
 }
 
-/* Behind the folder of installed packages, or NULL. */
+/* The part after the folder of installed packages, or NULL. */
 static const char *package_in(const char *path, size_t length)
 {
     const char *site = frame_library_behind(path, length, "site-packages/");

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* As of a frame; texts need no NUL behind them. */
+/* As in a frame; texts need no NUL after them. */
 struct frame_origin {
     const char *kind, *file, *module;
     size_t file_length, module_length;

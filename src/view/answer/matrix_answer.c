@@ -1,5 +1,5 @@
-/* The request matrix: how many messages and bytes each rank sent to each other, as a square of cells. Of many ranks
- * several share a row and a column. */
+/* The request matrix: how many messages and bytes each rank sent to each other, as a square of cells. In large jobs,
+ * several ranks share a row and a column. */
 #include <stdlib.h>
 
 #include "analyze/engine/analysis.h"
@@ -17,7 +17,7 @@ struct square {
     int64_t cells, group;      /* on each side; ranks in a row or column */
     struct sent {
         int64_t messages, bytes, pairs;
-    } *sent, all, unknown;     /* owned, by row and column; of the square; of messages without a known rank */
+    } *sent, all, unknown;     /* owned, by row and column; the sum of the square; messages without a known rank */
 };
 
 static void matrix_answer_count(struct sent *sent, int64_t messages, int64_t bytes)

@@ -21,6 +21,6 @@ struct name_counts {
 
 /* Fills *out, which must be {0}; leaves it so after an error. */
 int name_counts_make(struct name_counts *out, const struct view *view, struct error *err);
-void name_counts_free(struct name_counts *counts); /* of {0} too */
+void name_counts_free(struct name_counts *counts); /* {0} is fine */
 
 #endif

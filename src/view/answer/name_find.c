@@ -156,7 +156,7 @@ static int step_lane(struct stepping *stepping, int row, uint32_t lane, struct e
     return 0;
 }
 
-/* Reads the position to go on from. A time alone lies behind (or before) every event that starts then. */
+/* Reads the position to go on from. A time alone lies after (or before) every event that starts then. */
 static int read_position(struct stepping *stepping, const struct arguments *arguments, struct error *err)
 {
     const char *after = argument_text(arguments, "after", NULL);

@@ -145,7 +145,7 @@ static int is_equal(const struct name_search *search, const char *name, size_t l
     return 1;
 }
 
-/* The tables of analyses show calls without their version, ranges behind their domain (":forward" is the range
+/* The tables of analyses show calls without their version, ranges after their domain (":forward" is the range
  * "forward"), and operators of emit_nvtx with their numbers. */
 static int name_search_is_exact(const struct name_search *search, const char *name, size_t length)
 {

@@ -12,14 +12,14 @@ enum name_search_mode { SEARCH_SUBSTRING, SEARCH_REGEX, SEARCH_EXACT, SEARCH_NAM
 struct name_search {          /* {0}: no search */
     enum name_search_mode mode;
     int with_case;
-    uint32_t name;            /* of SEARCH_NAME */
+    uint32_t name;            /* for SEARCH_NAME */
     char *text;               /* owned; without case: in lower case */
     size_t length;
     uint8_t *verdicts[2];     /* owned; by id of the pool, by name of the view's own */
     size_t verdict_room[2];
     struct regex *regex;      /* owned */
     struct text folded;       /* a long name in lower case */
-    struct clock_limit limit; /* of this request */
+    struct clock_limit limit; /* the time limit of this request */
 };
 
 /* Begins the search of the arguments text, mode, case and name; ERR_BAD_ARGUMENT, ERR_NO_MEMORY. The same search as

@@ -1,8 +1,8 @@
 /* Matches forward and backward operators.
  *
  * An operator that needs no gradient shows the sequence number that the next operator with a gradient will get, and so
- * do the operators that this one calls. Of all operators with one number, the forward operator is therefore the last
- * that starts before the backward one; the operators around it belong to it. */
+ * do the operators that this one calls. So the forward operator is the last operator with the same number that starts
+ * before the backward one; the operators around it belong to it. */
 #include "operator_pairs.h"
 
 #include <stdlib.h>

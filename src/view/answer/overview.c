@@ -15,7 +15,7 @@ enum { MOST_BINS = 4096, MOST_WIDTH = 8192 };
 enum { OVER_GPU, OVER_CPU, OVERS };
 
 struct view_overview {
-    int bins; /* of a nanosecond at least */
+    int bins; /* each is a nanosecond or more */
     float share[OVERS][MOST_BINS];
     int is_known[OVERS];
 };
@@ -35,7 +35,7 @@ struct covering {
     uint32_t running; /* the name of the only state that counts as busy */
     const int *rows;  /* the rows whose events count */
     size_t row_count;
-    int code;         /* of any bin that failed: written by several workers */
+    int code;         /* error of any bin: written by several workers */
 };
 
 /* ---- one bin --------------------------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ struct bin {
     struct busy_list covered, merged; /* the time covered by the lanes so far, in order; the same with one more lane */
 };
 
-/* The first event from `at` on that ends behind the time. */
+/* The first event from `at` on that ends after the time. */
 static uint32_t overview_jump(const struct view_events *events, uint32_t at, uint32_t end, int64_t time_ns)
 {
     uint32_t behind = events_gallop(events, at, end, time_ns, 0);
@@ -199,7 +199,7 @@ free_rows:
     return code;
 }
 
-/* The mean over a stretch of bins, the first and the last of which may count in part. */
+/* The mean over a range of bins, the first and the last of which may count in part. */
 static float mean(const struct view_overview *overview, int over, double from, double to)
 {
     double sum = 0;

@@ -29,7 +29,7 @@ int related_records(struct event_list *places, struct view *view, struct related
 int related_waits(struct event_list *places, struct view *view, struct related_correlated *correlated,
                   struct error *err);
 
-/* Adds the work that a thread launched in a stretch of time. */
+/* Adds the work that a thread launched in a span. */
 int related_launched(struct event_list *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
                      struct error *err);
 

@@ -16,7 +16,7 @@ enum {
     LONGEST_STATEMENT = 1 << 20,
     LONGEST_CELL = 1 << 16,
     LIMIT_MS = 10000,
-    FIRST_ROWS = 300000, /* of a table, for an answer within half a second */
+    FIRST_ROWS = 300000, /* rows of a table, for an answer within half a second */
     MET_ENOUGH = 1
 };
 
@@ -30,7 +30,7 @@ struct result {
     unsigned char whole[MOST_COLUMNS]; /* the kind of whole numbers in the column */
     size_t column_count, row_count;
     int is_cut, has_result;
-    struct query_part part;            /* of a first answer: what it lacks */
+    struct query_part part;            /* the part that a first answer lacks */
 };
 
 /* ---- the kind of a column ---------------------------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ static enum column_kind sql_answer_kind_of(const struct query_column *column)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-/* Of several statements the last one is answered. */
+/* If there are several statements, answers the last one. */
 static int sql_answer_take_columns(void *context, const struct query_column *columns, size_t count, struct error *err)
 {
     struct result *result = context;

@@ -1,4 +1,4 @@
-/* The request table: a report of tacho stats, for a stretch of time and a part of the capture. */
+/* The request table: a report of tacho stats, for a span and a part of the capture. */
 #include <string.h>
 
 #include "analyze/engine/analysis.h"
@@ -122,7 +122,7 @@ static int read_filter(const struct view *view, const struct arguments *argument
     return 0;
 }
 
-/* The argument options, "rank=3:peer=5", as words behind the name of a report are. `copy` holds their text. */
+/* The argument options, "rank=3:peer=5", like the words after the name of a report. `copy` holds their text. */
 static size_t read_options(const struct arguments *arguments, struct text *copy, struct analysis_option *out,
                            size_t most)
 {

@@ -1,10 +1,10 @@
-/* The request tile: some rows over a stretch of pixels, exact, at a cost that hardly grows with the capture.
+/* The request tile: some rows over a span of pixels, exact, at a cost that hardly grows with the capture.
  *
  * A lane is processed pixel by pixel. An event that is at least a pixel long becomes a slice. The end of all other
  * events that start in the same pixel is found with one search. A single such event becomes a slice too; several become
  * a dense part, which gets its time and its name, that of the longest event, from the index. Events of a lane do not
  * overlap, so only the last event that starts in a pixel can be longer than it, and a pixel has two items at most. So a
- * lane costs its pixels times the logarithm of its events, and every event of the stretch is a slice or counted. */
+ * lane costs its pixels times the logarithm of its events, and every event of the span is a slice or counted. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,7 +146,7 @@ static void tile_add_point(struct tile *tile, int64_t time_ns, struct points_ran
 }
 
 /* Adds a point for each pixel that has points, at the time of the first of them. Also adds the last point before the
- * stretch and the first behind it, so that a line enters and leaves the picture. */
+ * span and the first after it, so that a line enters and leaves the picture. */
 static void tile_add_points(struct tile *tile, const struct view_points *points)
 {
     uint32_t at = points_from(points, tile->from_ns), end = points_from(points, tile->to_ns);
@@ -208,7 +208,7 @@ static void tile_add_row(struct tile *tile, uint32_t number)
         memcpy(tile->slices->bytes + head_at, &head, sizeof head);
 }
 
-/* Reads the stretch. A stretch where no event can be gets the length 0, so that no sum here overflows. */
+/* Reads the span. A span where no event can be gets the length 0, so that no sum here overflows. */
 static int tile_read_place(struct tile *tile, const struct arguments *arguments, struct error *err)
 {
     int64_t level = 0, index = 0;

@@ -9,7 +9,7 @@ enum lack { LACKS_NOTHING, LACKS_CUDA, LACKS_OS, LACKS_OPERATORS, LACKS_SAMPLES,
 static const struct {
     const char *data;
     const char *of_python, *of_others; /* the option, for programs in Python and for others; NULL: there is none */
-    const char *table;                 /* a report with rows in it has that data; NULL: each event may lack it */
+    const char *table;                 /* its rows show that the data was recorded; NULL: each event may lack it */
 } lacks[] = {
     [LACKS_NOTHING] = { "", NULL, NULL, NULL },
     [LACKS_CUDA] = { "the call stack of the CUDA call", "--python-backtrace=cuda --cudabacktrace=all:0",

@@ -1,9 +1,8 @@
-/* The tile of a group, from the events of all rows below it, in a time that is bounded however many there are.
- *
- * The stretch is processed cell by cell; a cell is a pixel, or several where many lanes have many events. Long events
- * become slices, which name their own rows. Of all other events, each cell gets the share of its time in which at least
- * one event of a kind of work was under way. Up to EXACT events of a cell are merged by time, so the share is exact.
- * Of the lanes beyond that only the time of each is known, from the index: the share is then that of lanes that are
+/* The tile of a group, from the events of all rows below it, in a time that is bounded however many there are. The span
+ * is processed cell by cell; a cell is a pixel, or several where many lanes have many events. Long events become
+ * slices, which name their own rows. For all other events, each cell gets the share of its time in which at least one
+ * event of a kind of work was under way. Up to EXACT events of a cell are merged by time, so the share is exact. For
+ * lanes beyond that, only the time of each is known, from the index: the share is then that of lanes that are
  * independent of each other, 1 - (1 - a)(1 - b)…, which is exact again if there is but one lane. */
 #include "group_tile.h"
 
@@ -18,16 +17,16 @@
 
 enum {
     EXACT = 128,           /* events of a cell */
-    MOST_VISITS = 1 << 16, /* of lanes in cells with events */
-    MOST_LOOKS = 1 << 21,  /* of lanes in cells */
+    MOST_VISITS = 1 << 16, /* visits of lanes in cells with events */
+    MOST_LOOKS = 1 << 21,  /* lookups of lanes in cells */
     LEAST_WIDTH = 4,       /* pixels of a slice */
     MOST_SLICES = 4096,
     WIDTHS = 64
 };
 
-/* A lane of a row, from the first event that starts in the stretch. */
+/* A lane of a row, from the first event that starts in the span. */
 struct group_tile_walk {
-    int64_t next_ns; /* the start of the next event; INT64_MAX behind the last one */
+    int64_t next_ns; /* the start of the next event; INT64_MAX after the last one */
     const struct view_events *events;
     int row;
     uint32_t at, end, in_cell;
@@ -52,12 +51,12 @@ struct group_tile_group {
     size_t walk_count, walk_capacity;
     int cell_bits;                      /* a cell is 2^cell_bits pixels */
     int64_t cell_ns, long_ns;           /* events as long as long_ns are slices */
-    struct spans early, open, now;      /* reach into the stretch; reach into the next cell; in this cell, clipped */
+    struct spans early, open, now;      /* reach into the span; reach into the next cell; in this cell, clipped */
     struct tile_slice *slices;          /* owned */
     size_t slice_count, slice_capacity;
     size_t widths[WIDTHS];              /* slices by the logarithm of their length */
     double unused[WORK_KINDS];          /* the share of the cell that lanes outside of now leave free */
-    struct index_work sums[WORK_KINDS]; /* of the cell */
+    struct index_work sums[WORK_KINDS]; /* those of the cell */
     struct tile_dense last[WORK_KINDS]; /* may go on with the next cell; pixels 0: none */
     double last_busy[WORK_KINDS];       /* in pixels */
 };
@@ -153,7 +152,7 @@ static void choose_cells(struct group_tile_group *group)
     group->long_ns = group->long_ns > group->cell_ns ? group->long_ns : group->cell_ns;
 }
 
-/* Takes the events that start before the stretch, and leaves each lane at its first event in the stretch. */
+/* Takes the events that start before the span, and leaves each lane at its first event in it. */
 static int begin_walks(struct group_tile_group *group)
 {
     for (size_t i = 0; i < group->walk_count; i++) {
@@ -194,7 +193,7 @@ static int group_tile_take_span(struct group_tile_group *group, struct group_til
     return span.to_ns > span.from_ns ? group_tile_add_span(&group->now, span) : 0;
 }
 
-/* Of many events only the index is asked. The last of them may reach into the next cell. */
+/* Reads only the index if there are many events. The last of them may reach into the next cell. */
 static int take_sums(struct group_tile_group *group, const struct view_events *events, uint32_t from, uint32_t to,
                      int64_t end_ns)
 {
@@ -286,7 +285,7 @@ static void group_tile_end_part(struct group_tile_group *group, struct text *par
     part->pixels = 0;
 }
 
-/* Adds what a cell has of a kind; reached: how many events come from the cell before. */
+/* Adds a cell's events of a kind; reached: how many events come from the cell before. */
 static void group_tile_add_part(struct group_tile_group *group, struct text *parts, int work, int cell, double busy,
                                 uint32_t reached)
 {
@@ -365,7 +364,7 @@ static int group_tile_add_cell(struct group_tile_group *group, struct text *part
 
 /* ---- the tile -------------------------------------------------------------------------------------------------- */
 
-/* Events that start before the stretch are open at its start. */
+/* Events that start before the span are open at its start. */
 static int open_early(struct group_tile_group *group)
 {
     for (size_t i = 0; i < group->early.count; i++)

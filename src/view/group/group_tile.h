@@ -9,7 +9,7 @@ struct group_stretch {
     int64_t from_ns, to_ns; /* in the report's time; TILE_PIXELS */
 };
 
-/* Appends the slices and the dense parts of a stretch. ERR_NO_MEMORY or 0. */
+/* Appends the slices and the dense parts of a span. ERR_NO_MEMORY or 0. */
 int group_tile(struct view *view, int row, const struct group_stretch *stretch, struct text *slices,
                struct text *parts);
 /* The event of a class of work (enum work_lane) that is nearest to a time, the shortest of those that contain it.

@@ -10,7 +10,7 @@ struct tile_slice {
     double from, to;
     uint32_t event, name;
     uint8_t lane, work, colour, flags;
-    uint32_t row; /* that the event is of */
+    uint32_t row; /* the row of the event */
 };
 struct tile_dense {
     uint16_t pixel, pixels;

@@ -8,7 +8,7 @@
 #include "view/links/event_json.h"
 #include "view/load/derived.h"
 
-enum { MOST_PARTS = 16 }; /* that are listed; the others are counted */
+enum { MOST_PARTS = 16 }; /* listed; the others are counted */
 
 /* Causes in which the thread did not go on: the call in which it waited is the end of the chain. */
 static const unsigned char is_wait[GAP_CAUSES] = {
@@ -24,7 +24,7 @@ int gap_details_work(struct view *view, struct view_place gap, struct view_place
     return code == ERR_NOT_FOUND ? 0 : code;
 }
 
-/* The innermost event of the thread in the middle of the part's longest stretch. */
+/* The innermost event of the thread in the middle of the part's longest span. */
 static int gap_details_find_event(struct view_place *out, struct view *view, const struct idle_part *part,
                                   struct error *err)
 {

@@ -43,7 +43,7 @@ struct explaining {
     struct idle_causes *causes;
     struct view *view;
     struct gap_causes gaps;
-    size_t first;      /* of the parts of the gap that is being explained */
+    size_t first;      /* the first part of the gap that is being explained */
     uint32_t *line_of; /* owned; by place, and one for none: its text + 1; 0: not known yet */
     size_t line_room;
     struct text text;
@@ -103,7 +103,7 @@ static int idle_causes_by_total(const void *a, const void *b)
                                 : (x->line > y->line) - (x->line < y->line);
 }
 
-/* The cause that took most of a gap, over all lines: of these parts. */
+/* The cause that took most of a gap, over all lines of these parts. */
 static enum gap_cause chief_cause(const struct idle_causes *causes, size_t first, size_t behind)
 {
     const struct idle_part *parts = causes->parts;

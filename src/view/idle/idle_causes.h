@@ -1,8 +1,8 @@
 /* Why GPUs were idle: the causes of all gaps of the rows "Why idle", by the analysis that gpu_idle_sum uses.
  *
  * They are found once, at the first request for them, which takes as long as `tacho stats -r gpu_idle_sum`. Then each
- * gap is named after the cause that took most of it. What is kept is small beside the analysis itself, which is freed:
- * the parts of each gap, by cause and line. */
+ * gap is named after the cause that took most of it. Only the parts of each gap, by cause and line, are kept; the
+ * analysis, which is much larger, is freed. */
 #ifndef TACHO_VIEW_IDLE_IDLE_CAUSES_H
 #define TACHO_VIEW_IDLE_IDLE_CAUSES_H
 
@@ -16,18 +16,18 @@ struct idle_part {
     enum gap_cause cause;
     uint32_t line;                    /* a text, see idle_causes_line() */
     int64_t total_ns;
-    int64_t thread, start_ns, end_ns; /* of its longest stretch */
+    int64_t thread, start_ns, end_ns; /* its longest span */
 };
 
 struct idle_causes {
     pthread_mutex_t lock;
-    int is_known;            /* all below is complete, and does not change any more */
+    int is_known;            /* the members below are complete and do not change */
     struct idle_row {
         int row;
         size_t *firsts;      /* owned; by event, and one more: the first of its parts */
     } *rows;                 /* owned; the rows of gaps, in their order */
     size_t row_count;
-    struct idle_part *parts; /* owned; of one gap the largest first */
+    struct idle_part *parts; /* owned; gap by gap, the largest first */
     size_t part_count, part_room;
     struct intern lines;
 };

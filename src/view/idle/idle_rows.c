@@ -1,6 +1,6 @@
 /* Rows that show when a GPU had no work, one for each GPU, and how busy it was. Gaps are those of gpu_idle_sum, with
- * the same begin and end. At first each has the name "Idle": to know its cause takes the whole analysis, which is run
- * behind the first picture (idle_causes.h) and then names the gaps. */
+ * the same start and end. At first each has the name "Idle": to know its cause takes the whole analysis, which runs
+ * after the first picture (idle_causes.h) and then names the gaps. */
 #include "idle_rows.h"
 
 #include <stdlib.h>

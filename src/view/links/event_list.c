@@ -112,7 +112,7 @@ static int can_hold(const struct view_row *row, int64_t thread)
     return row->thread == thread && row->kind == KIND_SLICES && row_types[row->type].place == PLACE_THREAD;
 }
 
-/* Of two events of a row with the same start and end, the one in the lower lane is around the other. */
+/* If two events of a row have the same start and end, the one in the lower lane contains the other. */
 static int is_around(const struct view *view, struct view_place place, int64_t from_ns, int64_t to_ns,
                      struct view_place self)
 {

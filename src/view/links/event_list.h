@@ -7,7 +7,7 @@
 #include "view/load/event_sources.h"
 #include "view/load/view_state.h"
 
-enum { MOST_PLACES = 1000 }; /* of one kind, in an answer */
+enum { MOST_PLACES = 1000 }; /* events of one kind in an answer */
 
 struct event_list {          /* {0} is empty */
     struct view_place *list; /* owned */
@@ -57,12 +57,12 @@ static inline uint32_t place_table_row(const struct view *view, struct view_plac
 }
 #define VIEW_NO_PLACE (struct view_place){ VIEW_NO_ROW, 0 }
 
-/* Adds the events of a thread (calls, ranges, operators, functions) that contain all of a stretch of time, outermost
- * first. Leaves out `self` (which may be VIEW_NO_PLACE) and the events within it. Keeps the innermost MOST_PLACES. */
+/* Adds the events of a thread (calls, ranges, operators, functions) that contain a whole span, outermost first. Leaves
+ * out `self` (which may be VIEW_NO_PLACE) and the events within it. Keeps the innermost MOST_PLACES. */
 int event_list_around(struct event_list *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
                       struct view_place self, struct error *err);
 
-/* Adds the events of a type on a thread that start in a stretch of time; at most this many. */
+/* Adds the events of a type on a thread that start in a span; at most this many. */
 int event_list_inside(struct event_list *places, struct view *view, int64_t thread, enum row_type type, int64_t from_ns,
                       int64_t to_ns, size_t most, struct error *err);
 

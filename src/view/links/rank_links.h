@@ -6,7 +6,7 @@
 #include "analyze/model/ranks/messages.h"
 #include "event_list.h"
 
-/* What links are made of; read with the first event that may have some. {0} is empty. */
+/* The data of links; read with the first event that may have some. {0} is empty. */
 struct rank_links {
     int has_collectives, has_messages;
     struct collectives collectives;
@@ -16,9 +16,9 @@ struct rank_links {
 };
 void rank_links_free(struct rank_links *links);
 
-/* The instance of a collective that an event is a rank's part of. */
+/* The instance of a collective to which an event belongs. */
 struct rank_instance {
-    struct event_list calls; /* of all other ranks whose events are in the timeline; the caller frees it */
+    struct event_list calls; /* those of all other ranks in the timeline; the caller frees it */
     struct view_place last;  /* the last to come, or VIEW_NO_PLACE; may be the event itself */
     int64_t last_rank;
     int64_t lateness_ns;     /* how much later that one came than the first */

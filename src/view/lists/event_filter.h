@@ -11,7 +11,7 @@
 struct event_filter {
     struct view *view;
     uint8_t *rows;              /* owned; by row: whether its events count */
-    int64_t from_ns, to_ns;     /* events that overlap [from, to); of an empty span those that contain or start at it */
+    int64_t from_ns, to_ns;     /* events overlap [from, to); they contain or start at an empty span */
     int64_t least_ns, most_ns;  /* durations, both inclusive */
     struct name_search *search; /* NULL: all names */
 };
@@ -45,7 +45,7 @@ static inline int event_filter_takes(struct event_filter *filter, const struct v
 int event_filter_argument(const struct view *view, const struct arguments *arguments, const char *name, int *row,
                           uint32_t *event, struct error *err);
 
-/* What a pass does with each event; other than 0 ends the pass with that code. */
+/* Called for each event of a pass; a code other than 0 ends the pass. */
 typedef int (*event_filter_take)(void *context, int row, uint32_t event);
 /* 0, the code of take, or ERR_CANCELLED, ERR_BAD_ARGUMENT (a regular expression that takes too long), ERR_NO_MEMORY. */
 int event_filter_each(struct event_filter *filter, event_filter_take take, void *context, struct error *err);

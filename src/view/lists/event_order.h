@@ -13,7 +13,7 @@ struct event_order {
     struct view *view;
     enum event_sort sort;
     uint64_t flip;                  /* UINT64_MAX: from the largest to the smallest */
-    const struct name_ranks *ranks; /* of SORT_NAME */
+    const struct name_ranks *ranks; /* for SORT_NAME */
 };
 
 /* Compared by first, then second, then row, then event. */

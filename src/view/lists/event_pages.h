@@ -10,7 +10,7 @@ struct event_page {
     struct event_key *list; /* owned; in order */
     size_t count;
     uint64_t total;         /* events of the list */
-    int64_t position;       /* of the wanted event in the list, from 0; -1: the list does not have it */
+    int64_t position;       /* place of the wanted event in the list, from 0; -1: the list lacks it */
 };
 
 struct event_page_wanted {

@@ -5,14 +5,14 @@
 #include "view/load/view_state.h"
 
 struct name_ranks {
-    size_t room[2];  /* of ids of the pool, of the view's own names */
-    uint32_t list[]; /* both, one behind the other; equal texts have the same number */
+    size_t room[2];  /* for ids of the pool; for the view's own names */
+    uint32_t list[]; /* both, one after the other; equal texts have the same number */
 };
 
 /* In one block of malloc(), which the caller owns; NULL with an error. */
 struct name_ranks *name_ranks_make(struct view *view, struct error *err);
 
-/* A name that is too great for the list comes from a damaged report, and is behind all others. */
+/* A name that is too great for the list comes from a damaged report, and comes after all others. */
 static inline uint32_t name_rank(const struct name_ranks *ranks, uint32_t name)
 {
     int is_own = (name & VIEW_OWN_NAME) != 0;

@@ -12,7 +12,7 @@
 enum { USUAL_NAMES = 200, MOST_NAMES = 10000, EVENTS_A_CHECK = 1 << 16 };
 
 struct select_answer_sum {
-    uint32_t key; /* of a name: its number in keys; of a row: the row */
+    uint32_t key; /* number of the name in keys, or the row */
     uint64_t count;
     int64_t total_ns;
 };

@@ -11,7 +11,7 @@ enum { BARS = 32, WIDE = 8 }; /* from a ratio of WIDE on, bars are as wide as th
 
 struct siblings {
     const struct view *view;
-    int64_t length_ns; /* of the event that is asked about */
+    int64_t length_ns; /* that of the requested event */
     uint64_t count, shorter, equal;
     int64_t least_ns, most_ns;
     double total_ns;

@@ -10,7 +10,7 @@
 enum { BLOCK_BITS = 4, BLOCK = 1 << BLOCK_BITS, MOST_LEVELS = 8 };
 
 struct view_pyramid {
-    struct points_range *ranges[MOST_LEVELS]; /* owned; of level l, by BLOCK^(l + 1) points */
+    struct points_range *ranges[MOST_LEVELS]; /* owned; level l has one for BLOCK^(l + 1) points */
     int levels;
 };
 

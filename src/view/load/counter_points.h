@@ -23,7 +23,7 @@ uint32_t points_from(const struct view_points *points, int64_t time_ns);
 struct points_range {
     double min, max;
 };
-/* Of the points from … to - 1, of which there must be one. */
+/* The least and the greatest value of points from … to - 1, which must not be empty. */
 struct points_range points_range(const struct view_points *points, uint32_t from, uint32_t to);
 
 #endif

@@ -14,11 +14,11 @@ enum { TIME, VALUE, EXACT, KEY, COLUMNS = KEY + KEY_PARTS - 1 };
 struct counter_source {
     const char *table, *time, *value;
     const char *exact;              /* a column of reals that is used where it has a value; NULL: there is none */
-    int is_real;                    /* of the value's column */
+    int is_real;                    /* the value's column is */
     int is_sum;                     /* values are changes, to be added up in order of time */
     enum row_type type;
     const char *key[KEY_PARTS - 1]; /* columns that make the row; NULL: 0. The last is a string that is its label */
-    const char *label;              /* where there is no such column */
+    const char *label;              /* if the table lacks the column */
     const char *unit;
     /* Changes the key or the value, or leaves the row out (returns 0). */
     int (*take)(int64_t *key, double *value);
@@ -132,7 +132,7 @@ struct counter_sources_counting {
     int64_t label;
     struct keys keys;            /* rows of this table */
     struct view_points *points;  /* owned; by key */
-    size_t point_rows, capacity; /* of points */
+    size_t point_rows, capacity; /* used and allocated points */
 };
 
 /* Reads the key and the value of a row of the table. Returns 0 if the row has no value or is left out. */

@@ -5,8 +5,8 @@
 #include "analyze/idle/gap_causes.h"
 #include "gather_rows.h"
 
-/* States of threads and GPUs. A state's number is its colour; its work is what the thread is busy with. The causes of
- * gaps follow behind them, in the order of enum gap_cause. */
+/* States of threads and GPUs. A state's number is its colour; its work is the kind of work that keeps the thread busy.
+ * The causes of gaps follow, in the order of enum gap_cause. */
 #define VIEW_STATES(X)                                   \
     X(STATE_RUNNING, "Running", WORK_RUNNING)            \
     X(STATE_RUNNABLE, "Runnable", WORK_NONE)             \

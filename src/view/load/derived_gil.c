@@ -1,6 +1,6 @@
 /* Rows that show when a thread held Python's global interpreter lock (GIL) and when it waited for it. They come from
- * the samples of Python: successive samples of a thread with the same state become one stretch, as long as no gap
- * between them is too long. */
+ * the samples of Python: successive samples of a thread with the same state become one span, unless a gap between them
+ * is too long. */
 #include <stdlib.h>
 
 #include "analyze/engine/event_columns.h"
@@ -28,7 +28,7 @@ static int64_t derived_gil_value(const struct samples *samples, int column, size
     return samples->columns.values[column][samples->order[i]];
 }
 
-/* Whether sample i + 1 is of the same thread and not far behind. */
+/* Whether sample i + 1 is of the same thread and soon after. */
 static int goes_on(const struct samples *samples, size_t i)
 {
     return i + 1 < samples->columns.rows &&

@@ -32,7 +32,7 @@ struct derived_nvtx_launched {
 
 /* The work of one thread on one stream. */
 struct derived_nvtx_run {
-    uint32_t *order; /* of its work; in the projection's list */
+    uint32_t *order; /* indices of its work in the projection's list */
     size_t count;
     int code;        /* 0, or the error of project_run() */
 };
@@ -67,7 +67,7 @@ struct slice {
 struct slices {
     struct projection *projection;
     const struct gpu_ops *ops;
-    struct derived_nvtx_launched *work; /* of the first row */
+    struct derived_nvtx_launched *work; /* the work of the first row */
     struct slice *list;                 /* owned */
     size_t count;
 };
@@ -121,7 +121,7 @@ static uint32_t *number_runs(struct projection *projection, const struct slice *
     return runs;
 }
 
-/* Moves the work of a slice up to the work before it, without that which no call launched. */
+/* Moves the work of a slice up to the work before it, and drops work that no call launched. */
 static int join_slice(struct slices *slices, size_t number)
 {
     struct projection *projection = slices->projection;

@@ -1,8 +1,8 @@
 /* Rows of thread states, and of the threads that ran on each CPU, from the context switches in SCHED_EVENTS.
  *
  * A thread runs from the time it is scheduled in to the time it is scheduled out; from then to the next time it is
- * runnable or blocked, as the reason of the switch says. Before its first switch and behind its last its state is
- * unknown. */
+ * runnable or blocked, as the reason of the switch says. Its state is unknown before its first switch and after its
+ * last. */
 #include <stdlib.h>
 
 #include "analyze/engine/event_columns.h"

@@ -8,10 +8,10 @@
 enum { BLOCK_BITS = 4, BLOCK = 1 << BLOCK_BITS, MOST_LEVELS = 8 };
 
 struct view_index {
-    uint64_t *sums;                             /* owned; by block: of all lengths before it */
-    struct index_longest *longest[MOST_LEVELS]; /* owned; of level l, by BLOCK^(l + 1) events */
+    uint64_t *sums;                             /* owned; by block: the sum of all lengths before it */
+    struct index_longest *longest[MOST_LEVELS]; /* owned; level l has one for BLOCK^(l + 1) events */
     int levels;
-    struct index_work *works;                   /* owned; for each WORK_BLOCK events, of each kind; NULL: of one kind */
+    struct index_work *works;                   /* owned; by WORK_BLOCK and kind; NULL: there is one kind */
     unsigned work_bits;
     int work_count;
     uint8_t slots[WORK_KINDS];                  /* the number of a kind among those that the row has */
@@ -171,7 +171,7 @@ static uint64_t sum_before(const struct view_events *events, uint32_t event)
     uint32_t block = event >> BLOCK_BITS;
 
     if (event == events->count && !(event & (BLOCK - 1)) && block)
-        block--; /* there is no block behind the last */
+        block--; /* there is no block after the last */
     uint64_t sum = events->index->sums[block];
     for (uint32_t i = block << BLOCK_BITS; i < event; i++)
         sum += (uint64_t)event_length(events, i);

@@ -2,10 +2,10 @@
  * a look at each.
  *
  * The index is a pyramid. For each BLOCK of events it has the sum of all lengths before the block and the longest event
- * of the block; for BLOCK such blocks, again the longest event, and so on. A query reads the blocks inside its run and
- * the events before and behind them, some BLOCK steps for each level. The index takes little more than a byte for each
+ * of the block; for BLOCK of those, again the longest event, and so on. A query reads the blocks inside its run and the
+ * events before and after them, some BLOCK steps for each level. The index takes little more than a byte for each
  * event. Length and name of a longest event are stored in it: looking them up in all events of the row would take most
- * of the time of a query. The lanes of a row lie one behind another in its events, so one index serves all of them. */
+ * of the time of a query. The lanes of a row lie one after another in its events, so one index serves all of them. */
 #ifndef TACHO_VIEW_LOAD_EVENT_INDEX_H
 #define TACHO_VIEW_LOAD_EVENT_INDEX_H
 

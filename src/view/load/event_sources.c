@@ -213,7 +213,7 @@ static int take_torch(const struct view *view, const struct report_block *block,
         event->key[KEY_TYPE] = is_sync ? ROW_GPU_SYNC : ROW_GPU_TORCH;
         event->key[KEY_A] = block->values[DEVICE][row];
         event->key[KEY_D] = is_sync || block_is_null(block, STREAM, row) ? 0 : block->values[STREAM][row];
-        event->key[KEY_C] = 1; /* of PyTorch: never the row of another table */
+        event->key[KEY_C] = 1; /* PyTorch's own row: never that of another table */
     } else if (block_is_null(block, TAKE_KEY, row))
         event->key[KEY_TYPE] = ROW_OTHER;
     return 1;
@@ -237,7 +237,7 @@ static int take_machine(const struct view *view, const struct report_block *bloc
     return 1;
 }
 
-/* `tacho export --max-size` replaces the events of a stretch of time by one, with the name of the longest of them. */
+/* `tacho export --max-size` replaces the events of a span by one, with the name of the longest of them. */
 static uint32_t left_out_name(struct view *view, uint32_t name)
 {
     size_t length;

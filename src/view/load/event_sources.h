@@ -31,10 +31,10 @@ struct view_source {
     const char *name;                                           /* column; NULL: fixed */
     const char *fixed;                                          /* the name of events without a value in that column */
     enum row_type type;
-    enum work_kind work;                                        /* of its events */
+    enum work_kind work;                                        /* the kind of its events */
     enum work_kind (*work_of)(const char *name, size_t length); /* the same by the name that is shown; NULL: work */
     const char *key[KEY_PARTS - 1];                             /* columns that make the row; NULL: 0 */
-    const char *label;              /* of rows whose type has none; it becomes the last part of the key */
+    const char *label;              /* for rows whose type has none; becomes the last part of the key */
     const char *extra[TAKE_EXTRAS]; /* further columns, for take */
     /* Changes the event, or leaves it out (returns 0). Several workers call it at once. */
     int (*take)(const struct view *view, const struct report_block *block, size_t row, struct view_taken *event);

@@ -1,6 +1,6 @@
-/* Finds the stretch that is shown first: see focus.h. Activity is added up over equal parts of its time. A little of it
- * long before or behind all other (a buffer that the start clears, a thread that wakes up now and then) does not count.
- */
+/* Finds the span that is shown first: see focus.h. Activity is added up over equal parts of its time. A little of it
+ * long before or after all other (a buffer that the start clears, a thread that wakes up now and then) does not count.
+ * */
 #include "focus.h"
 
 #include <string.h>
@@ -11,10 +11,10 @@
 #include "view_state.h"
 
 /* FEW: one of so many operations; SPARSE: one of so many parts; IDLE: a part with less of its time busy is unused;
- * LATE: this part of the steps' time, GPU work may begin behind them */
+ * LATE: this part of the steps' time, GPU work may begin after them */
 enum { PARTS = 1024, FEW = 200, SPARSE = 20, IDLE = 50, LATE = 10 };
 
-/* What a program does, the most telling first. A report is judged by the first kind that it has. */
+/* The activities of a program, the most significant first. A report is judged by the first kind that it has. */
 enum { MOST_TYPES = 5 };
 static const struct focus_activity {
     enum row_type types[MOST_TYPES];

@@ -1,4 +1,4 @@
-/* The stretch of time that is shown when a report is opened. */
+/* The span that is shown when a report is opened. */
 #ifndef TACHO_VIEW_LOAD_FOCUS_H
 #define TACHO_VIEW_LOAD_FOCUS_H
 

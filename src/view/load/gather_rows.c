@@ -34,7 +34,7 @@ struct dealing {
     struct keys renames;          /* pairs of a source and a name of it */
     uint32_t *renamed;            /* owned; by number in renames: the name to show */
     size_t renamed_capacity;
-    struct known_works known;     /* of the source whose blocks are dealt */
+    struct known_works known;     /* for the source whose blocks are dealt */
     int *codes;                   /* owned; by pile */
 };
 

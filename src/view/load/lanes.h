@@ -6,7 +6,7 @@
 
 /* Allocates room for events, without any. ERR_NO_MEMORY or 0. */
 int events_allocate(struct view_events *events, uint32_t count, uint32_t long_count);
-void events_free(struct view_events *events); /* of {0} too */
+void events_free(struct view_events *events); /* {0} is fine */
 
 /* Sorts raw events, which have no lanes and no order, by lane and start. Events with more than VIEW_MOST_LANES lanes
  * become several parts. The caller owns *parts; `raw` is freed in any case. ERR_NO_MEMORY or 0. */

@@ -1,5 +1,5 @@
-/* Adds up how long kernels ran in each bin of time on each rank; of jobs without kernels, how long ranks were in MPI or
- * NCCL.
+/* Adds up how long kernels ran in each bin of time on each rank; for jobs without kernels, how long ranks were in MPI
+ * or NCCL.
  *
  * Every worker has a grid of its own. The runs of a chunk are united first; runs of different chunks of a rank that
  * overlap are added, and the share is at most 100 %. */

@@ -251,8 +251,8 @@ static const char *unit_of_name(struct labels *labels, const struct view_row *ro
 
 /* ---- groups that are unfolded at first ------------------------------------------------------------------------- */
 
-enum { OPEN_THREADS = 4 };    /* of a process: those of the greatest weight */
-enum { OPEN_OF_RANK = 1 };    /* the same, of a process of a job */
+enum { OPEN_THREADS = 4 };    /* in a process: those of the greatest weight */
+enum { OPEN_OF_RANK = 1 };    /* the same in a process of a job */
 enum { MOST_OPEN_RANKS = 8 }; /* in jobs of more ranks, each is folded to its summary */
 
 /* The weight of a thread: its events, of which ranges and calls count most. OS calls, samples and states, which nearly

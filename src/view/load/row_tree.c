@@ -158,7 +158,7 @@ static int64_t thread_order(int64_t thread)
     return global_tid_number(thread) == global_pid_number(thread) ? -1 : global_tid_number(thread);
 }
 
-/* Begins the path of a row that belongs to a host with the groups of host and rank. Rows of no rank come behind the
+/* Begins the path of a row that belongs to a host with the groups of host and rank. Rows of no rank come after the
  * ranks of their host. */
 static int place_in_job(struct drafts *drafts, const struct view_row *row, struct row_tree_path *path)
 {

@@ -9,7 +9,7 @@ enum row_kind { KIND_GROUP, KIND_SLICES, KIND_TICKS, KIND_STATES, KIND_COUNTER, 
 enum row_place { PLACE_TOP, PLACE_GPU, PLACE_CONTEXT, PLACE_PROCESS, PLACE_THREAD, PLACE_CPU, PLACE_RANK };
 
 /* X(id, name in answers, kind, place, label): in the order in which rows stand below the same parent. A label of NULL
- * is made in row_labels.c from the numbers that the key has behind those of the place. */
+ * is made in row_labels.c from the numbers of the key that follow those of the place. */
 #define ROW_TYPES(X)                                                                                          \
     X(RANK_MAP, "map", KIND_COUNTER, PLACE_RANK, NULL)                                                         \
     X(STEPS, "steps", KIND_SLICES, PLACE_TOP, "Steps")                                                         \

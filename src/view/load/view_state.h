@@ -65,7 +65,7 @@ struct view_events {
     int is_named_late;            /* answers change the names: read them by event_name() */
 };
 
-struct view_points {              /* of a counter */
+struct view_points {              /* counters only */
     uint32_t count;
     size_t capacity;
     int64_t *time_ns;             /* owned, in order */
@@ -88,16 +88,15 @@ struct view_row {
     int64_t device, context, stream, cpu; /* -1 where it has none; device is the id of the GPU */
     int64_t rank;                         /* in the job, or -1 */
     int host;                             /* number in view->ranks, or NO_HOST */
-    int64_t from_ns, to_ns;               /* of its events; of a group, of all below it */
-    unsigned works, busy;                 /* bits of kinds: of its events; of those that show that something was busy,
-                                           * also in the rows below it */
-    int behind;                           /* of a group: the row behind all rows below it */
+    int64_t from_ns, to_ns;               /* the span of its events; of a group: of all rows below it */
+    unsigned works, busy;                 /* kinds of its events; kinds that count as busy, also in rows below it */
+    int behind;                           /* in a group: the row after all rows below it */
     int64_t key[KEY_PARTS];
     int spill;                            /* 0, or how many rows of the same key come before: a row has at
                                            * most VIEW_MOST_LANES lanes */
     const struct view_family *family;     /* the sources of its events; NULL for a group */
-    struct view_events events;            /* of all kinds but group and counter */
-    struct view_points points;            /* of a counter */
+    struct view_events events;            /* all kinds but group and counter */
+    struct view_points points;            /* counters only */
 };
 enum { VIEW_MOST_LANES = 128 };
 
@@ -122,12 +121,12 @@ struct view {
     struct intern own_names;  /* name VIEW_OWN_NAME + i is string i */
     struct view_row *rows;    /* owned; in the order in which they are shown; the row's id is its place */
     size_t row_count;
-    struct keys row_keys;     /* of KEY_PARTS: key number → row_of_key */
+    struct keys row_keys;     /* key number → row_of_key */
     int *row_of_key;          /* owned; the first row of a key; the rows that it spilled into follow that one */
     struct job_rows ranks;    /* hosts and ranks, if the report has several ranks */
-    int64_t origin_ns;        /* what times are counted from: 0, as in tables, or the first event if it is far from 0 */
+    int64_t origin_ns;        /* the origin of times: 0, as in tables, or the first event if it is far from 0 */
     int64_t begin_ns, end_ns; /* begin of the first event, end of the last */
-    int64_t focus_from_ns, focus_to_ns; /* the stretch that is shown at first */
+    int64_t focus_from_ns, focus_to_ns; /* the span that is shown at first */
     struct view_leaf *leaves;           /* owned; rows that tree_build() has not placed in the tree yet */
     size_t leaf_count, leaf_capacity;
     uint64_t event_count;

@@ -23,8 +23,8 @@ static void join_calls(struct strip_works *works, size_t first)
     works->count = last + 1;
 }
 
-/* Adds what is left of a stretch without the calls, which are those from *call up to `behind`. Stretches come in order
- * of time: *call is moved past the calls that lie before this one. */
+/* Adds a span less the calls from *call up to `behind`. Spans come in order of time: *call is moved past the calls that
+ * lie before this one. */
 static int add_between_calls(struct strip_works *works, size_t *call, size_t behind, struct strip_work stretch)
 {
     while (*call < behind && works->list[*call].to_ns <= stretch.from_ns)
@@ -39,8 +39,7 @@ static int add_between_calls(struct strip_works *works, size_t *call, size_t beh
     return stretch.from_ns < stretch.to_ns ? strip_works_add(works, stretch) : 0;
 }
 
-/* Replaces the stretches from `behind` on, in which the thread ran, by what is left of them without the calls from
- * `first` on. */
+/* Subtracts the calls from `first` on from the spans from `behind` on, in which the thread ran. */
 static int cut_out_calls(struct strip_works *works, size_t first, size_t behind)
 {
     size_t call = first, end = works->count;

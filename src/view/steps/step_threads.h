@@ -1,5 +1,5 @@
-/* What the threads of a process did in a step, where no GPU worked: they communicate in calls of MPI and its like, and
- * compute while they run outside of those. */
+/* The work of a process's threads in a step without GPU work: they communicate in calls of MPI and similar libraries,
+ * and compute while they run outside of those. */
 #ifndef TACHO_VIEW_STEPS_STEP_THREADS_H
 #define TACHO_VIEW_STEPS_STEP_THREADS_H
 

@@ -25,7 +25,7 @@ struct steps_answer_item {
 struct steps_answer_pair {
     struct steps_answer_item items[2];
     size_t place;      /* in the order of time */
-    int64_t length_ns; /* that it is sorted by: of one step, or how much longer the second is */
+    int64_t length_ns; /* sort key: the duration of one step, or how much longer the second is */
 };
 
 struct steps_answer_listing {
@@ -142,7 +142,7 @@ static int by_event(const void *a, const void *b)
     return (one->event > other->event) - (one->event < other->event);
 }
 
-/* Two runs on their way to pairs. */
+/* Two runs while their steps are paired. */
 struct both {
     struct view *view, *other;
     int row, other_row;

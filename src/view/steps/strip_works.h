@@ -1,4 +1,4 @@
-/* The work of one step: stretches of its time, each of one part. */
+/* The work of one step: spans of its time, each of one part. */
 #ifndef TACHO_VIEW_STEPS_STRIP_WORKS_H
 #define TACHO_VIEW_STEPS_STRIP_WORKS_H
 
@@ -9,7 +9,7 @@
 enum strip_part { STRIP_COMPUTE, STRIP_COMMUNICATION, STRIP_COPIES, STRIP_PARTS };
 
 struct strip_work {
-    int64_t from_ns, to_ns; /* since the begin of the step */
+    int64_t from_ns, to_ns; /* since the start of the step */
     enum strip_part part;
 };
 
@@ -24,7 +24,7 @@ int strip_works_add(struct strip_works *works, struct strip_work work);
 int strip_works_add_row(struct strip_works *works, const struct view_row *row, const struct report_span *span,
                         enum work_kind kind);
 
-/* For qsort(): by their begin. */
+/* For qsort(): by their start. */
 int strip_works_by_begin(const void *a, const void *b);
 
 #endif

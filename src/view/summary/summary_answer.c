@@ -17,9 +17,9 @@
 
 /* ---- parts ----------------------------------------------------------------------------------------------------- */
 
-enum { TOP_ROWS = 10, FEW_EVENTS = 100000 }; /* of few events, nothing takes long */
+enum { TOP_ROWS = 10, FEW_EVENTS = 100000 }; /* with few events, nothing takes long */
 
-/* In the order in which they are read. A long one takes seconds of millions of events; some share the replay of the
+/* In the order in which they are read. A long one takes seconds for millions of events; some share the replay of the
  * advice. */
 static const struct summary_part {
     enum run_table table; /* RUN_TABLES: the figures of the mean step */
@@ -205,7 +205,7 @@ static int summary_answer_read_table(struct view_summary *summary, struct view *
 
 /* ---- the answer ------------------------------------------------------------------------------------------------ */
 
-/* Whether the report has nothing for a part, which is known at once. */
+/* Whether the report lacks the data of a part, which is known at once. */
 static int summary_answer_is_missing(struct view *view, const struct summary_part *part)
 {
     return part->table != RUN_TABLES && analysis_missing(run_table_analysis(part->table), view->report);

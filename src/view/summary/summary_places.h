@@ -5,10 +5,10 @@
 #include "analyze/engine/table.h"
 #include "view/load/event_locate.h"
 
-/* What a row of a table stands for. */
+/* The kind of place that a row of a table stands for. */
 enum summary_place {
     SUMMARY_NOWHERE,
-    SUMMARY_BY_NAME,   /* the longest event of the name in a column; of equal ones the first */
+    SUMMARY_BY_NAME,   /* the longest event of the name in a column; the first of equal ones */
     SUMMARY_BY_THREAD, /* the same on the thread of the column TID; "[preempted]": when it was runnable */
     SUMMARY_BY_STEP,   /* the step of the columns Start and PID */
     SUMMARY_BY_GAP,    /* the gap of the GPU in the column GPU that holds the time; without one, as SUMMARY_BY_TIME */
@@ -17,7 +17,7 @@ enum summary_place {
 
 struct summary_places {
     enum summary_place how;
-    enum row_type row;  /* of the rows to search */
+    enum row_type row;  /* the type of the rows to search */
     const char *name;   /* the column with the name, or the time */
     const char *length; /* a column with a duration, or with the end where until is set; NULL: a moment */
     int until;
@@ -30,7 +30,7 @@ struct summary_found {
     int is_found;
 };
 
-enum { SUMMARY_ROWS = 300 }; /* of a table that places are searched for */
+enum { SUMMARY_ROWS = 300 }; /* rows of a table whose places are searched */
 
 /* Fills out[0 … rows - 1] for the first rows of a table; ERR_NO_MEMORY or 0. */
 int summary_places_find(struct summary_found *out, struct view *view, const struct table *table, size_t rows,

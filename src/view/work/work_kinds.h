@@ -1,5 +1,5 @@
-/* What an event is: a kernel, a copy, a call that waits, … The page colours events by it, and a folded group shows how
- * much of the time the rows below it were busy with each.
+/* The kind of an event: a kernel, a copy, a call that waits, … The page colours events by it, and a folded group shows
+ * how much of the time the rows below it were busy with each.
  *
  * The kind follows from the table of the event (event_sources.c), and for some tables from the name too: a kernel of
  * NCCL is communication. */
@@ -23,7 +23,7 @@ enum work_lane { LANE_GPU, LANE_COMMUNICATION, LANE_COPIES, LANE_CPU, LANE_RUNNI
     X(FILL, LANE_COPIES)                                                   \
     X(WAIT, LANE_CPU)       /* a call that waits */                        \
     X(CALL, LANE_CPU)                                                      \
-    X(RANGE, LANE_CPU)      /* of NVTX, an operator, a Python function */  \
+    X(RANGE, LANE_CPU)      /* an NVTX range, an operator, a Python function */  \
     X(RUNNING, LANE_RUNNING) /* a thread on a processor */                 \
     X(NONE, WORK_LANES)     /* not busy: a thread that waits */
 enum work_kind {
