@@ -34,7 +34,7 @@ struct cmd_source_table {
 struct cmd_source_subject {
     const char *table; /* NULL ends a list */
     const char *next;  /* the command that the summary names first */
-    const char *slows; /* why the times of such a capture are not worth advice; NULL: they are */
+    const char *slows; /* why the times of the capture are not worth advice; NULL: they are */
 };
 
 /* How `tacho info` shows a value of the report's META_DATA_CAPTURE or TARGET_INFO_SYSTEM_ENV. */
@@ -54,7 +54,7 @@ struct cmd_source {
      * source's own settings, which start as a copy of `settings` (NULL: zeros). take() gets the struct
      * profile_settings, in which profile_source_settings() finds them. */
     const struct option *options;
-    const struct option *late_options;   /* shown in help behind --preload */
+    const struct option *late_options;   /* shown in help after --preload */
     const void *settings;
     size_t settings_bytes;
     void (*release)(void *own_settings); /* frees what they hold, if they hold memory */

@@ -1,4 +1,4 @@
-/* What works with the table of commands: find and run. */
+/* Finds and runs commands of the table. */
 #include "command.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "base/nearest.h"
 #include "cmd/print/display.h"
 
-#define NAME_COLUMNS 60 /* of a command that we do not know */
+#define NAME_COLUMNS 60 /* for an unknown command */
 
 static const char *called_as = "tacho"; /* argv[0] */
 static int stdout_failure;              /* the errno of a write to stdout that failed */
@@ -43,7 +43,7 @@ const struct command *command_find(const char *name)
 
 int command_fail(const struct command *self, const struct error *err)
 {
-    struct text clean = { 0 }; /* names of files are in it, and what strangers wrote into them */
+    struct text clean = { 0 }; /* it has names of files, and text from those files */
 
     display_add(&clean, err->text, strlen(err->text), 0);
     fprintf(stderr, "tacho %s: %s\n", self->name, text_string(&clean));
@@ -51,7 +51,7 @@ int command_fail(const struct command *self, const struct error *err)
     return err->code == ERR_BAD_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/* The reader of stdout has what it wanted: ends as every program of a pipe does, without a word. Where SIGPIPE is
+/* The reader of stdout has closed it: ends as every program of a pipe does, without a message. Where SIGPIPE is
  * ignored, as in the children of Python, the kernel does not do so. */
 static void end_with_pipe(void)
 {
@@ -64,11 +64,11 @@ static void end_with_pipe(void)
     raise(SIGPIPE);
 }
 
-/* Writes what stdio holds. Remembers the first failure, since most commands look at stdout no more: command_main() asks
- * for it. */
+/* Writes what stdio holds. Remembers the first failure, since most commands do not check stdout again: command_main()
+ * does. */
 static int flush_stdout(void)
 {
-    errno = EIO; /* of an earlier failure within stdio */
+    errno = EIO; /* for an earlier failure within stdio */
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
     if (errno == EPIPE)

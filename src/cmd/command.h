@@ -22,12 +22,12 @@ struct command {
     const char *variables; /* environment variables that not all commands read: "TACHO_AGENT"; several
                             * have commas between them; NULL: none */
     const char *files;     /* file extensions for completion: "tacho,sqlite"; NULL: none */
-    int takes_program;     /* the first operand is a program, and everything behind it belongs to the program */
+    int takes_program;     /* the first operand is a program, and everything after it belongs to the program */
     /* argv[0] is the command's name. Returns the exit status. */
     int (*run)(const struct command *self, int argc, char **argv);
 };
 
-#define COMMAND_GPU_VARIABLES "TACHO_GPU_DEBUG,TACHO_GPU_HELPER,TACHO_NVML" /* of those that run tacho-gpu */
+#define COMMAND_GPU_VARIABLES "TACHO_GPU_DEBUG,TACHO_GPU_HELPER,TACHO_NVML" /* for commands that run tacho-gpu */
 
 /* A command of another profiler, and what to use instead. One without a name ends a table. */
 struct command_elsewhere {
@@ -37,13 +37,13 @@ struct command_elsewhere {
 /* Exit statuses of tacho itself; profile also returns its program's. */
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-/* What the program was built from: an abbreviated commit ("8135029", "8135029-dirty") and the day of that commit
+/* The source of the build: an abbreviated commit ("8135029", "8135029-dirty") and the day of that commit
  * ("2026-11-16"); both empty if not known. */
 struct command_origin {
     const char *commit, *date;
 };
 
-/* What main() knows. A new commit changes its object alone. */
+/* The facts that main() has. A new commit recompiles only main.c. */
 struct command_program {
     const struct command *const *commands; /* NULL-terminated */
     const struct command_elsewhere *elsewhere;

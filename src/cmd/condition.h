@@ -1,4 +1,4 @@
-/* A condition of --fail-if: "any total > +5%", "saving > 200us". What its name means, the command says. */
+/* A condition of --fail-if: "any total > +5%", "saving > 200us". The command defines the names. */
 #ifndef TACHO_CMD_CONDITION_H
 #define TACHO_CMD_CONDITION_H
 
@@ -6,7 +6,7 @@
 
 struct condition {
     const char *text; /* as it was given */
-    char name[64];    /* of the figure: "total" */
+    char name[64];    /* the figure: "total" */
     int any;          /* "any" stands before the name */
     char sign;        /* '>' or '<' */
     double bound;     /* in percent, in ns, or without a unit */

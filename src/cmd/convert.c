@@ -29,7 +29,7 @@
 
 struct convert_settings {
     const char *output, *type, *ts_shift, *samples;
-    const char *file_name; /* of what is exported, without its folder */
+    const char *file_name; /* the exported file, without its folder */
     struct option_list tables, times;
     struct export_options export;
     struct selection_part_settings part;
@@ -56,7 +56,7 @@ static int refuse_stdout(const char *output, struct error *err)
     return error_set(err, ERR_BAD_ARGUMENT, "a report cannot be written to stdout: name a file with -o");
 }
 
-/* The length of a path without its ending: of "dir/.name.json", the length of "dir/.name". */
+/* The length of a path without its ending: that of "dir/.name" for "dir/.name.json". */
 static size_t without_ending(const char *path, size_t length)
 {
     size_t at = length;
@@ -109,7 +109,7 @@ static int convert_prepare(const struct command *self, int argc, char **argv, st
     return 1;
 }
 
-/* Prints the path of the result, unless told to be quiet or the result is on stdout; frees the made-up name. */
+/* Prints the path of the result, unless --quiet is given or the result is on stdout; frees the made-up name. */
 static int convert_finish(const struct command *self, int code, const struct error *err,
                           const struct convert_settings *settings, const char *output, char *made_up)
 {
@@ -501,8 +501,8 @@ done:
     return code;
 }
 
-/* The bookmarks beside the report, which tell its story, go into the page. A file that holds none stays where it is,
- * and is no reason not to write the page. */
+/* Puts the bookmarks beside the report into the page. A file without bookmarks is ignored, and does not prevent the
+ * page. */
 static int read_bookmarks(struct input input, struct text *out)
 {
     struct text path = { 0 };
@@ -596,7 +596,7 @@ static int run_export(const struct command *self, int argc, char **argv)
     output = settings.output ? settings.output : made_up;
     settings.export.gzip |= exporter->gzips && output && text_ends_with(output, ".gz");
     if (output && strcmp(output, TO_STDOUT) == 0)
-        signal(SIGPIPE, SIG_DFL); /* a reader that has enough ends us without a word */
+        signal(SIGPIPE, SIG_DFL); /* a reader that closes the pipe ends us without a message */
     code = output ? write_export((struct input){ files, count }, output, exporter, &settings, &err)
                   : error_no_memory(&err);
 done:
@@ -635,8 +635,8 @@ static const struct option recover_options[] = {
 };
 /* clang-format on */
 
-/* Tells the losses that a repair cannot undo, such as events that a full disk had no room for, and stacks that were not
- * written yet. */
+/* Reports the losses that a repair cannot undo, such as events that a full disk had no room for, and stacks that were
+ * not written yet. */
 static void say_what_was_lost(const char *path, int is_quiet)
 {
     struct report *report;

@@ -1,4 +1,4 @@
-/* Finding what can be read in place of a file that only its own profiler reads, or having it made. */
+/* Finds a readable file in place of one that only its own profiler reads, or has that profiler make one. */
 #include "foreign_rep.h"
 
 #include <errno.h>
@@ -106,7 +106,7 @@ static int run_foreign(const struct foreign *foreign, const char *path, const ch
                : error_set(err, ERR_BAD_FORMAT, "cannot export '%s' with %s: its message is above", path, tool);
 }
 
-/* What is printed gets its name once it is whole: a part of it would be taken for the export from then on. */
+/* The output gets its name once it is complete: later runs would take a part of it for the export. */
 static int run_printing(const struct foreign *foreign, const char *path, const char *output, struct error *err)
 {
     struct text part = { 0 };
@@ -148,7 +148,7 @@ static int foreign_rep_find_own(const char *path, struct text *out)
     /* Beside X.tacho, X is often the program that was recorded. */
     if (!use_if_there(out, path, strlen(path), ".tacho") || report_recognise(path) || importer_for(path)) {
         text_clear(out);
-        text_add(out, path); /* what is wrong with it, whoever opens it will say */
+        text_add(out, path); /* the code that opens it reports what is wrong with it */
     }
     return 0;
 }

@@ -11,11 +11,11 @@
 struct foreign_rep_settings {
     const char *sqlite;        /* path of nsys's export, existing or new; NULL: beside the report */
     int force_export;          /* even if an export exists */
-    int is_import;             /* an imported report beside it is what the command is to write, not to read */
-    const char *ranks, *hosts; /* of a set: those to read; NULL: all */
+    int is_import;             /* the command writes the imported report beside it, and must not read it */
+    const char *ranks, *hosts; /* those of a set to read; NULL: all */
     const char *by;            /* a row of each rank or host: a single report is a set, too */
-    const char *clock;         /* of a set: what brings clocks together; NULL: the best that there is */
-    int is_quiet;              /* of a set: another process says what is wrong with it */
+    const char *clock;         /* method that aligns the clocks of a set; NULL: the best available */
+    int is_quiet;              /* another process reports the faults of the set */
 };
 
 /* The rows of these options for a command's table: FOREIGN_REP_OPTIONS(struct settings, input). */

@@ -10,8 +10,8 @@ enum { INDENT = 32, NARROW_INDENT = 8, COMMAND_INDENT = 15, EXAMPLE_INDENT = 6 }
 /* Where the text goes, and how it is laid out. */
 struct help_text_page {
     struct text *out;
-    size_t width;  /* of the terminal, DISPLAY_LINE at most */
-    size_t indent; /* of what explains an option */
+    size_t width;  /* the terminal's, DISPLAY_LINE at most */
+    size_t indent; /* for the text that explains an option */
 };
 
 const struct option help_option = { .name = "help", .letter = 'h', .kind = OPTION_FLAG, .help = "Print this help." };

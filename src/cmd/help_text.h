@@ -1,10 +1,10 @@
-/* What the help text and the manual page of a command have in common, both made from the table of commands. */
+/* The common part of the help text and the manual page of a command, both made from the table of commands. */
 #ifndef TACHO_CMD_HELP_TEXT_H
 #define TACHO_CMD_HELP_TEXT_H
 
 #include "command.h"
 
-/* Whether an option is of nsys and has no effect: it is listed apart from those that have one. */
+/* Whether an option comes from nsys and has no effect: help lists these separately. */
 int help_is_ignored(const struct option *option);
 /* Whether an option is explained with the others: it has an effect and is no old spelling. */
 int help_is_listed(const struct option *option);

@@ -8,7 +8,7 @@
 #include "report/writer/append_partials.h"
 
 enum { MOST_KEPT = 64 };
-#define MOST_ROWS UINT64_C(4000000) /* of the tables of a result: some tenths of a second */
+#define MOST_ROWS UINT64_C(4000000) /* in the tables of a result: some tenths of a second */
 
 struct keeping {
     struct report *report;

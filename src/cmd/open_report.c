@@ -1,5 +1,5 @@
-/* Imports foreign files to a temporary report, which is unlinked once it is open. Damage and losses of a report are
- * told on stderr, so that a person who reads the tables sees them and a program that does is not disturbed. */
+/* Imports foreign files to a temporary report, which is unlinked once it is open. Damage and losses are reported on
+ * stderr, so that people see them and programs that read the tables are not disturbed. */
 #include "open_report.h"
 
 #include <fcntl.h>
@@ -136,7 +136,7 @@ static enum clock_choice choose_clock(const char *name)
     return CLOCK_CHOICE_BEST;
 }
 
-/* What is wrong with single files of a set is no reason to answer nothing; it is said on stderr. */
+/* A fault of a single file of a set does not prevent an answer; it is reported on stderr. */
 static int open_set(struct input input, const struct foreign_rep_settings *settings, const struct set_filter *filter,
                     struct report **out, struct error *err)
 {
@@ -229,7 +229,7 @@ static void add_damage(struct text *out, const struct report_health *health)
     text_add(out, "; figures may be too low");
 }
 
-/* Whether anything that was printed is made of the events that are missing. */
+/* Whether any printed table is made from the missing events. */
 static int concerns_what_was_read(const struct loss *loss, struct report *report)
 {
     for (size_t i = 0; i < report_table_count(report); i++) {
@@ -293,7 +293,7 @@ static void tell_unfinished(struct report *report, const char *path)
     text_free(&sentence);
 }
 
-/* Of a job that was killed as a whole, some are enough. */
+/* Names only some parts: a job may have been killed as a whole. */
 static void tell_unfinished_parts(struct report *set)
 {
     enum { NAMED = 4 };

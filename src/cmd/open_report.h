@@ -36,7 +36,7 @@ static inline struct input input_at(const char *const *paths, size_t path_count,
 /* Adds how the input is called in messages: "a.tacho", "a.tacho and 3 more". */
 void input_name(struct text *out, struct input input);
 
-/* Adds it as the words of a command line; of many files the first ones. */
+/* Adds it as the words of a command line; only the first ones of many files. */
 void input_add_words(struct text *out, struct input input);
 
 /* Opens an input as options of the command ask for; settings may be NULL. */
@@ -47,9 +47,8 @@ int open_input(struct input input, const struct foreign_rep_settings *settings, 
 int open_as_set(struct input input, const struct foreign_rep_settings *settings, struct report **out,
                 struct error *err);
 
-/* Closes a report, and prints on stderr what its reader must know: parts were damaged or not imported, the end is
- * missing, or events were lost of which the tables that were read are made. Call it after everything is read and
- * printed. */
+/* Closes a report, and warns on stderr if parts were damaged or not imported, if the end is missing, or if the tables
+ * that were read lost events. Call it after everything is read and printed. */
 void close_report(struct report *report, const char *path);
 
 /* Prints on stderr the parts of a report that were damaged or could not be imported. */

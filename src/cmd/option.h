@@ -24,7 +24,7 @@ struct option {
     const char *name; /* without the dashes; NULL ends a table */
     char letter;      /* 0: none */
     enum option_kind kind;
-    size_t offset;    /* of the field in the command's settings */
+    size_t offset;    /* offset of the field in the command's settings */
     /* The name of the value in help. "BOOL" in an ignored option: the value is optional. "[...]" in a text with
      * choices: the value may be omitted (and is then ""); as a separate argument it must be one of the choices. */
     const char *value;

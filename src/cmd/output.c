@@ -83,7 +83,7 @@ static int has_colour(void)
     return term && *term && strcmp(term, "dumb") != 0 && !(refused && *refused);
 }
 
-/* What the tables of a destination have for lack of a format. */
+/* The default format of a destination. */
 static const struct print_format *default_format(const struct output_destination *destination, int as_nsys)
 {
     if (!output_is_console(destination))
@@ -100,7 +100,7 @@ static struct print_request request_for(const struct output_destination *destina
                                    .terminal_columns = console ? print_terminal_columns(STDOUT_FILENO) : 0 };
 }
 
-/* Settles what depends on the format. nsys does not fit its tables to a terminal. */
+/* Sets the members that depend on the format. nsys does not fit its tables to a terminal. */
 static void finish_request(struct output_destination *destination, const struct print_time_unit *unit, int as_nsys)
 {
     struct print_request *request = &destination->request;
@@ -142,7 +142,7 @@ static int parse_rows(struct output_delivery *delivery, const char *text, struct
     return 0;
 }
 
-/* Parses a format, which cuts its text up: what follows the last one takes over what was parsed. */
+/* Parses a format, which splits its text: destinations after the last format reuse the parsed one. */
 static int parse_format(struct output_destination *destination, char *format, const struct output_destination *parsed,
                         int again, struct error *err)
 {
@@ -157,7 +157,7 @@ static int parse_format(struct output_destination *destination, char *format, co
     return 0;
 }
 
-/* JSON on stdout is one document, so that nothing else can stand beside it. nsys prints one behind another. */
+/* JSON on stdout is one document, so that nothing else can stand beside it. nsys prints one after another. */
 static int check_formats(const struct output_delivery *delivery, struct error *err)
 {
     const struct output_destination *json = NULL, *other = NULL;

@@ -58,20 +58,20 @@ enum { OUTPUT_HUMAN_ROWS = 20 };
 struct output_delivery {
     struct output_destination list[DELIVER_MOST];
     size_t count;                    /* at least 1 */
-    size_t rows;                     /* of each table; SIZE_MAX: all */
+    size_t rows;                     /* rows of each table; SIZE_MAX: all */
     const char *rows_option;         /* the same as an option of a report; NULL: not given */
     int quiet, overwrite, as_nsys;
-    struct print_document *document; /* of the tables on stdout that are for programs; NULL: none */
+    struct print_document *document; /* the document of tables for programs on stdout; NULL: none */
     char **texts[2 * DELIVER_MOST];  /* the strings that the list points into */
     size_t text_count;
 };
 
 int output_delivery_parse(struct output_delivery *delivery, const struct output_settings *settings, struct error *err);
 void output_delivery_free(struct output_delivery *delivery);
-/* The destination at an index; behind the end, the last one. */
+/* The destination at an index; after the end, the last one. */
 const struct output_destination *output_delivery_at(const struct output_delivery *delivery, size_t place);
 int output_is_console(const struct output_destination *destination);
-/* Whether the tables are printed for people: together, in the order of what matters, with what is missing said once. */
+/* Whether the tables are printed for people: together, the most important first, with one line for all missing data. */
 int output_is_human(const struct output_destination *destination);
 /* Whether the tables go to stdout in a format for programs: then nothing else does. nsys prints its notes there. */
 int output_is_data(const struct output_delivery *delivery, const struct output_destination *destination);

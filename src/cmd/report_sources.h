@@ -23,7 +23,7 @@ struct report_sources {
 
 int report_sources_read(struct report_sources *sources, struct report *report, struct error *err);
 
-/* What the capture was made for, if that is known from its tables; else NULL. */
+/* The purpose of the capture, if its tables show it; else NULL. */
 const struct cmd_source_subject *report_sources_subject(struct report *report);
 
 #endif

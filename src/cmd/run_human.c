@@ -20,8 +20,8 @@ static void list_add(struct text *list, const char *name)
     text_addf(list, "%s%s", list->length ? ", " : "", name);
 }
 
-/* "cuda_api_sync, gpu_gaps (--trace=cuda), gil_contention (--python-sampling=true)": the option that records the data
- * of rules that follow one another stands behind the last of them. */
+/* "cuda_api_sync, gpu_gaps (--trace=cuda), gil_contention (--python-sampling=true)": the option follows the last of a
+ * run of rules whose data it records. */
 static void list_missing(struct run_human *run, const char *name, const char *option)
 {
     if (run->missing_option && run->missing_option != option)
@@ -120,13 +120,13 @@ static size_t rows_to_show(const struct run_human *run, const struct table *tabl
     size_t rows = table_row_count(table), shown = print_human_rows(table), most = most_rows(run);
 
     if (run->delivery->rows_option && run->by.by != SET_BY_NONE)
-        return rows; /* the limit is of names, and was kept when they were put together */
+        return rows; /* the limit counts names, and was applied when they were joined */
     if (run->delivery->rows_option)
         return run->delivery->rows < rows ? run->delivery->rows : rows;
     for (size_t i = 0; i < wanted->option_count; i++)
         if (strcmp(wanted->options[i].name, "rows") == 0)
             return rows;
-    if (run->delivery->quiet) /* nothing would tell of rows that are left out */
+    if (run->delivery->quiet) /* nothing would report the rows that are left out */
         return rows;
     return shown < most ? shown : most;
 }
@@ -254,8 +254,8 @@ static void run_human_add_table(struct text *out, const struct run_human *run, s
 int run_human_table(struct text *out, struct run_human *run, struct report *report, const struct selection_item *wanted,
                     const struct analysis_request *request, struct error *err)
 {
-    /* All rows, so that those left out can be counted; what the user says comes later and counts. Of ranks, names are
-     * counted, which only run_by_analysis() can. */
+    /* All rows, so that those left out can be counted; the user's option comes later and wins. For ranks, the limit
+     * counts names, which only run_by_analysis() can do. */
     const char *names = run->by.by != SET_BY_NONE ? run->delivery->rows_option : NULL;
     struct analysis_option options[WANTED_MOST_OPTIONS + 2] = { { "rows", names ? names : "-1" } };
     struct analysis_request all = *request;

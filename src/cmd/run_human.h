@@ -23,7 +23,7 @@ struct run_human {
     struct input input;                    /* several files; {0}: the path alone */
     struct print_request request;
     int by_default;                        /* no report was named */
-    size_t tables_to_come, lines;          /* of the default list: tables after this one; lines so far */
+    size_t tables_to_come, lines;          /* in the default list: tables after this one; lines so far */
     struct text lacking, missing, nothing; /* lists with commas: kinds of data that the file does not hold; reports
                                             * without data; reports without rows */
     const char *missing_option;            /* records the data of the last report in `missing`; NULL: none does */
@@ -37,7 +37,7 @@ struct run_human {
 int run_human_table(struct text *out, struct run_human *run, struct report *report, const struct selection_item *wanted,
                     const struct analysis_request *request, struct error *err);
 
-/* The i-th of the tables to run. Those behind advice_sum, which is the first of the default list, are in the order of
+/* The i-th of the tables to run. Those after advice_sum, which is the first of the default list, are in the order of
  * its findings. */
 const struct selection_item *run_human_item(const struct run_human *run, const struct selection_list *wanted, size_t i);
 

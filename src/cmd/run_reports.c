@@ -60,7 +60,7 @@ static void run_reports_add_table(struct text *out, const struct table *table, c
     style->format->table(out, table, &request);
 }
 
-/* Adds one report's table to out, or the reason why there is none; of a rule, its advice too. Only a failure of the
+/* Adds one report's table to out, or the reason why there is none; for a rule, its advice too. Only a failure of the
  * analysis itself is an error. */
 static int print_report(struct text *out, struct report *report, const char *path, const struct analysis *analysis,
                         const struct analysis_request *request, const struct run_by *by,
@@ -198,8 +198,8 @@ static void add_table_name(struct text *out, const struct selection_item *wanted
     selection_name(out, wanted, &whole);
 }
 
-/* What JSON has for a report without data: a rule that could not be checked is null, since an empty array says that it
- * found no problem. */
+/* The JSON of a report without data: a rule that could not be checked is null, since an empty array means that it found
+ * no problem. */
 static const char *empty_json(const struct run_reports_job *job)
 {
     const struct analysis *analysis = job->wanted->analysis;
@@ -360,7 +360,7 @@ static int end_for_people(const struct run_human *human, struct error *err)
     return code;
 }
 
-/* Adds to the document on stdout what stands before or behind the tables of a file. Returns 0 if it has the file. */
+/* Adds the text before or after the tables of a file to the document on stdout. Returns 0 if it has the file. */
 static int add_to_document(const struct output_delivery *delivery, const char *path, int is_end)
 {
     struct text out = { 0 };
@@ -408,7 +408,7 @@ static int compute_reports(void *context, struct error *err)
     if (work->wanted && work->wanted->count)
         return run_reports_show_report(work->report, work->human, work->settings, work->wanted, err);
     int code = show_defaults(work->report, work->human, work->settings, work->registry, err);
-    text_clear(&work->human->lacking); /* which is told when they are shown */
+    text_clear(&work->human->lacking); /* it is reported when they are shown */
     return code;
 }
 
@@ -456,7 +456,7 @@ static int run_reports_show_input(const struct command *self, struct input input
                ? show_shared(&(struct computation){ report, &human, settings, registry, wanted }, input.paths[0], &err)
                : show_open(report, &human, settings, registry, wanted, &err);
     if (code == 1) {
-        tell_damage(report, text_string(&found)); /* of its share; the process that prints says the rest */
+        tell_damage(report, text_string(&found)); /* of its share; the process that prints reports the rest */
         report_close(report);
         code = 0;
     } else {
@@ -561,7 +561,7 @@ int run_reports_help(const struct command *self, const struct run_reports_regist
     return status;
 }
 
-/* Tables for people do not name their file: of several, a line before the first does. */
+/* Tables for people do not name their file: if there are several, a line before the first table does. */
 static void run_reports_name_file(const char *path, const struct output_delivery *delivery)
 {
     const struct output_destination *first = output_delivery_at(delivery, 0);

@@ -10,10 +10,10 @@
 #include "run_share.h"
 #include "selection.h"
 
-/* The settings of such a command, filled by its options. */
+/* The settings of these commands, filled by their options. */
 struct run_reports_settings {
     struct option_list names;
-    const char *peaks; /* of the GPU, for the reports that take them; NULL: those that are known */
+    const char *peaks; /* peaks of the GPU, for the reports that take them; NULL: the known ones */
     struct output_settings deliver;
     struct selection_part_settings part;
     struct foreign_rep_settings input;
@@ -27,14 +27,14 @@ struct run_reports_registry {
     const struct analysis *(*find)(const char *name);
     const char *noun;          /* "report", "rule" */
     const char *nothing_label; /* before the names of those without rows: "No rows in" */
-    /* for_people: those with data, what matters first; what the file lacks is added to lacking. */
+    /* for_people: those with data, the most important first; adds missing kinds of data to lacking. */
     int (*add_defaults)(struct selection_list *list, struct report *report, int for_people, struct text *lacking,
                         struct error *err);
 };
 
-extern const struct run_reports_registry stats_registry; /* of `tacho stats` */
+extern const struct run_reports_registry stats_registry; /* the reports of `tacho stats` */
 
-/* The names of all reports or rules, for completion, behind `first` where that is not NULL; NULL-terminated. Returns
+/* The names of all reports or rules, for completion, after `first` where that is not NULL; NULL-terminated. Returns
  * names. */
 enum { SHOW_MOST_NAMES = WANTED_MOST + 2 };
 const char *const *run_reports_names(const char *names[SHOW_MOST_NAMES], const struct analysis *const *known,

@@ -120,8 +120,8 @@ static void run_share_add_folder(struct text *out, const char *operand, const ch
                       strchr("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-", *job) ? *job : '_');
 }
 
-/* The key is the same in all processes, and another if the request or the program is another, or the reports have other
- * names. The state tells whether they have changed: all processes must find each other although one did. */
+/* The key is the same in all processes. It changes with the request, the program and the names of the reports. The
+ * state says whether reports have changed: processes must find each other even if one has. */
 static void run_share_make_key(struct run_share *share, uint64_t request)
 {
     struct text about = { 0 }, states = { 0 };

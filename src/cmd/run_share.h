@@ -46,7 +46,7 @@ struct run_share {
 
 /* Whether a launcher started this process as one of those that divide the work. */
 int run_share_is_of_job(const struct run_share_settings *settings);
-/* Whether this process is the first of all: of what all of them could say on stderr, it alone does. */
+/* Whether this process is the first of all: only it prints the messages that all of them could print on stderr. */
 int run_share_is_first(const struct run_share_settings *settings);
 
 /* Finds the place of this process. `operand` is the first of the command line. Returns 1 if there is nothing left to

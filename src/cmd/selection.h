@@ -8,7 +8,7 @@
 
 enum { WANTED_MOST = 128, WANTED_MOST_OPTIONS = 16 };
 
-/* One report and the options behind its name: "um_sum:rows=5". */
+/* One report and the options after its name: "um_sum:rows=5". */
 struct selection_item {
     const struct analysis *analysis;
     struct analysis_option options[WANTED_MOST_OPTIONS];
@@ -32,7 +32,7 @@ int selection_unknown(const struct analysis *const *registry, const char *noun, 
 int selection_parse(struct selection_list *list, const struct option_list *names,
                     const struct analysis *const *registry, const char *noun, struct error *err);
 int selection_add(struct selection_list *list, const struct analysis *analysis, struct error *err);
-/* Gives an option to all reports that take it, below those behind their names. ERR_BAD_ARGUMENT if none does. */
+/* Gives an option to all reports that take it; options after their names override it. ERR_BAD_ARGUMENT if none does. */
 int selection_set(struct selection_list *list, const struct analysis_option *option, struct error *err);
 void selection_free(struct selection_list *list);
 

@@ -42,7 +42,7 @@ struct sql_session {
     const struct print_format *format;
     struct print_request request;
     char *format_text;   /* owned; what the request points into */
-    struct table *table; /* of the statement that is running */
+    struct table *table; /* the result of the running statement */
     char *names;         /* owned; its columns' */
     int streams;         /* the format may be written piece by piece */
     int no_header;       /* was asked for */
@@ -103,7 +103,7 @@ static int sql_take_columns(void *context, const struct query_column *columns, s
         text_add(&joined, columns[i].name ? columns[i].name : "");
         text_add_char(&joined, 0);
     }
-    table_delete(session->table); /* of the statement before */
+    table_delete(session->table); /* that of the last statement */
     free(session->names);
     session->names = text_take(&joined);
     session->request.no_header = session->no_header;
@@ -186,7 +186,7 @@ static int sql_take_end(void *context, struct error *err)
 {
     struct sql_session *session = context;
 
-    /* A piece that was just full leaves an empty one behind. */
+    /* A full last piece leaves an empty one. */
     if (session->streams && session->request.no_header && !table_row_count(session->table))
         return 0;
     return sql_write_rows(session, err);

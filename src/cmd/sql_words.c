@@ -57,7 +57,7 @@ static int by_alphabet(const void *a, const void *b)
     return strcasecmp(*x, *y);
 }
 
-/* A name that many tables have, such as start, is left once. */
+/* A name that many tables have, such as start, is kept once. */
 static void keep_each_once(struct word_list *list)
 {
     size_t kept = 0;

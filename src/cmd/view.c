@@ -108,7 +108,7 @@ static void start_browser(const char *address)
         waitpid(child, NULL, 0);
 }
 
-/* What the server is called by others: its address in numbers, unless that means every one of them. */
+/* The name of the server for other machines: its numeric address, unless that is the wildcard. */
 static void name_host(const struct view_cmd_settings *settings, char own_name[HOST_MOST], char shown[HOST_MOST])
 {
     int is_any = settings->host && (strcmp(settings->host, "0.0.0.0") == 0 || strcmp(settings->host, "::") == 0);
@@ -290,7 +290,7 @@ static int are_runs(struct input input, const struct view_cmd_settings *settings
     int code = open_input(input, &quiet, &found, &set, &err);
     text_free(&found);
     if (code != 0)
-        return 0; /* whoever opens it tells why */
+        return 0; /* the code that opens it says why */
     int is_job = is_one_job(set);
     report_close(set);
     return !is_job;
@@ -329,7 +329,7 @@ close_runs:
     return code;
 }
 
-/* "#…" behind the files: the part of a link that says where to look. It is printed and goes into an address. */
+/* "#…" after the files: the part of a link that says where to look. It is printed and goes into an address. */
 static int take_place(struct view_cmd_settings *settings, const char **files, size_t *count, struct error *err)
 {
     if (!*count || *files[*count - 1] != '#')

@@ -1,4 +1,4 @@
-/* tacho analyze: rules that look for what commonly costs time, with advice in words. */
+/* tacho analyze: rules that look for common causes of lost time, with advice in words. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +91,7 @@ struct analyze_cmd_job {
     struct condition conditions[MOST_CONDITIONS];
     size_t condition_count;
     int failed;                      /* a condition was met */
-    struct output_delivery delivery; /* of tables, with --measure */
+    struct output_delivery delivery; /* for tables, with --measure */
     struct print_document document;
 };
 

@@ -4,7 +4,7 @@
 #include "analyze/rules/rule.h"
 #include "cmd/open_report.h"
 
-/* Each rule once: of one that is named twice, the last options count. */
+/* Each rule once: the last options of a rule that is named twice count. */
 static size_t analyze_file_choose(struct finding_choice choices[WANTED_MOST], const struct selection_list *wanted)
 {
     size_t count = 0;
@@ -20,7 +20,7 @@ static size_t analyze_file_choose(struct finding_choice choices[WANTED_MOST], co
     return count;
 }
 
-/* What turns modelled causes into measured ones. */
+/* The context of analyze_file_refine(), which measures modelled causes. */
 struct refinement {
     const struct measure_settings *settings;
     struct table **measured;

@@ -1,4 +1,4 @@
-/* One file of `tacho analyze`, with its findings: what the formats of findings and --fail-if read. */
+/* One file of `tacho analyze`, with its findings: the input of the formats of findings and of --fail-if. */
 #ifndef TACHO_CMD_ANALYZE_ANALYZE_FILE_H
 #define TACHO_CMD_ANALYZE_ANALYZE_FILE_H
 
@@ -9,7 +9,7 @@
 
 /* Starts from {0}. */
 struct analyze_file {
-    struct text path; /* of the file that was read */
+    struct text path; /* path of the file that was read */
     struct report *report;
     struct selection_part part;
     struct adviser adviser;

@@ -23,7 +23,7 @@ static int64_t impact_of(const struct finding *finding)
     return finding->impact_ns;
 }
 
-/* What a limit can be on. Percent are of the step, or of the capture. */
+/* The quantities that a limit can apply to. Percentages are of the step, or of the capture. */
 static const struct finding_test_figure {
     const char *name;
     int64_t (*of)(const struct finding *finding);

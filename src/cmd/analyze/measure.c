@@ -11,14 +11,14 @@
 #include "analyze/engine/cell_text.h"
 #include "base/array.h"
 
-enum { MEASURED_PERCENT = 90 }; /* of the time of a cause: then it is measured */
+enum { MEASURED_PERCENT = 90 }; /* a cause counts as measured from this share of its time on */
 
 enum { KEY_CAUSE, KEY_NAME, KEY_SHAPES, KEY_TYPES, KEY_VALUES, KEY_TENSOR, KEY_PARTS };
 
 struct experiment {
     double now_us, then_us; /* then_us 0: not known */
     const char *why;        /* in the output of the program: why not; its line ends with a line break */
-    int64_t run_ns;         /* of all its kernels in the capture */
+    int64_t run_ns;         /* time of all its kernels in the capture */
     int64_t count;
 };
 
@@ -27,7 +27,7 @@ struct measure {
     struct advice_kernels *kernels;
     uint32_t *by_edge; /* owned, as all below; by edge: a kernel, from 1; 0: none */
     size_t edges;
-    struct keys keys;  /* of KEY_PARTS: the experiments */
+    struct keys keys;  /* the experiments, by KEY_PARTS numbers */
     struct experiment *list;
     size_t room;
     struct text lines, output;
@@ -151,7 +151,7 @@ static void measure_write_lines(struct measure *measure)
     }
 }
 
-/* A line for each experiment, behind the name of the GPU. */
+/* A line for each experiment, after the name of the GPU. */
 static int measure_read_lines(struct measure *measure, struct error *err)
 {
     const char *line = text_string(&measure->output);
@@ -197,7 +197,7 @@ static double measure_share_of(const struct measure *measure, size_t cause, cons
     return measure->now[kernel->name] > 0 ? measure->then[kernel->name] / measure->now[kernel->name] : 0;
 }
 
-/* Sums up what was measured of the kernels of a cause, by their names. */
+/* Sums up the measurements of a cause's kernels, by their names. */
 static void measure_sum_up(struct measure *measure, size_t cause)
 {
     const struct replay_edits *edits = &measure->adviser->causes[cause].estimate;
@@ -214,7 +214,7 @@ static void measure_sum_up(struct measure *measure, size_t cause)
     }
 }
 
-/* Puts what was measured into the edits. Bounds only grow: what was measured can be had. Returns the measured part. */
+/* Puts the measurements into the edits. Bounds only grow: a measured gain can be reached. Returns the measured part. */
 static double apply(const struct measure *measure, size_t cause, struct replay_edits *edits, int is_bound)
 {
     double all = 0, measured = 0;

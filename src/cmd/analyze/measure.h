@@ -1,5 +1,5 @@
-/* --measure: times the alternative of each modelled cause on the GPU of this machine, for the shapes that the capture
- * has, and puts what was measured in place of the model. */
+/* --measure: times the alternative of each modelled cause on the GPU of this machine, for the shapes of the capture,
+ * and replaces the model by the measurement. */
 #ifndef TACHO_CMD_ANALYZE_MEASURE_H
 #define TACHO_CMD_ANALYZE_MEASURE_H
 

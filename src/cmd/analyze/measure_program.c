@@ -38,7 +38,7 @@ static void measure_program_read_all(FILE *file, struct text *out)
         text_add_bytes(out, part, length);
 }
 
-/* What a program that failed said, or that it said nothing. */
+/* Reports the message of a program that failed, or its exit status. */
 static int measure_program_refuse(const char *program, const struct text *said, int status, struct error *err)
 {
     const char *line = text_string(said);

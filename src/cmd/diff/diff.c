@@ -81,21 +81,21 @@ struct diff_run {
     struct report *report;
     struct selection_part part;
     const char *program; /* base name of its file; "": not known */
-    struct table *table; /* of the report that is compared now */
+    struct table *table; /* the table of the report that is compared now */
 };
 
 struct diff_job {
     const struct command *command;
     const struct diff_settings *settings;
-    struct diff_run runs[2 * MOST_RUNS]; /* those before come first */
+    struct diff_run runs[2 * MOST_RUNS]; /* the runs before the change come first */
     size_t before, after;
     struct diff_condition conditions[MOST_CONDITIONS];
     size_t condition_count;
     const struct output_delivery *delivery;
     int is_renamed;       /* the programs of the runs have different names */
-    int is_told;          /* and a note said so */
+    int is_told;          /* a note has said so */
     size_t shown;         /* reports that were compared */
-    struct error refused; /* why the last report that was not was left out */
+    struct error refused; /* why the last report that was left out was not compared */
     int failed;           /* a condition was met */
 };
 
@@ -152,7 +152,7 @@ static const char *unchanged_means(const struct table_diff *diff, const struct d
     return diff->is_estimate ? " by more than the sampling error" : "";
 }
 
-/* Once: rows of the program are compared although it has two names. */
+/* Adds a note, once: rows of the program are compared although it has two names. */
 static void tell_renamed(struct text *out, const struct table_diff *diff, struct diff_job *job)
 {
     if (!diff->has_program || job->is_told)
@@ -165,7 +165,7 @@ static void tell_renamed(struct text *out, const struct table_diff *diff, struct
     text_add(out, " after, are compared with each other.\n");
 }
 
-/* The lines under a table: all rows together, and what is not in it. */
+/* The lines under a table: the sum of all rows, and the rows that it lacks. */
 static void diff_add_notes(struct text *out, const struct table_diff *diff, struct diff_job *job, int is_overview,
                            const struct print_time_unit *time)
 {
@@ -229,7 +229,7 @@ done:
     return code;
 }
 
-/* Those on the run as a whole, or all others. */
+/* Checks the conditions on the run as a whole, or all others. */
 static int diff_check_conditions(struct diff_job *job, const struct analysis *analysis, int of_run, int asked_for,
                                  struct error *err)
 {
@@ -240,7 +240,7 @@ static int diff_check_conditions(struct diff_job *job, const struct analysis *an
     return 0;
 }
 
-/* They hold whichever reports are compared. */
+/* Checks the conditions on the run as a whole, which apply to any choice of reports. */
 static int check_conditions_of_run(struct diff_job *job, struct error *err)
 {
     const struct selection_item run = { .analysis = &analysis_run_sum };
@@ -269,7 +269,7 @@ static void diff_add_line(struct text *out, const char *line, size_t columns)
 
 /* A table on its way out. */
 struct diff_shown {
-    const char *title, *name, *file; /* name: in a document; file: behind the base name of files */
+    const char *title, *name, *file; /* name: in a document; file: appended to the base name of files */
     struct table *table;
     struct text notes;               /* owned; lines below the table on a terminal */
 };
@@ -407,7 +407,7 @@ free_sides:
     return code;
 }
 
-/* What --advice does not go with. */
+/* Rejects options that --advice excludes. */
 static int check_advice(const struct diff_job *job, struct error *err)
 {
     const struct diff_settings *settings = job->settings;
@@ -436,7 +436,7 @@ static int diff_find_program(struct diff_run *run, struct error *err)
     return 0;
 }
 
-/* Names that differ, all of them known. */
+/* Whether the programs' names differ, and all are known. */
 static int is_renamed(const struct diff_job *job)
 {
     int differ = 0;
@@ -517,7 +517,7 @@ static int diff_take_conditions(struct diff_job *job, struct error *err)
     return 0;
 }
 
-/* Adds what stands before or behind the tables on stdout, if they are one document. */
+/* Prints the text before or after the tables on stdout, if they are one document. */
 static void add_to_document(const struct diff_job *job, int is_end)
 {
     struct print_document *document = job->delivery->document;
@@ -533,7 +533,7 @@ static void add_to_document(const struct diff_job *job, int is_end)
     text_free(&out);
 }
 
-/* Who has conditions on the run as a whole, and on nothing else, wants to know about these. */
+/* Whether all conditions are on the run as a whole: the user then asks about nothing else. */
 static int asks_of_run_alone(const struct diff_job *job)
 {
     for (size_t i = 0; i < job->condition_count; i++)
@@ -584,7 +584,7 @@ static int diff_run(const struct command *self, int argc, char **argv)
         split++;
     size_t second_count = split < argc ? (size_t)(argc - split - 1) : 0;
     char *const *second = argv + argc - second_count;
-    argv[split] = NULL; /* what the parser may look at behind the last argument */
+    argv[split] = NULL; /* the parser may read one element past the last argument */
     if (!command_options(self, split, argv, &settings, files, &file_count, &status))
         return status;
     struct diff_job *job = calloc(1, sizeof *job);

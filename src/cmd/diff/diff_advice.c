@@ -1,8 +1,8 @@
 /* Compares the findings of two runs: see diff_advice.h.
  *
  * A finding is the same one in both if its rule, its place and its words are, figures and line numbers apart: lines
- * move when a program is repaired. The closest pairs are made first. What several findings promised together is a
- * replay without all of them, and what they delivered is the change of the step. */
+ * move when a program is repaired. The closest pairs are made first. The joint promise of several findings is a replay
+ * without all of them; the gain that they delivered is the change of the step. */
 #include "diff_advice.h"
 
 #include <ctype.h>
@@ -84,7 +84,7 @@ static int same(const struct text *a, const struct text *b, void (*add)(struct t
     return is_same;
 }
 
-/* How sure it is that two findings of one rule are the same; 0: they are not. */
+/* How likely two findings of one rule are the same; 0: they are not. */
 static int likeness(const struct finding *a, const struct finding *b)
 {
     int place = same(&a->where, &b->where, diff_advice_add_place), words = same(&a->what, &b->what, add_words);
@@ -160,7 +160,7 @@ static int has_saving(const struct finding *finding)
     return finding && finding->cause && finding->cause->confidence != ADVICE_TRY;
 }
 
-/* What the findings that are gone promised together. */
+/* The joint promise of the findings that are gone. */
 static int sum_up_gone(struct diff_advice *diff, const struct pairs *pairs, struct error *err)
 {
     const struct findings *before = &diff->before->findings;
@@ -234,7 +234,7 @@ static int diff_advice_add_change(struct diff_advice *diff, enum diff_advice_sta
         cell_set_int(&row[LEFT_ABOUT], after->cause->estimate_ns);
     }
     if (state == ADVICE_GONE && has_saving(before) && diff->gone == 1 &&
-        diff->before_ns) /* of several: the step's row */
+        diff->before_ns) /* the step's row has the gain of several */
         cell_set_int(&row[GOT], saturating_subtract(diff->before_ns, diff->after_ns));
     if (last->cause && cell_set_string(table, &row[CONFIDENCE], advice_confidence_names[last->cause->confidence]) != 0)
         return ERR_NO_MEMORY;
@@ -245,7 +245,7 @@ static int diff_advice_add_change(struct diff_advice *diff, enum diff_advice_sta
     return after ? cell_set_string(table, &row[ADVICE], after->advice) : 0;
 }
 
-/* What is gone, or can no longer be told; then what is left, the largest first. */
+/* Adds findings that are gone or cannot be checked any more; then those that are left, the largest first. */
 static int diff_advice_add_changes(struct diff_advice *diff, const struct pairs *pairs)
 {
     const struct findings *before = &diff->before->findings, *after = &diff->after->findings;

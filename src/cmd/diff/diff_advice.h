@@ -1,4 +1,5 @@
-/* `tacho diff --advice`: which findings a change removed, what each promised, and what the change delivered. */
+/* `tacho diff --advice`: the findings that a change removed, the gain that each promised, and the gain that the change
+ * delivered. */
 #ifndef TACHO_CMD_DIFF_DIFF_ADVICE_H
 #define TACHO_CMD_DIFF_DIFF_ADVICE_H
 
@@ -15,7 +16,7 @@ int diff_advice_side_read(struct diff_advice_side *side, struct report *report, 
                           struct error *err);
 void diff_advice_side_free(struct diff_advice_side *side);
 
-/* What became of a finding. */
+/* The state of a finding after the change. */
 enum diff_advice_state {
     ADVICE_GONE,
     ADVICE_REMAINS,
@@ -39,7 +40,7 @@ int diff_advice_make(struct diff_advice *diff, struct diff_advice_side *before, 
                      struct error *err);
 void diff_advice_free(struct diff_advice *diff);
 
-/* Adds the lines below the tables: what was promised and delivered, and what is next. */
+/* Adds the lines below the tables: the gain that was promised, the gain that was delivered, and the next finding. */
 void diff_advice_notes(struct text *out, const struct diff_advice *diff);
 
 #endif

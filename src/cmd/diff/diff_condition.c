@@ -43,7 +43,7 @@ int diff_condition_parse(const char *text, struct diff_condition *out, struct er
     return 0;
 }
 
-/* Whether this much of a change is beyond the bound. What is new has nothing that a percentage could be of. */
+/* Whether this much of a change is beyond the bound. A new row has no base for a percentage. */
 static int diff_condition_exceeds(double value, const struct table_diff_change *change,
                                   const struct diff_condition *condition)
 {
@@ -82,7 +82,7 @@ static int diff_condition_has_row(const struct table_diff *diff, const struct di
     return 0;
 }
 
-/* The largest change of which this is so, or NULL; *count is the number of such changes. */
+/* The largest change that is_so() accepts, or NULL; *count is the number of accepted changes. */
 static const struct table_diff_change *find_change(
     const struct table_diff *diff, const struct diff_condition *condition,
     int (*is_so)(const struct table_diff_change *change, const struct diff_condition *condition), size_t *count)
@@ -130,7 +130,7 @@ void diff_add_figure(struct text *out, const struct table_diff *diff, double val
     };
     enum table_unit unit = (enum table_unit)diff->unit;
     const char *suffix = unit_is_ns(unit) ? time->suffix : units[unit].suffix;
-    const struct table_column *rows = table_columns(diff->table); /* the first has such figures */
+    const struct table_column *rows = table_columns(diff->table); /* the first column has figures of this kind */
     int decimals = rows->kind == CELL_REAL ? rows->decimals : value != floor(value);
     const struct table_column column = { "", CELL_REAL, unit, decimals };
     const struct table_cell cell = { .kind = CELL_REAL, .real = value };
@@ -156,7 +156,7 @@ static void add_row_name(struct text *out, const struct table_diff *diff, size_t
     for (size_t i = 0; i < table_column_count(diff->table); i++) {
         if (columns[i].kind != CELL_TEXT || strcmp(columns[i].name, "Note") == 0 || !cells[i].text.length)
             continue;
-        size_t indent = strspn(cells[i].text.bytes, " "); /* of a tree */
+        size_t indent = strspn(cells[i].text.bytes, " "); /* indentation of a tree */
         text_add(out, before);
         display_add(out, cells[i].text.bytes + indent, cells[i].text.length - indent, NAME_COLUMNS);
         before = ", ";

@@ -9,7 +9,7 @@
 
 struct diff_condition {
     struct condition is;
-    const char *row;      /* of run_sum, which alone the condition is about; NULL: it is about any report */
+    const char *row;      /* the row of run_sum that the condition is about; NULL: it is about any report */
     int any;              /* one row is enough; else the sum of all */
     size_t checked;       /* reports to which it was applied */
     struct error refused; /* why it was not applied to the last one */

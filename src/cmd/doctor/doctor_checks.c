@@ -1,5 +1,5 @@
-/* The examinations that are of no source. Each tries the thing itself where it can, rather than guess from
- * settings; nothing is left behind. */
+/* The examinations that belong to no source. Each tries the thing itself where it can, rather than guess from settings;
+ * nothing is left behind. */
 #include "doctor_checks.h"
 
 #include <errno.h>

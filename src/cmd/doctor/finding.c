@@ -1,4 +1,4 @@
-/* What examinations of several things share. */
+/* Functions that several examinations share. */
 #include "finding.h"
 
 #include "collect/collect.h"

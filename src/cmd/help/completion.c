@@ -54,7 +54,7 @@ const char *const *completion_operands(const struct command *command)
     return count ? names : NULL;
 }
 
-/* What reads nsys's SQLite also takes the .nsys-rep that it was made from. */
+/* Commands that read nsys's SQLite also take the .nsys-rep that it was made from. */
 void completion_add_endings(struct text *out, const struct command *command, const char *between)
 {
     for (const char *at = command->files; *at; at++)

@@ -1,4 +1,4 @@
-/* Shell completion: what the scripts of all shells are made of. Each shell has a file that adds its script. */
+/* Shell completion: the parts that the scripts of all shells share. Each shell has a file that adds its script. */
 #ifndef TACHO_CMD_HELP_COMPLETION_H
 #define TACHO_CMD_HELP_COMPLETION_H
 

@@ -1,5 +1,4 @@
-/* Completion for bash. What changes from version to version are the lines of three `case`s; all else is the same
- * text. */
+/* Completion for bash. Only the lines of three `case`s change from version to version. */
 #include "completion.h"
 
 /* Before the tables. _tacho_operand finds the first word that is neither an option nor an

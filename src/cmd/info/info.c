@@ -1,4 +1,4 @@
-/* tacho info: what is in a report, how it came to be, and what is not in it. */
+/* tacho info: the contents of a report, its origin, and its losses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +144,7 @@ static int info_is_told(struct told *told, int64_t name)
     return 0;
 }
 
-/* The value of a row, and those of the rows behind it with the same name, each once. */
+/* The value of a row, and those of the rows after it with the same name, each once. */
 static void info_add_values(struct text *out, const struct small_table *rows, size_t first,
                             const struct cmd_source_label *label)
 {
@@ -383,7 +383,7 @@ static int add_of_sources(struct text *out, struct report *report, struct error 
     return 0;
 }
 
-/* Of a set: what its reports have in common and where they differ. All on one of them is in its own file. */
+/* Facts of a set: common ones, and differences between its reports. `tacho info` on one file has the rest. */
 static int add_of_set(struct text *out, struct report *set, const char *path, struct error *err)
 {
     if (info_add_file(out, set, path, err) != 0 || info_add_set(out, set, err) != 0)

@@ -1,5 +1,5 @@
-/* The line "Health". Losses are told in proportion: a report of which a thousandth is missing is complete for all that
- * anybody does with it. */
+/* The line "Health". Losses are reported in proportion: a report that lacks a thousandth of its events is complete for
+ * all practical purposes. */
 #include "info_health.h"
 
 #include <sys/stat.h>

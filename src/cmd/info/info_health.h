@@ -6,7 +6,7 @@
 
 struct info_health {
     struct report_health file;
-    uint64_t file_bytes; /* of the file that the user names: an import is a report of another size */
+    uint64_t file_bytes; /* size of the file that the user names: its import has another size */
     struct event_counts counts;
     const char *state;   /* complete, nearly-complete (small losses), incomplete, damaged, unfinished */
 };

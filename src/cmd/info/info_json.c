@@ -199,7 +199,7 @@ static void info_json_add_row(struct text *out, const struct info_json_section *
     text_add(out, "}");
 }
 
-/* Of each row whether it is the last with its key; the caller's to free; NULL: out of memory. */
+/* Says for each row whether it is the last with its key; the caller frees the list; NULL: out of memory. */
 static char *find_last_rows(const struct info_json_section *section, const struct small_table *rows)
 {
     size_t count = rows->columns.rows;
@@ -308,7 +308,7 @@ static int info_json_add_pairs(struct text *out, struct report *report, const ch
     return 0;
 }
 
-/* What the reports of a set have in common; all on one of them is in its own document. */
+/* The common facts of a set's reports; the document of each has the rest. */
 static int info_json_add_set(struct text *out, struct report *set, const char *path, struct error *err)
 {
     struct text missing = { 0 };

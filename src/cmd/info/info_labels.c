@@ -39,8 +39,7 @@ static void add_as_clock(struct text *out, const char *value)
         add_as_it_is(out, strcmp(value, "monotonic") == 0 ? "clock_gettime (CLOCK_MONOTONIC)" : value);
 }
 
-/* What the names in the report's tables are called here; those of sources are in their rows. Others are shown as they
- * are. */
+/* Labels of the names in the report's tables; those of sources are in their rows. Other names are shown as they are. */
 static const struct cmd_source_label info_label_table[] = {
     { "TACHO_VERSION", "Made by Tacho", NULL },
     { "COMMAND_LINE", "Command", NULL },

@@ -1,4 +1,4 @@
-/* What the names in a report's tables of names and values are called for people. */
+/* Labels for people, for the names in a report's tables of names and values. */
 #ifndef TACHO_CMD_INFO_INFO_LABELS_H
 #define TACHO_CMD_INFO_INFO_LABELS_H
 

@@ -37,14 +37,14 @@ static const char *const info_processes_names[] = { "start",  "end",        "glo
 enum { NAME_PID, NAME };
 static const char *const name_names[] = { "globalPid", "name", NULL };
 
-enum { DEEPEST = 1000 }; /* of the tree */
+enum { DEEPEST = 1000 }; /* levels of the tree */
 #define NO_ROW SIZE_MAX
 
 struct info_processes_process {
     int64_t pid, image, parent, start_ns;
     size_t row;                       /* the last one about it, which counts; NO_ROW: another profiler only names it */
-    size_t name_row;                  /* of PROCESSES, or NO_ROW */
-    int64_t cpu_ns;                   /* of the first program of a process: with its descendants and other programs */
+    size_t name_row;                  /* in PROCESSES, or NO_ROW */
+    int64_t cpu_ns;                   /* in the first program of a process: with its descendants and other programs */
     size_t first_child, next_sibling; /* indices + 1; 0: none */
     int has_parent, shown;
 };
@@ -88,7 +88,7 @@ static int info_processes_collect(struct info_processes_tree *tree)
         };
     for (size_t i = rows; i < all; i++)
         tree->list[i] = (struct info_processes_process){ .pid = small_table_number(&tree->names, i - rows, NAME_PID, 0),
-                                                         .image = INT64_MAX, /* behind all programs of the pid */
+                                                         .image = INT64_MAX, /* after all programs of the pid */
                                                          .parent = -1,
                                                          .row = NO_ROW,
                                                          .name_row = i - rows };
@@ -208,7 +208,7 @@ static void info_processes_add_rank(struct text *out, const struct info_processe
         text_addf(out, ", local rank %" PRId64, small_table_number(&tree->rows, row, LOCAL_RANK, 0));
 }
 
-/* What a row says of the process, in brackets; what it does not say is left out. */
+/* The facts of a row about the process, in brackets; missing ones are left out. */
 static void add_facts(struct text *out, const struct info_processes_tree *tree, size_t row, int64_t start_ns)
 {
     const char *before = "  [";

@@ -1,4 +1,4 @@
-/* The reports of a set: whose each is, what it holds and on which clock. */
+/* The reports of a set: rank, host, contents and clock of each. */
 #ifndef TACHO_CMD_INFO_INFO_SET_H
 #define TACHO_CMD_INFO_INFO_SET_H
 
@@ -15,7 +15,7 @@ int info_is_set(const struct report *report, const char *path);
 struct report_part;
 void info_add_ranks(struct text *out, const struct report_part *about);
 
-/* What is known of the file of one report: complete, unfinished or damaged. */
+/* The state of the file of one report: complete, unfinished or damaged. */
 const char *info_part_state(struct report *part);
 
 /* The ranks of the job that no report of the set is of, as "1-3"; nothing if there are none. *world_size: all of them.

@@ -1,5 +1,5 @@
-/* Per source: what it produced and what became of it. Recorded + below threshold + untimed + lost + empty polls =
- * produced. */
+/* For each source, the number of events that it produced, and their fate. Recorded + below threshold + untimed + lost +
+ * empty polls = produced. */
 #include "info_sources.h"
 
 #include <stdlib.h>

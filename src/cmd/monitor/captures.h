@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 struct running_capture {
-    pid_t pid;         /* of tacho */
+    pid_t pid;         /* tacho's */
     int64_t age_ns;
     char report[1024]; /* the path of the file that it writes; "": not known */
     char command[1024];

@@ -1,12 +1,12 @@
-/* What tacho-gpu reads of the GPUs, round after round: for the commands that show it as it comes, with the options that
- * they share. */
+/* The GPU readings of tacho-gpu, round after round, for the commands that show them live, with the options that they
+ * share. */
 #ifndef TACHO_CMD_MONITOR_GPU_FEED_H
 #define TACHO_CMD_MONITOR_GPU_FEED_H
 
 #include "cmd/command.h"
 #include "collect/gpu/gpu_link.h"
 
-/* What to ask for. */
+/* The requested readings. */
 struct gpu_feed_wish {
     const char *devices; /* numbers, UUIDs or PCI bus ids with commas between them; NULL: all */
     const enum gpu_reading *readings;
@@ -31,8 +31,8 @@ struct gpu_feed_gpu {
 struct gpu_feed {
     struct gpu_link link;
     struct gpu_feed_gpu *gpus;      /* in the order of their numbers */
-    struct gpu_process *processes;  /* of this round, those of one GPU together */
-    struct gpu_instance *instances; /* of this round */
+    struct gpu_process *processes;  /* those of this round, GPU by GPU */
+    struct gpu_instance *instances; /* those of this round */
     size_t gpu_count, gpu_capacity, process_count, process_capacity, instance_count, instance_capacity;
     int64_t utc_offset_ns;          /* from CLOCK_MONOTONIC to UTC, as of this round */
     struct text notes; /* messages about what is missing, a line each; the command prints and clears them */
@@ -41,7 +41,7 @@ struct gpu_feed {
     int signals;       /* a signalfd, so that Ctrl-C ends a round of any length; -1: none */
     int is_over;
     int is_told;       /* the last round is complete */
-    int has_no_gpu;    /* it ended since no GPU is there, or none of the wish */
+    int has_no_gpu;    /* it ended because no GPU is there, or no requested one */
 };
 
 int gpu_feed_start(struct gpu_feed *feed, const struct gpu_feed_wish *wish, struct error *err);

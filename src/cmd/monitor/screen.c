@@ -111,7 +111,7 @@ static size_t screen_side(unsigned short told, size_t smallest, size_t usual)
     return length < smallest ? smallest : length > LONGEST_SIDE ? LONGEST_SIDE : length;
 }
 
-/* What was shown is gone: terminals move lines when they are resized. */
+/* The shown lines are invalid: terminals move lines when they are resized. */
 void screen_measure(struct screen *screen)
 {
     struct winsize size = { 0 };
@@ -188,7 +188,7 @@ static int read_byte(int wait_ms)
     return read(STDIN_FILENO, &byte, 1) == 1 ? byte : SCREEN_CLOSED;
 }
 
-/* Behind an escape: the rest of a sequence comes at once, a key by itself has none. */
+/* Reads the rest of a sequence after an escape: it comes at once; the key Escape has none. */
 static int read_sequence(void)
 {
     char bytes[8] = "";

@@ -24,7 +24,7 @@ void screen_end(struct screen *screen);
 void screen_measure(struct screen *screen);
 void screen_measure_changed(struct screen *screen);
 
-/* Shows lines, each with a line feed behind it, from the first row on. */
+/* Shows lines, each ended by a line feed, from the first row on. */
 void screen_show(struct screen *screen, const struct text *lines);
 
 /* Stops this program as Ctrl-Z does, with the terminal put back meanwhile. */

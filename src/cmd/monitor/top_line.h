@@ -1,4 +1,4 @@
-/* A line of a limited width, put together from pieces. What does not fit is cut with an ellipsis. */
+/* A line of a limited width, put together from pieces. Text that does not fit is cut with an ellipsis. */
 #ifndef TACHO_CMD_MONITOR_TOP_LINE_H
 #define TACHO_CMD_MONITOR_TOP_LINE_H
 

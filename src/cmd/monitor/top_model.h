@@ -1,4 +1,4 @@
-/* What `tacho top` shows: the last complete round of the GPUs, with users and commands of processes, and histories. */
+/* The data of `tacho top`: the last complete round of the GPUs, with users and commands of processes, and histories. */
 #ifndef TACHO_CMD_MONITOR_TOP_MODEL_H
 #define TACHO_CMD_MONITOR_TOP_MODEL_H
 

@@ -21,7 +21,7 @@ struct ops_table_layout {
     int has_memory;
     const char *flops_unit;      /* NULL: no such column */
     double flops_scale;
-    struct torch_ops_sums sums;  /* of all rows */
+    struct torch_ops_sums sums;  /* over all rows */
 };
 
 /* ---- cells ----------------------------------------------------------------------------------------------------- */
@@ -265,7 +265,7 @@ static void add_flops(struct ops_table_layout *layout, int64_t flops)
     ops_table_add_cell(layout->out, flops > 0 ? text : "--");
 }
 
-/* What is left of the columns in the lines that only go on with the stack. */
+/* Pads the columns in lines that only continue the stack. */
 static void add_blank(struct ops_table_layout *layout)
 {
     ops_table_pad(layout->out, 0, layout->name + strlen(GAP) + column_count(layout) * (WIDTH + strlen(GAP)));
@@ -280,7 +280,7 @@ static void ops_table_end_line(struct ops_table_layout *layout)
     text_add_char(layout->out, '\n');
 }
 
-/* The frames behind the first, a line each, and an empty line. */
+/* The frames after the first, a line each, and an empty line. */
 static void add_more_frames(struct ops_table_layout *layout, const struct table_cell *stack)
 {
     const char *at = stack->text.bytes, *end = at + stack->text.length, *stop;

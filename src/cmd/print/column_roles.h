@@ -1,4 +1,4 @@
-/* What a column is to a reader on a terminal: its place, its rank and its heading. */
+/* The role of a column on a terminal: its place, its rank and its heading. */
 #ifndef TACHO_CMD_PRINT_COLUMN_ROLES_H
 #define TACHO_CMD_PRINT_COLUMN_ROLES_H
 
@@ -11,7 +11,7 @@ struct column_view {
     int rank;                                 /* how soon a narrow terminal drops the column: the highest goes first */
     enum column_role role;
 };
-enum { RANK_OF_BAR = 4, RANK_OF_EQUAL = 10 }; /* of a column that is the same in all rows */
+enum { RANK_OF_BAR = 4, RANK_OF_EQUAL = 10 }; /* EQUAL: a column that is the same in all rows */
 
 struct column_view column_view(const struct table_column *column);
 

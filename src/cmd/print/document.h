@@ -1,5 +1,5 @@
 /* Several tables as one text that a program can read: JSON becomes one object, and tables of other formats have an
- * empty line between them. An object has no member twice: what comes again is left out. */
+ * empty line between them. An object has no member twice: a repeated one is left out. */
 #ifndef TACHO_CMD_PRINT_DOCUMENT_H
 #define TACHO_CMD_PRINT_DOCUMENT_H
 
@@ -14,7 +14,7 @@ struct print_document {
     struct intern members, members_of_file; /* JSON: of the object, and of that of the last file */
 };
 
-/* Each adds what stands before or behind. A table is added between print_document_table() and
+/* Each adds the text before or after its part. A table is added between print_document_table() and
  * print_document_end_table(). The first two return 0, and add nothing, if the document has the file or table already:
  * it is then not begun. print_document_end() also frees the document. */
 int print_document_file(struct text *out, struct print_document *document, const char *path);

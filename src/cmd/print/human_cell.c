@@ -8,7 +8,7 @@
 
 struct scale {
     double size;
-    const char *suffix; /* two columns behind the space */
+    const char *suffix; /* two columns after the space */
 };
 
 static const struct scale times[] = { { 1, " ns" }, { 1e3, " µs" }, { 1e6, " ms" }, { 1e9, " s " } };

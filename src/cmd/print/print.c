@@ -1,4 +1,4 @@
-/* What all formats share: the list of them, units, and numbers. */
+/* The common part of all formats: the list of them, units, and numbers. */
 #include "print.h"
 
 #include <stdio.h>

@@ -18,10 +18,10 @@ struct print_request {
     const struct print_time_unit *time; /* the unit for UNIT_NS and UNIT_TIME */
     int to_terminal;                    /* names must be escaped */
     size_t terminal_columns;            /* a wider table is fitted to this; 0: no limit */
-    const char *title, *name;           /* of the table: "OS Runtime Summary", "osrt_sum"; NULL: none */
+    const char *title, *name;           /* the table's: "OS Runtime Summary", "osrt_sum"; NULL: none */
     int colour;                         /* human: the terminal has bold text */
     int null_is_null;                   /* json: an empty cell is null, not "" as in nsys */
-    /* The arguments behind the format's name; see enum print_argument. */
+    /* The arguments after the format's name; see enum print_argument. */
     int no_header, no_limit, plain_numbers, escape_tabs, guard_formulas;
     const char *document_title, *css;
     int widths[PRINT_MOST_WIDTHS]; /* 0: hidden; or PRINT_AUTO_WIDTH */
@@ -42,7 +42,7 @@ enum print_argument {
 
 struct print_format {
     const char *name;
-    const char *extension; /* of files */
+    const char *extension; /* file extension */
     const char *usage;     /* "[:nohdr]" */
     const char *help;
     unsigned arguments;    /* the enum print_argument that it accepts */
@@ -63,7 +63,7 @@ const struct print_format *print_format_find(const char *name);
 int print_format_parse(char *text, const struct print_format **format, struct print_request *request,
                        struct error *err);
 
-/* The columns of the terminal behind a file descriptor; 0: not a terminal, or unknown. */
+/* The columns of the terminal at a file descriptor; 0: not a terminal, or unknown. */
 size_t print_terminal_columns(int fd);
 
 /* The width of sentences on stdout: that of the terminal, DISPLAY_LINE at most and where there is none. */

@@ -12,7 +12,7 @@
 
 enum { WIDEST_TEXT = 100, ROWS_MEASURED = 100, LEAST_TEXT = 20, INDENT = 4 };
 
-/* What stands between the columns. */
+/* The separators between the columns. */
 struct frame {
     const char *before, *between, *after;
     const char *rule_before, *rule_between, *rule_after;
@@ -167,7 +167,7 @@ static void print_column_free_layout(struct print_column_layout *layout)
     free(layout->breaks);
 }
 
-/* What comes before the i-th column that is shown: a gap, or the end of a line and the start of the next. */
+/* Adds the separator before the i-th shown column: a gap, or the end of a line and the start of the next. */
 static void print_column_add_gap(struct text *out, const struct print_column_layout *layout, size_t i,
                                  const char *before, const char *between, const char *after)
 {
@@ -191,7 +191,7 @@ static void print_column_add_rule(struct text *out, const struct print_column_la
     text_add_char(out, '\n');
 }
 
-/* Text in width columns; what is too long is cut. */
+/* Text in width columns; longer text is cut. */
 static void print_column_add_padded(struct text *out, const struct text *cell, size_t taken, size_t width, size_t left)
 {
     struct text cut = { 0 };

@@ -1,5 +1,5 @@
-/* HTML: a whole document (hdoc), or the table alone for a document of the user's (htable). Names are escaped, and what
- * a reader could not see in them is spelt out. */
+/* HTML: a whole document (hdoc), or the table alone for a document of the user's (htable). Names are escaped, and
+ * invisible characters in them are spelt out. */
 #include <string.h>
 
 #include "html_escape.h"

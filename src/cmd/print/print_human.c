@@ -303,7 +303,7 @@ static struct slot *nearly_whole(const struct print_human_layout *layout)
 
 static void print_human_fit(struct print_human_layout *layout)
 {
-    size_t comfort = layout->available * 2 / 5; /* of the first text on a wide terminal */
+    size_t comfort = layout->available * 2 / 5; /* width of the first text on a wide terminal */
     struct slot *slot;
 
     for (size_t i = 0; i < COUNT_OF(stages); i++) {
@@ -359,7 +359,7 @@ static int choose_cuts(const struct print_human_layout *layout, struct slot *slo
     slot->cuts = calloc(rows, sizeof *slot->cuts);
     shown = calloc(rows, sizeof *shown);
     int found = slot->cuts && shown;
-    for (int i = 0; i < MOST_CUTS && found; i++) { /* of three names, two may differ further behind */
+    for (int i = 0; i < MOST_CUTS && found; i++) { /* two of three names may differ further on */
         for (size_t r = 0; r < rows; r++) {
             text_clear(&shown[r]);
             print_human_add_cell(&shown[r], layout, slot, r, slot->width);

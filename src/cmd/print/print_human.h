@@ -1,4 +1,4 @@
-/* What a command needs of the format `human` besides the table. */
+/* Functions of the format `human` that commands need besides the table. */
 #ifndef TACHO_CMD_PRINT_PRINT_HUMAN_H
 #define TACHO_CMD_PRINT_PRINT_HUMAN_H
 

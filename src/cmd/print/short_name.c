@@ -108,7 +108,7 @@ static size_t find_parameters(const char *bytes, size_t length)
     return length;
 }
 
-/* The begin of the last word outside of all brackets: what stands before it is the type that is returned. */
+/* The start of the last word outside of all brackets: the text before it is the return type. */
 static size_t short_name_find_name(const char *bytes, size_t length)
 {
     size_t name = 0;
@@ -178,7 +178,7 @@ static void drop_inner_arguments(struct text *out, const char *bytes, size_t len
     }
 }
 
-/* Of a class that a function is a member of, the arguments matter less than the function. */
+/* The template arguments of a member function's class matter less than the function. */
 static void drop_arguments_of_class(struct text *out, const char *bytes, size_t length)
 {
     size_t opened = 0;
@@ -197,7 +197,7 @@ static void drop_arguments_of_class(struct text *out, const char *bytes, size_t 
     }
 }
 
-/* The length without the line of the source behind a function: " (queue.c:32)". */
+/* The length without the line of the source after a function: " (queue.c:32)". */
 static size_t without_place(const char *bytes, size_t length)
 {
     size_t at = length;
@@ -272,8 +272,8 @@ size_t short_name_add(struct text *out, const char *bytes, size_t length, size_t
 
 /* ---- Telling apart --------------------------------------------------------------------------------------------- */
 
-/* The place where two texts differ, or rather the begin of the word there, if it is near; SIZE_MAX if they are equal.
- */
+/* The place where two texts differ, or the start of the word there, if it is near; SIZE_MAX if they are equal.
+ * */
 static size_t find_difference(const struct text *a, const struct text *b)
 {
     enum { NEAR = 12 };

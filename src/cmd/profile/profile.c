@@ -1,6 +1,6 @@
 /* tacho profile: runs a program, records it, and ends as the program ended.
  *
- * All that it says itself goes to stderr, so that the program's output stays what it was. */
+ * Its own messages go to stderr, so that the program's output stays unchanged. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static void profile_tell(void *context, const char *sentence)
     text_free(&out);
 }
 
-/* What the caller needs to load the agent, a line each. */
+/* Prints what the caller needs to load the agent, a line each. */
 static void profile_announce(void *context, const char *session, const char *agent_path)
 {
     printf("%s\n%s\n", session, agent_path);
@@ -325,7 +325,7 @@ static int check_settings(struct profile_settings *settings, const char *const *
     return profile_options_finish(settings, err);
 }
 
-/* Everything behind the options. */
+/* Everything after the options. */
 static int run_settings(const struct command *self, struct profile_settings *settings, const char *const *program,
                         const struct profile_follower *then, int *found)
 {

@@ -42,7 +42,7 @@ static const struct profile_launcher {
 static const char *const host_options[] = { "-H", "-host", "--host", "-hosts", "--hosts", NULL };
 static const char *const file_options[] = { "-hostfile", "--hostfile",        "-machinefile",       "--machinefile",
                                             "-f",        "-default-hostfile", "--default-hostfile", NULL };
-/* What a launcher reads if no option names hosts: numbers of hosts, and files of their names. */
+/* Variables that a launcher reads if no option names hosts: numbers of hosts, and files of their names. */
 static const char *const count_variables[] = { "SLURM_JOB_NUM_NODES", "SLURM_NNODES", "FLUX_JOB_NNODES", NULL };
 static const char *const file_variables[] = { "PBS_NODEFILE",
                                               "LSB_DJOB_HOSTFILE",
@@ -75,7 +75,7 @@ static int is_own_address(const char *name)
     return found;
 }
 
-/* Open MPI's +n0 and its like count the hosts of an allocation. */
+/* Open MPI's +n0, +n1, … count the hosts of an allocation. */
 static int is_this_host(const char *name)
 {
     char own[256] = "";
@@ -135,7 +135,7 @@ static int launchers_is_among(const char *word, size_t length, const char *const
 }
 
 /* The launcher's own arguments end where its program begins. A value that is also the name of a program ends them too
- * early: then hosts behind it are not seen, and nothing false is said. */
+ * early: then hosts after it are missed, and no warning is wrong. */
 static int launchers_is_program(const char *word)
 {
     struct program_file program;

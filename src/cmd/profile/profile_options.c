@@ -1,6 +1,6 @@
 /* The options of `tacho profile`, with nsys's names and meanings, as rows: here are those of no source. The others come
- * from the sources' rows. How values are read is a file for each subject: profile_trace.c, profile_window.c, …; here is
- * what belongs to none of them. */
+ * from the sources' rows. Each subject has a file that reads its values: profile_trace.c, profile_window.c, …; the
+ * others are read here. */
 #include "profile_options.h"
 
 #include <stdlib.h>
@@ -152,7 +152,7 @@ static const struct option first_options[] = {
     { 0 },
 };
 
-/* Of the program's processes; help shows them behind the sources' options. */
+/* Options about the program's processes; help shows them after the sources' options. */
 static const struct option process_options[] = {
     { .name = "trace-fork-before-exec", .kind = OPTION_BOOL, .offset = FIELD(trace_fork),
       .help = "Record forked child processes before they call exec. Default: true." },
@@ -165,7 +165,7 @@ static const struct option process_options[] = {
     { 0 },
 };
 
-/* What help shows last, and what it does not show. */
+/* Options that help shows last, and options that it hides. */
 static const struct option last_options[] = {
     { .name = "attach", .kind = OPTION_CHOICE, .offset = FIELD(attach), .value = "caller", .choices = attach_names,
       .help = "Record the process that starts tacho, instead of a program. That process must load the agent itself, as "
@@ -185,7 +185,7 @@ static const struct option last_options[] = {
 };
 /* clang-format on */
 
-/* Appends a table's rows; their fields lie so far behind the beginning of the settings. */
+/* Appends a table's rows; their fields start at this offset in the settings. */
 static void append(struct option *all, size_t *count, const struct option *rows, size_t offset)
 {
     for (; rows && rows->name && *count < PROFILE_OPTIONS_MAX; rows++) {

@@ -113,7 +113,7 @@ static int64_t first_recorded(const char *host_ranks, const char *recorded)
     return -1;
 }
 
-/* Launchers number the ranks of a host one after another, unless they were told otherwise. */
+/* Launchers number the ranks of a host one after another, unless configured otherwise. */
 static int is_numbered_by_host(const struct job_place *place)
 {
     return place->local_rank >= 0 && place->local_size > 0 && place->rank % place->local_size == place->local_rank;
@@ -134,7 +134,7 @@ static int64_t recorder_of_host(const struct job_place *place, const char *recor
     return first;
 }
 
-/* What is not known is recorded twice rather than not at all. */
+/* If that is not known, two ranks record it rather than none. */
 static int is_left_to_another(const struct job_place *place, const char *recorded, int64_t *recorder)
 {
     *recorder = recorder_of_host(place, recorded);

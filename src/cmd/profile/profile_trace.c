@@ -7,7 +7,7 @@
 #include "base/nearest.h"
 #include "cmd/cmd_source.h"
 
-/* What nsys records besides, and this version does not. */
+/* The sources that nsys has and this version does not. */
 static const char *const only_of_nsys[] = {
     "cudla",   "cudla-verbose",    "gds",    "opengl", "opengl-annotations",
     "nvvideo", "nvmedia",          "vulkan", "openxr", "vulkan-annotations",
@@ -77,7 +77,7 @@ static int profile_trace_by_name(const void *a, const void *b)
                   ((const struct profile_trace_name *)b)->trace->name);
 }
 
-/* Those that are so, with a separator behind each that another follows; before: the text has some already. */
+/* Adds the names that is_so() selects, with separators between them; before: the text has names already. */
 static void profile_trace_add_names(struct text *out, int (*is_so)(const struct profile_trace_name *name),
                                     const char *separator, int before)
 {

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "history.h"
 
-/* What the caller does about a key. */
+/* The action of the caller for a key. */
 enum line_event {
     LINE_NOTHING, /* part of a sequence: wait for more */
     LINE_CHANGED, /* draw the line again */
@@ -35,7 +35,7 @@ struct line_edit {
     size_t recalled;                /* the line of the history that is shown; history->count: none */
     struct text typed;              /* the line before the history was recalled */
     struct text deleted;            /* what Ctrl-Y inserts */
-    struct text pattern;            /* of the search */
+    struct text pattern;            /* search pattern */
     int is_searching;
     int is_pasting;                 /* between the marks of a terminal's bracketed paste: a tab is white space */
     struct text found;              /* completions, one a line */

@@ -22,7 +22,7 @@ struct prompt {
     struct termios cooked;   /* how the terminal was */
     unsigned char keys[256]; /* that were read and not used yet: a paste has several lines */
     size_t key_count, next_key;
-    char *line;              /* of getline(); owned */
+    char *line;              /* from getline(); owned */
     size_t room;
 };
 
@@ -77,7 +77,7 @@ static size_t first_shown(const struct line_edit *edit, size_t room)
     return first;
 }
 
-/* The byte behind the last one that is shown. */
+/* The byte after the last one that is shown. */
 static size_t end_shown(const struct line_edit *edit, size_t first, size_t room)
 {
     const char *line = text_string(&edit->line);
@@ -93,7 +93,7 @@ static size_t end_shown(const struct line_edit *edit, size_t first, size_t room)
     return end;
 }
 
-/* As much of the line as fits behind the prompt; the cursor is put where it belongs. */
+/* As much of the line as fits after the prompt; the cursor is put where it belongs. */
 static void prompt_draw(const struct prompt *prompt, const char *shown)
 {
     const struct line_edit *edit = &prompt->edit;

@@ -12,8 +12,7 @@
 struct counters_source_settings {
     int scope_given;
     enum collect_scope scope;
-    uint32_t os, core, metrics; /* bits by place in the option's list; of metrics, those of the
-                                 * counters that they are made of */
+    uint32_t os, core, metrics; /* bits by place in the option's list; a metric sets the bits of its counters */
     int help_os, help_core, help_metrics;
     uint32_t interval_ms;
 };

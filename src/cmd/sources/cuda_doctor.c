@@ -1,9 +1,9 @@
-/* What `tacho doctor` says about CUDA. It looks at files only: the program is static and opens no vendor library.
+/* The CUDA checks of `tacho doctor`. It looks at files only: the program is static and opens no vendor library.
  *
- * The agent looks for CUPTI in a program that runs; what that program brings along comes first there. Here is
- * what it finds when the program brings none, in the same order: TACHO_CUPTI, CUDA_HOME, CUDA_PATH, the
- * loader's path, the folders of toolkits. A CUPTI of Python packages counts last, since it serves only programs
- * that load CUDA from there. */
+ * The agent looks for CUPTI in a program that runs; a CUPTI that the program brings along comes first there. This
+ * file finds the CUPTI for other programs, in the same order: TACHO_CUPTI, CUDA_HOME, CUDA_PATH, the loader's path,
+ * the folders of toolkits. A CUPTI of Python packages counts last, since it serves only programs that load CUDA from
+ * there. */
 #include "cuda_doctor.h"
 
 #include <glob.h>

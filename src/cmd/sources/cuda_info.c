@@ -216,7 +216,7 @@ static int add_checks(struct text *out, struct report *report, int *has_heading,
         { "TACHO_CUDA_CHECK", "finding", "kernel-before-launch", "kernels that started before their launch" },
         { "TACHO_COUNT", "cause", "recovered", "found in memory that CUPTI had not handed over" },
     };
-    enum { MISMATCHES = 3 }; /* of them, the first ones */
+    enum { MISMATCHES = 3 }; /* the first ones are mismatches */
     const struct report_table *cupti = report_table(report, "TACHO_CUPTI"),
                               *kernels = report_table(report, "CUPTI_ACTIVITY_KIND_KERNEL");
     int found = 0;

@@ -134,7 +134,7 @@ static int take_pc_sampling(void *settings, const char *value, struct error *err
 }
 
 /* 2^N cycles of an SM. CUPTI's own choice on an H200, 2^11, is 130 million samples a second, with which the GPU's
- * buffer is full after 60 ms. Where samples are told apart by launch there should be some of short kernels too. */
+ * buffer is full after 60 ms. Where samples are separated by launch, short kernels should have some too. */
 static const uint8_t pc_periods[] = { 0, [CUPTI_PC_CONTINUOUS] = 15, [CUPTI_PC_SERIALIZED] = 13 };
 
 /* ncu's numbers: 0 is a sample every 32 cycles, each further one doubles that. */

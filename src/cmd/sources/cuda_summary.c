@@ -1,4 +1,4 @@
-/* GPUs in the last lines: how busy they were, copies, gaps, and what the report cannot vouch for. */
+/* GPUs in the last lines: how busy they were, copies, gaps, and limits of the report. */
 #include "cuda_summary.h"
 
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static void free_work(void *finding)
     free(work);
 }
 
-/* What cannot be read is left out: a capture must end with what there is. */
+/* Unreadable data is left out: a capture must end with the rest. */
 static void *cuda_summary_find_work(struct summary *summary)
 {
     static const struct analysis_option base = { "base", NULL };
@@ -346,7 +346,7 @@ static void cuda_summary_add_notes(struct text *out, const struct summary *summa
         text_add(out, "  CUDA was used, but no GPU work was recorded\n");
 }
 
-/* Work on GPUs comes first, and what the CPU did has what is left. */
+/* Work on GPUs comes first; work on the CPU gets the lines that are left. */
 static void cuda_summary_lead(struct text *out, struct summary *summary, const void *finding)
 {
     enum { LEAST_KERNELS = 3, MOST_KERNELS = 5 };

@@ -21,7 +21,7 @@ static void note_no_driver(struct finding *finding)
     text_add(&finding->why, "There is no NVIDIA driver on this machine.");
 }
 
-/* What tacho-gpu found, which the first check asks for. */
+/* The result of tacho-gpu, which the first check runs. */
 static const struct gpu_probe *trials(void)
 {
     static struct gpu_probe probe;

@@ -301,7 +301,7 @@ static int is_gpu(const struct gpu_probe *probe, const char *word, size_t length
     return 0;
 }
 
-/* Refuses a GPU that is not there before the program runs. Where GPUs cannot be listed, the capture tells why. */
+/* Refuses a GPU that is not there before the program runs. Where GPUs cannot be listed, the capture reports why. */
 static int check_list(const char *list, struct error *err)
 {
     struct gpu_probe probe;

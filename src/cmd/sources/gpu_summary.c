@@ -8,7 +8,7 @@
 
 struct gpu_summary_figures {
     size_t gpus;
-    double watts, joules; /* of all GPUs together; watts: the sum of their means */
+    double watts, joules; /* over all GPUs; watts: the sum of their means */
     double highest_c;     /* -1: not known */
     double throttled_ns, clock_ns;
 };

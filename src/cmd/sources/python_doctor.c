@@ -1,4 +1,4 @@
-/* What `tacho doctor` says about Python: whether another process can be read. */
+/* The Python check of `tacho doctor`: whether another process can be read. */
 #include "python_doctor.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* What `tacho doctor` says about CPU sampling: whether perf events can be had, and how to get more of them. */
+/* The CPU sampling check of `tacho doctor`: whether perf events are available, and how to get more of them. */
 #include "samples_doctor.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "cmd/doctor/system_file.h"
 #include "collect/sources/perf/perf_events.h"
 
-/* How the kernel's perf events could be had, and more of them. */
+/* How to enable the kernel's perf events, and more of them. */
 static void allow_perf(struct finding *finding, int level, int is_level)
 {
     if (!is_level)

@@ -5,7 +5,7 @@
 
 #include "base/human.h"
 
-/* What is worth knowing of samples, in brackets. */
+/* Adds notes on the samples, in brackets. */
 static void add_event_note(struct text *out, const struct capture_facts *facts)
 {
     const char *before = " (";

@@ -13,7 +13,7 @@ enum torch_source_mode { UNSET, OFF, ON };
 
 struct torch_source_settings {
     enum torch_source_mode mode;
-    int mode_shapes, nvtx, functions, replaces;  /* of --pytorch */
+    int mode_shapes, nvtx, functions, replaces;  /* from --pytorch */
     int shapes, memory, stacks, modules, events; /* options of their own */
 };
 
@@ -119,7 +119,7 @@ static int torch_source_finish(struct profile_settings *settings, struct collect
         return 0;
     }
     collect->sources |= WIRE_BIT(TORCH);
-    /* auto and replace are for any program: one without PyTorch need not be told. */
+    /* auto and replace are for any program: one without PyTorch gets no warning. */
     collect->requested |= pytorch->nvtx || pytorch->functions ? WIRE_BIT(TORCH) : 0;
     collect->torch_flags = (pytorch->shapes || pytorch->mode_shapes ? WIRE_TORCH_SHAPES : 0) |
                            (pytorch->memory ? WIRE_TORCH_MEMORY : 0) | (pytorch->stacks ? WIRE_TORCH_STACKS : 0) |

@@ -52,7 +52,7 @@ static int read_capture(struct capture_facts *facts, struct report *report, stru
         facts->is_over = 1;
         facts->over = capture_facts_text_of(report, &rows, OVER);
         facts->kill_signal = row_int_or(&rows, KILL, facts->kill_signal);
-        facts->cost_ns = saturating_add(facts->cost_ns, row_int_or(&rows, COST, 0)); /* of all reports of a set */
+        facts->cost_ns = saturating_add(facts->cost_ns, row_int_or(&rows, COST, 0)); /* over all reports of a set */
         facts->start_cost_ns = saturating_add(facts->start_cost_ns, row_int_or(&rows, START_COST, 0));
         facts->python_cpu_ns = saturating_add(facts->python_cpu_ns, row_int_or(&rows, PYTHON, 0));
         facts->cut_stacks = saturating_add(facts->cut_stacks, row_int_or(&rows, CUT, 0));
@@ -88,7 +88,7 @@ static int capture_facts_compare_ranks(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* What became of the processes of a report that was not finished is not known. */
+/* An unfinished report does not say how its processes ended. */
 static int find_cut_ranks(struct capture_facts *facts, struct report *set)
 {
     size_t parts = report_part_count(set), room = 0;

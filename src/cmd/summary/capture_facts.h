@@ -1,5 +1,5 @@
-/* What a report says about its capture as a whole: the program and how it ended, times, processes, warnings. Reports of
- * Tacho have all of it, one whose collector was killed most of it, imports a little. */
+/* The facts of a capture as a whole: the program and how it ended, times, processes, warnings. Reports of Tacho have
+ * all of it, one whose collector was killed most of it, imports a little. */
 #ifndef TACHO_CMD_SUMMARY_CAPTURE_FACTS_H
 #define TACHO_CMD_SUMMARY_CAPTURE_FACTS_H
 
@@ -12,11 +12,11 @@ enum { CAPTURE_LEFT_MAX = 4 };
 struct capture_facts {
     const char *recorder;                  /* recorder_read() */
     int is_ours;                           /* Tacho recorded it */
-    int is_over;                           /* and closed it. An older version left less behind: -1 below */
+    int is_over;                           /* and closed it. An older version recorded less: -1 below */
     const char *program;                   /* the command line; "": not known */
     const char *requested;                 /* names of the sources that -t named, with commas between them */
 
-    const char *ending;                    /* of the program: exit, signal, running, lost, … */
+    const char *ending;                    /* how the program ended: exit, signal, running, lost, … */
     int64_t exit_status, signal;
     int64_t wall_ns;                       /* from the start of the program to its end, or to that of the capture */
     int64_t captured_ns;                   /* how long recording was on */
@@ -26,7 +26,7 @@ struct capture_facts {
     const char *sampling;                  /* TACHO_SAMPLING.method */
 
     uint64_t processes, programs, threads; /* programs: different files that were run */
-    int64_t rank;                          /* of the program whose ending this is, in a set; -1: none */
+    int64_t rank;                          /* in a set: rank of the program with this ending; -1: none */
     size_t cut_count;                      /* ranks of a set whose reports end before their programs */
     int64_t *cut_ranks;                    /* owned; sorted */
     size_t left_count;                     /* processes that outlived the capture */

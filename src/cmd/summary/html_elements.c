@@ -72,7 +72,7 @@ enum { MOST_COLUMNS = 16, WORD_COLUMNS = 24 };
 struct shown_column {
     const struct table_column *column;
     size_t at;
-    const char *class; /* of its cells */
+    const char *class; /* class of its cells */
 };
 
 /* Whether a row that is shown fills the column; and the class of its cells. */

@@ -105,7 +105,7 @@ void html_add_tiles(struct text *out, struct html_page *page)
 
 /* ---- advice ---------------------------------------------------------------------------------------------------- */
 
-/* What a cause saves: the bound as a light bar of the step, the estimate as a dark one in it. */
+/* The saving of a cause: the bound as a light bar of the step, the estimate as a dark one in it. */
 static void html_overview_add_saving(struct text *out, const struct html_page *page, size_t row)
 {
     double bound = table_number_at(page->causes, row, "Saves per Step");
@@ -168,7 +168,7 @@ static void add_recording(struct text *out, const struct html_page *page)
     text_add(out, ".</p>\n");
 }
 
-/* What the first causes save together: a replay without all of them. */
+/* The joint saving of the first causes: a replay without all of them. */
 static void html_overview_add_together(struct text *out, struct html_page *page, size_t shown)
 {
     size_t count = page->adviser.count < shown ? page->adviser.count : shown;
@@ -184,7 +184,7 @@ static void html_overview_add_together(struct text *out, struct html_page *page,
     text_add(out, page->adviser.steps->count ? " per step.</p>\n" : ".</p>\n");
 }
 
-/* Rules that could not check, and the options that record what they need. */
+/* Rules that lacked data, and the options that record it. */
 static void html_overview_add_unchecked(struct text *out, const struct html_page *page)
 {
     struct text options = { 0 };

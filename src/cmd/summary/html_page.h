@@ -1,4 +1,4 @@
-/* What the sections of the page share: the tables that they show, and the elements that they are made of. */
+/* The tables that the sections of the page show, and the elements that they are made of. */
 #ifndef TACHO_CMD_SUMMARY_HTML_PAGE_H
 #define TACHO_CMD_SUMMARY_HTML_PAGE_H
 
@@ -12,7 +12,7 @@
 
 struct html_page {
     struct report *report;
-    const char *path, *peaks;          /* of struct html_request */
+    const char *path, *peaks;          /* from struct html_request */
     struct capture_facts facts;
     struct adviser adviser;            /* its causes are the first rows of advice_sum */
     struct table *causes;              /* advice_sum; NULL: no rule found anything, or there was nothing to check */
@@ -39,7 +39,7 @@ void html_add_percent(struct text *out, double percent, int decimals);
 struct html_table {
     const char *title;
     const char *const *columns; /* NULL-terminated; a share in percent gets a bar */
-    const char *only, *is;      /* rows whose text in this column is so; NULL: all */
+    const char *only, *is;      /* rows with this text in this column; NULL: all */
 };
 enum { HTML_ROWS = 10 };
 void html_add_table(struct text *out, const struct table *table, const struct html_table *shape);
@@ -48,11 +48,11 @@ void html_add_table(struct text *out, const struct table *table, const struct ht
 struct html_part {
     const char *name, *class; /* class: of html_style.c */
     double ns;
-    int is_idle;              /* of a step: a cause for which GPUs are idle */
+    int is_idle;              /* part of a step: a cause for which GPUs are idle */
 };
 void html_add_parts(struct text *out, const char *title, const struct html_part *parts, size_t count);
 
-/* "tacho stats -r NAME FILE": the command behind a section. */
+/* "tacho stats -r NAME FILE": the command that prints the data of a section. */
 void html_add_command(struct text *out, const struct html_page *page, const char *words);
 
 /* ---- sections: nothing is added where there is no data -------------------------------------------------------------

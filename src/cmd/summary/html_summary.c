@@ -1,4 +1,4 @@
-/* Reads what the page shows, and puts its sections in order. */
+/* Reads the data of the page, and orders its sections. */
 #include "html_summary.h"
 
 #include <stdlib.h>

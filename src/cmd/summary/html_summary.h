@@ -8,8 +8,8 @@
 
 struct html_request {
     struct report *report;
-    const char *path;  /* of the report, for titles and commands */
-    const char *peaks; /* of the GPU, as for gpu_peaks_read(); NULL: those that are known */
+    const char *path;  /* path of the report, for titles and commands */
+    const char *peaks; /* peaks of the GPU, as for gpu_peaks_read(); NULL: the known ones */
 };
 
 int html_summary_add(struct text *out, const struct html_request *request, struct error *err);

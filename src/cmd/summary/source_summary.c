@@ -65,7 +65,7 @@ static size_t count_worth(const struct table *table)
     return count;
 }
 
-/* The room for a name behind the figures of a row. */
+/* The room for a name after the figures of a row. */
 static size_t name_columns(const struct summary_request *request)
 {
     enum { FIGURES = 41, MOST = 60, LEAST = 20 };

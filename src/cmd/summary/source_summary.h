@@ -7,23 +7,23 @@
 #include "capture_facts.h"
 #include "cmd/cmd_source.h"
 
-/* The report, and what cannot be in it. */
+/* The report, and facts that it cannot contain. */
 struct summary_request {
     struct report *report;
     const char *report_path;
     uint64_t report_bytes;
     int report_error;           /* an ERR_ code if the report could not be written whole */
-    char *const *warnings;      /* of the capture; a full disk may have kept some of them out of the report */
+    char *const *warnings;      /* the capture's; a full disk may have kept some of them out of the report */
     size_t warning_count;
     int64_t finish_ns;          /* from the end of the program to the finished report; -1: that was not seen */
     const char *const *exports; /* paths of the exports beside the report */
     size_t export_count;
-    const char *peaks;          /* of the GPU, as for gpu_peaks_read(); NULL: those that are known */
+    const char *peaks;          /* peaks of the GPU, as for gpu_peaks_read(); NULL: the known ones */
     int colours;
-    size_t columns;             /* of the terminal, to which lines are wrapped; 0: they are not */
+    size_t columns;             /* width of the terminal, to which lines are wrapped; 0: they are not */
 };
 
-/* What the sources found in the report, by index in cmd_sources. */
+/* The findings of the sources, by index in cmd_sources. */
 struct summary {
     const struct summary_request *request;
     struct capture_facts facts;
@@ -31,8 +31,8 @@ struct summary {
     struct table *causes;                   /* advice_sum; NULL: no rule found anything */
     int is_too_large;                       /* for advice within the time of a summary */
     const char *slowed_by;                  /* why times are not worth advice; NULL: they are */
-    struct table *tables[CMD_SOURCE_COUNT]; /* of source_summary.analysis; NULL: it has no rows */
-    void *findings[CMD_SOURCE_COUNT];       /* of source_summary.find */
+    struct table *tables[CMD_SOURCE_COUNT]; /* tables of source_summary.analysis; NULL: it has no rows */
+    void *findings[CMD_SOURCE_COUNT];       /* results of source_summary.find */
     int has_gpu_work;                       /* a source found some */
     size_t lines_left;                      /* for all lines between the notes and the line of events */
 };
@@ -60,7 +60,7 @@ struct source_summary {
      */
     void (*add_notes)(struct text *out, const struct summary *summary, const void *finding);
 
-    /* Adds a note behind the number of events of its first table. */
+    /* Adds a note after the number of events of its first table. */
     void (*add_event_note)(struct text *out, const struct capture_facts *facts);
 };
 

@@ -8,7 +8,7 @@
 /* Adds the first rows of advice_sum: what could be gained, and the finding. */
 void summary_add_causes(struct text *out, const struct summary *summary);
 
-/* Adds the text in a column of a row of advice_sum; 0 if the table has no such column, or nothing in it. */
+/* Adds the text in a column of a row of advice_sum; 0 if the table lacks the column, or the cell is empty. */
 int summary_cause(struct text *out, const struct table *causes, size_t row, const char *column);
 
 /* Adds the functions in which most samples were taken, without those that they called, of the first source that has

@@ -215,7 +215,7 @@ static void summary_lines_add_notes(struct text *out, const struct summary *summ
             cmd_sources[i]->summary->add_notes(out, summary, summary->findings[i]);
 }
 
-/* A line for each loss, in proportion. Other lines have the rest: a note of the capture tells of processes without an
+/* A line for each loss, in proportion. Other lines report the rest: a note of the capture names processes without an
  * agent, and the line of events counts truncated stacks. */
 static void summary_lines_add_losses(struct text *out, const struct capture_facts *facts)
 {
@@ -388,8 +388,8 @@ static void add_report(struct text *out, const struct summary *summary)
     text_add_char(out, '\n');
 }
 
-/* A command line that works when it is pasted: the words before the file may come from a table of rules. What else
- * there is stands on the next line where this one is too narrow for both. */
+/* A command line that works when it is pasted: the words before the file may come from a table of rules. Further
+ * commands stand on the next line if this one is too narrow for both. */
 static void summary_lines_add_command(struct text *out, const struct summary *summary, const char *words,
                                       const char *also)
 {
@@ -418,7 +418,7 @@ static int has_events(const struct capture_facts *facts)
     return 0;
 }
 
-/* The command that fits what was asked for, else what was found: the largest cause, else the source that leads. */
+/* The command for the requested data, else for the largest cause, else for the source that leads. */
 static void summary_lines_add_next(struct text *out, const struct summary *summary)
 {
     static const char also[] = "or stats for all tables, or view for the timeline";

@@ -45,7 +45,7 @@ static const char *summary_wrap_word_end(const char *word)
     return end;
 }
 
-/* Behind the time of a cause, else below the first word. */
+/* After the time of a cause, else below the first word. */
 static size_t indent_of(const char *line, size_t spaces)
 {
     if (spaces <= INDENT)

@@ -141,8 +141,8 @@ static int what_if_add_result(struct table *table, struct what_if_job *job, cons
     return code != 0 ? code : what_if_add_row(table, &job->before, &after, label, err);
 }
 
-/* The run as it was recorded; and if the capture tells what the profiler took, without that. Changes are compared with
- * the last of these, as those of advice are. */
+/* The run as it was recorded; and without the profiler, if the capture has its cost. Changes are compared with the last
+ * of these, as in advice. */
 static int add_unchanged(struct table *table, struct what_if_job *job, struct error *err)
 {
     struct what_if_times recorded;

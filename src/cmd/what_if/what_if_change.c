@@ -37,7 +37,7 @@ struct what_if_change_kernels {
     struct report *report;
     struct report_columns rows; /* owned */
     struct regex *regex;        /* owned */
-    struct keys names;          /* that were matched before */
+    struct keys names;          /* names that were matched before */
     uint8_t *matches;           /* owned; by name */
     size_t found;
 };

@@ -15,7 +15,7 @@ struct what_if_place_wanted {
     struct report *report;
     const char *text;
     struct text torch; /* owned, as all below */
-    struct keys names; /* that were searched before, as string ids */
+    struct keys names; /* names that were searched before, as string ids */
     uint8_t *found;    /* by name */
     size_t found_room;
     int has_failed;    /* for want of memory */
@@ -184,7 +184,7 @@ done:
 }
 
 /* Marks the calls that come from a line, as advice places them: where only some steps have stacks (--advise), samples
- * and the steps with stacks tell it of the others. */
+ * and the steps with stacks place the calls of the others. */
 static int what_if_place_find_lines(struct what_if_place *place, const struct what_if_place_wanted *wanted,
                                     struct error *err)
 {
@@ -209,8 +209,7 @@ close_places:
     return code;
 }
 
-/* Adds the stretches around samples whose stacks have the name. Samples place a call only roughly, so they are asked
- * last. */
+/* Adds the spans around samples whose stacks have the name. Samples place a call only roughly, so they come last. */
 static int find_samples(struct what_if_place *place, const struct what_if_place_wanted *wanted,
                         enum stack_source source, struct error *err)
 {

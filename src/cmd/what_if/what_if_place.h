@@ -8,11 +8,11 @@
 
 struct what_if_place {
     const struct replay *replay;
-    struct thread_spans spans; /* that have the name; of a thread, none in another */
+    struct thread_spans spans; /* spans that have the name; none of a thread lies in another */
     uint8_t *is_caller;        /* owned; by call: its name or its call stack has the name */
 };
 
-/* ERR_NO_DATA, with a sentence, if the report has no such place. what_if_place_free() is safe after an error. */
+/* ERR_NO_DATA, with a sentence, if the report lacks the place. what_if_place_free() is safe after an error. */
 int what_if_place_find(struct what_if_place *place, const struct replay *replay, struct report *report,
                        const char *text, struct error *err);
 void what_if_place_free(struct what_if_place *place);

@@ -24,7 +24,7 @@ static void counted_source_add_name(struct text *list, const char *name)
     text_addf(list, "%s%s", list->length ? "," : "", name);
 }
 
-/* The names of sets, and behind them those of sections. */
+/* The names of sets, then those of sections. */
 static const char *const *known_names(void)
 {
     static const char *names[NAMES_MOST + 1];

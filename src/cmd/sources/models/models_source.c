@@ -1,8 +1,8 @@
-/* Programming models (abi/models/models.def): what `doctor` finds of each, which ones the processes of a report had
- * loaded, and in the summary a line about one that is in use and was not recorded.
+/* Programming models (abi/models/models.def): the checks of `doctor`, the models that the processes of a report had
+ * loaded, and a line of the summary about a model that was used but not recorded.
  *
- * The line is for captures without -t: who names sources has chosen. It needs a sign that the program itself uses the
- * model (TACHO_MODEL.usedBy), since many libraries are loaded for the sake of others. */
+ * The line is for captures without -t, which is the user's choice of sources. It needs a sign that the program itself
+ * uses the model (TACHO_MODEL.usedBy), since many libraries are loaded for the sake of others. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static const char *const models_source_names[] = { "globalPid", "model", "implem
 
 struct model_use {
     uint64_t loaded, used;      /* processes */
-    const char *implementation; /* of the first process that uses it, else of the first one */
+    const char *implementation; /* that of the first process that uses it, else of the first one */
 };
 
 static void count_uses(struct model_use uses[MODEL_COUNT], const struct small_table *rows)
@@ -167,7 +167,7 @@ static const struct source_summary models_source_summary = { .add_notes = models
 
 /* ---- tacho doctor ---------------------------------------------------------------------------------------------- */
 
-/* Implementations that were found; each is told once, with the first of its files. */
+/* Implementations that were found; each is reported once, with the first of its files. */
 enum { MOST_FOUND = 8 };
 struct found_libraries {
     const char *names[MOST_FOUND];
@@ -182,7 +182,7 @@ static int is_new(const struct found_libraries *found, const char *name)
     return found->count < MOST_FOUND;
 }
 
-/* The implementation that a file is, by the name that its links lead to, if that tells. */
+/* The implementation of a file, by the target of its links if that names one. */
 static const char *implementation_of(enum model model, const char *folder, const char *file)
 {
     const char *name = strstr(file, ".so") ? model_implementation(model, file) : NULL, *behind = NULL;
