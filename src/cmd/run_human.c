@@ -30,7 +30,7 @@ static void list_missing(struct run_human *run, const char *name, const char *op
     run->missing_option = option;
 }
 
-/* A report that was asked for says itself why it has no table; of the default list all are named together. */
+/* A report that was asked for says itself why it has no table; those of the default list are named together. */
 static void run_human_note_missing(struct text *out, struct run_human *run, struct report *report,
                                    const struct analysis *analysis, const struct error *why)
 {

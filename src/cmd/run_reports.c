@@ -456,7 +456,7 @@ static int run_reports_show_input(const struct command *self, struct input input
                ? show_shared(&(struct computation){ report, &human, settings, registry, wanted }, input.paths[0], &err)
                : show_open(report, &human, settings, registry, wanted, &err);
     if (code == 1) {
-        tell_damage(report, text_string(&found)); /* of its share; the process that prints reports the rest */
+        tell_damage(report, text_string(&found)); /* its share only; the process that prints reports the rest */
         report_close(report);
         code = 0;
     } else {

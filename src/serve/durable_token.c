@@ -59,8 +59,7 @@ static int read_key(const char *path, unsigned char key[SHA256_BYTES], struct er
 }
 
 /* Writes the key under a temporary name first, so that nobody reads half a key. If two processes do this, the first
- * wins.
- * */
+ * wins. */
 static int durable_token_make_key(const char *folder, const char *path, struct error *err)
 {
     unsigned char key[SHA256_BYTES];

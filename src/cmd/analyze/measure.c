@@ -31,7 +31,7 @@ struct measure {
     struct experiment *list;
     size_t room;
     struct text lines, output;
-    double *now, *then; /* by name of a kernel, of one cause: µs of what was measured */
+    double *now, *then; /* measured µs of one cause, by kernel name */
 };
 
 static int measure_no_memory(struct error *err)

@@ -29,10 +29,10 @@ enum diff_advice_state {
 struct diff_advice {
     struct diff_advice_side *before, *after;
     int is_bare;                   /* both steps are those without a profiler */
-    int has_steps;                 /* else the times are of the GPU's part of the run */
+    int has_steps;                 /* else the times are those of the GPU's part of the run */
     int64_t before_ns, after_ns;   /* the mean step; 0: one of them is not known */
     size_t gone;                   /* findings with a saving that are gone */
-    int64_t bound_ns, estimate_ns; /* what these promised together, per step */
+    int64_t bound_ns, estimate_ns; /* their joint promise per step */
     struct table *steps, *changes; /* owned: the step, and a row for each finding */
 };
 

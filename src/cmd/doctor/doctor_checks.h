@@ -4,7 +4,7 @@
 
 #include "finding.h"
 
-extern const struct doctor_examination doctor_program[]; /* what all sources need; printed before them */
+extern const struct doctor_examination doctor_program[]; /* the needs of all sources; printed before them */
 extern const struct doctor_examination doctor_machine[]; /* printed after them */
 
 #endif

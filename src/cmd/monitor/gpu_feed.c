@@ -203,7 +203,7 @@ int gpu_feed_next(struct gpu_feed *feed, struct error *err)
     struct gpu_frame frame;
     const void *payload;
 
-    if (feed->is_told) /* else the user came between */
+    if (feed->is_told) /* else the user's input interrupted the round */
         feed->process_count = feed->instance_count = 0;
     feed->is_told = 0;
     while (!feed->is_over) {

@@ -9,7 +9,7 @@
 
 struct screen {
     size_t rows, columns;
-    struct text *shown; /* what each row has; owned */
+    struct text *shown; /* the text of each row; owned */
     size_t shown_count;
 };
 

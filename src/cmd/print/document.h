@@ -10,8 +10,8 @@ struct print_document {
     const struct print_format *format;
     int by_file, by_table;                  /* JSON: an object with a member for each file, or for each table */
     int is_quiet;                           /* no empty lines */
-    size_t files, tables;                   /* that were begun; tables: of the last file */
-    struct intern members, members_of_file; /* JSON: of the object, and of that of the last file */
+    size_t files, tables;                   /* files that were begun; tables of the last one */
+    struct intern members, members_of_file; /* JSON: names in the object, and in that of the last file */
 };
 
 /* Each adds the text before or after its part. A table is added between print_document_table() and

@@ -50,7 +50,7 @@ struct print_human_layout {
 
 /* ---- cells ----------------------------------------------------------------------------------------------------- */
 
-/* The text of a cell: of a file its base name. */
+/* The text of a cell: the base name of a file. */
 static struct table_cell seen_cell(const struct print_human_layout *layout, const struct slot *slot, size_t row)
 {
     struct table_cell cell = table_row(layout->table, row)[slot->column];

@@ -272,8 +272,7 @@ size_t short_name_add(struct text *out, const char *bytes, size_t length, size_t
 
 /* ---- Telling apart --------------------------------------------------------------------------------------------- */
 
-/* The place where two texts differ, or the start of the word there, if it is near; SIZE_MAX if they are equal.
- * */
+/* The place where two texts differ, or the start of the word there, if it is near; SIZE_MAX if they are equal. */
 static size_t find_difference(const struct text *a, const struct text *b)
 {
     enum { NEAR = 12 };

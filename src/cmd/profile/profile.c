@@ -145,7 +145,7 @@ static int capture(struct profile_settings *settings, struct text *path, struct 
     return code;
 }
 
-/* The names of what could be written; each is the caller's to free. */
+/* Writes the exports; adds the names of those that succeeded, which the caller frees. */
 static size_t write_exports(const struct command *self, const struct profile_settings *settings, struct report *report,
                             const char *path, struct text *names)
 {

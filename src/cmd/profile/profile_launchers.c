@@ -16,8 +16,8 @@
 #include "collect/process/program_file.h"
 
 enum launchers_how {
-    BY_DAEMON, /* never as its own children */
-    BY_HOST,   /* as its children on this host, through daemons on others */
+    BY_DAEMON, /* never starts ranks as its own children */
+    BY_HOST,   /* starts ranks as children on this host, through daemons on others */
 };
 
 static const struct profile_launcher {

@@ -12,7 +12,7 @@ enum { CAPTURE_LEFT_MAX = 4 };
 struct capture_facts {
     const char *recorder;                  /* recorder_read() */
     int is_ours;                           /* Tacho recorded it */
-    int is_over;                           /* and closed it. An older version recorded less: -1 below */
+    int is_over;                           /* Tacho closed it. An older version recorded less: -1 below */
     const char *program;                   /* the command line; "": not known */
     const char *requested;                 /* names of the sources that -t named, with commas between them */
 
@@ -37,7 +37,7 @@ struct capture_facts {
 
     struct small_table messages; /* severity and text; capture_warning() finds the warnings of a capture of ours */
     size_t warning_count;
-    int has_output;              /* what the program wrote is in the report */
+    int has_output;              /* the report has the program's output */
     struct report_sources sources;
 };
 

@@ -1,4 +1,4 @@
-/* What to change first, in at most nine lines: see summary_advice.h. */
+/* The changes to make first, in at most nine lines: see summary_advice.h. */
 #include "summary_advice.h"
 
 #include <string.h>

@@ -63,7 +63,7 @@ struct what_if_job {
     struct steps asked;          /* owned; by the options; none: the adviser finds steps */
     struct what_if_change changes[MOST_CHANGES];
     size_t count;
-    struct what_if_times before; /* what changes are compared with */
+    struct what_if_times before; /* the baseline of changes */
 };
 
 static int take_changes(struct what_if_job *job, const struct what_if_settings *settings, struct error *err)

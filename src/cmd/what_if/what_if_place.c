@@ -18,7 +18,7 @@ struct what_if_place_wanted {
     struct keys names; /* names that were searched before, as string ids */
     uint8_t *found;    /* by name */
     size_t found_room;
-    int has_failed;    /* for want of memory */
+    int has_failed;    /* memory was short */
 };
 
 static void spell(struct what_if_place_wanted *wanted)

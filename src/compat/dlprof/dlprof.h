@@ -57,7 +57,7 @@ struct dlprof_op {
 /* A kernel, a copy or a fill, and the CUDA call that launched it. */
 struct dlprof_work {
     int64_t start_ns, end_ns, device, stream;
-    int64_t thread;                             /* that launched it */
+    int64_t thread;                             /* the launching thread */
     int64_t name, long_name, grid[3], block[3]; /* kernels only: string ids, sizes */
     int64_t call_start_ns, call_end_ns;
     int64_t call_name;                          /* id of a string, or -1 */

@@ -8,7 +8,7 @@
 
 struct ncu_asked {
     const struct ncu_settings *settings; /* NULL: nothing was asked for */
-    unsigned char *by_name;              /* owned; of each metric: --metrics names it */
+    unsigned char *by_name;              /* owned; by metric: whether --metrics names it */
     int has_sections;                    /* Tacho's report names ncu's sections as origins of metrics */
     unsigned set;                        /* bit of the smallest set that has all of them; 0: there is none */
 };

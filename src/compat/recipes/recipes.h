@@ -17,7 +17,7 @@ enum recipe_shape {
     RECIPE_OVERLAP,        /* rank_trace, grouped_trace */
     RECIPE_MAP,            /* analysis, heatmap.svg */
     RECIPE_PACE,           /* pace_start, pace_end, …, stats */
-    RECIPE_WHOLE,          /* analysis: of all ranks together */
+    RECIPE_WHOLE,          /* analysis: all ranks together */
     RECIPE_DIFF,           /* all_stats: the difference of two inputs */
     RECIPE_SKIPPED,        /* none */
 };

@@ -101,7 +101,7 @@ static const struct {
 
 static const struct {
     const char *word, *meaning;
-    int first_driver; /* whose legend has it */
+    int first_driver; /* the first driver whose legend has it */
 } statuses[] = {
     [NVML_PEER_OK] = { "OK", "Status Ok", 0 },
     [NVML_PEER_CHIPSET_NOT_SUPPORTED] = { "CNS", "Chipset not supported", 0 },

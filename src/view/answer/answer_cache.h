@@ -27,9 +27,9 @@ struct answer_cache {
     int has_stacks[STACK_SOURCES];
     struct advice_list advice, advice_rules; /* from the rules that have run so far */
     size_t rules_run;
-    int is_advised;                          /* all of them have */
-    struct adviser *adviser;                 /* until all of them have; NULL before the first that needs it */
-    struct gpu_metrics_share metrics;        /* until all of them have */
+    int is_advised;                          /* all rules have run */
+    struct adviser *adviser;                 /* until all rules have run; NULL before the first that needs it */
+    struct gpu_metrics_share metrics;        /* until all rules have run */
     struct idle_causes idle;                 /* VIEW_LANE_IDLE, VIEW_LANE_EVENT */
     struct view_summary *summary;            /* VIEW_LANE_ADVICE; its parts that were read so far; owned, if not NULL */
     void (*free_summary)(struct view_summary *summary);

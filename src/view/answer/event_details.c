@@ -20,9 +20,9 @@ enum { LONGEST_NAME = 1 << 20 };
 struct asking {
     struct view *view;
     struct view_place self;
-    int is_brief;                  /* only what a tooltip shows, and nothing that takes long */
+    int is_brief;                  /* only facts for a tooltip that take no time */
     struct related_correlated ids; /* its own */
-    struct event_list calls;       /* that launched it, if it is work on a GPU */
+    struct event_list calls;       /* the calls that launched it, if it is work on a GPU */
     struct view_place call;        /* the first of them, or VIEW_NO_PLACE */
     int64_t thread, from_ns,
         to_ns; /* its own, or those of the call: event_details_find_around() looks there; thread -1: nowhere */
@@ -33,7 +33,7 @@ struct asking {
     struct gap_chain chain;        /* GPU gaps only */
     struct rank_instance instance; /* collectives only */
     struct text links;
-    struct text gap;               /* its details, if it is one */
+    struct text gap;               /* the details of a gap */
 };
 
 static void asking_free(struct asking *asking)

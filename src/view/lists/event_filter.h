@@ -1,6 +1,6 @@
-/* Which events a list has: those of some rows, of a span, of matching names, of a range of durations. A pass goes over
- * them by row, lane and start. It skips the rows whose names do not match and, in each lane, the events outside the
- * span; it keeps nothing, so that a list of ten million events needs no memory. */
+/* The events of a list: those of some rows, a span, matching names and a range of durations. A pass goes over them by
+ * row, lane and start. It skips the rows whose names do not match and, in each lane, the events outside the span; it
+ * keeps nothing, so that a list of ten million events needs no memory. */
 #ifndef TACHO_VIEW_LISTS_EVENT_FILTER_H
 #define TACHO_VIEW_LISTS_EVENT_FILTER_H
 

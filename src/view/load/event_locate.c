@@ -11,7 +11,7 @@ struct locating {
     struct view *view;
     struct gather gather;
     const uint32_t *table_rows;
-    size_t count, next; /* those before next are done */
+    size_t count, next; /* the rows before next are done */
     struct view_place *out;
 };
 

@@ -1,6 +1,6 @@
 /* Finds the span that is shown first: see focus.h. Activity is added up over equal parts of its time. A little of it
  * long before or after all other (a buffer that the start clears, a thread that wakes up now and then) does not count.
- * */
+ */
 #include "focus.h"
 
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "event_search.h"
 #include "view_state.h"
 
-/* FEW: one of so many operations; SPARSE: one of so many parts; IDLE: a part with less of its time busy is unused;
- * LATE: this part of the steps' time, GPU work may begin after them */
+/* At most 1/FEW of the operations, spread over at most 1/SPARSE of the parts, is left out at an end. A part that is
+ * busy for less than 1/IDLE of its time is unused. GPU work may begin up to 1/LATE of the steps' time after them. */
 enum { PARTS = 1024, FEW = 200, SPARSE = 20, IDLE = 50, LATE = 10 };
 
 /* The activities of a program, the most significant first. A report is judged by the first kind that it has. */
@@ -20,7 +20,7 @@ static const struct focus_activity {
     enum row_type types[MOST_TYPES];
     size_t type_count;
     uint8_t not_flagged; /* events with this flag do not count */
-    int is_timed;        /* by their time, not by their number; of states: those that run */
+    int is_timed;        /* counts their time, not their number; only the running state */
     int has_ends;        /* the last one counts up to its end; else it may be a wait */
 } activities[] = {
     { { ROW_STREAM }, 1, 0, 0, 1 },
@@ -34,7 +34,7 @@ enum { ACTIVITIES = COUNT_OF(activities) };
 struct focus_work {
     const struct view *view;
     const struct focus_activity *activity;
-    uint32_t running;                /* the name of that state */
+    uint32_t running;                /* the name of the running state */
     int64_t from_ns, to_ns;
     uint64_t weights[PARTS], weight; /* number of operations, or time */
 };

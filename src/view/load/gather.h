@@ -22,7 +22,7 @@ struct gather_block {
 void gather_block_free(struct gather_block *block);
 
 struct gather_worker {
-    struct keys keys;             /* of KEY_PARTS numbers */
+    struct keys keys;             /* KEY_PARTS numbers each */
     uint32_t last;                /* the key of the event before, or NO_KEY */
     struct gather_block **blocks; /* owned */
     size_t block_count, block_capacity;

@@ -1,9 +1,9 @@
 /* Order and lanes of a row's events.
  *
- * Events are taken by start, of equal starts the longest first, and each goes to the first lane in which the event
+ * Events are taken by start, the longest first of equal starts, and each goes to the first lane in which the event
  * before has ended. For ranges that nest, the lane is the depth; other events get as many lanes as overlap at once, and
- * none is left out. The first free lane comes from a tree over the ends of the lanes (each node has the
- * least of its two halves), so that ten thousand overlapping events cost ten thousand times a logarithm. */
+ * none is left out. The first free lane comes from a tree over the ends of the lanes (each node has the least of its
+ * two halves), so that ten thousand overlapping events cost ten thousand times a logarithm. */
 #include "lanes.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static int lanes_by_length(const void *a, const void *b, void *context)
     return x_ns != y_ns ? (x_ns < y_ns) - (x_ns > y_ns) : (x > y) - (x < y);
 }
 
-/* By start; of equal starts the longest first. */
+/* By start; the longest first of equal starts. */
 static int sort_events(struct view_events *events, uint32_t *order)
 {
     if (order_by_time(order, events->count, events->start_ns) != 0)
