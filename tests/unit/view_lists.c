@@ -8,7 +8,7 @@
 #include "view/load/view_state.h"
 #include "view/timeline.h"
 
-enum { MANY = 80000, STREAMS = 3, NAMES = 7, ORIGIN = 1000 };
+enum { MANY = 150000, STREAMS = 3, NAMES = 7, ORIGIN = 1000 };
 
 struct made {
     int64_t begin, end, stream;

@@ -66,12 +66,12 @@ static int ask_without_memory(struct report *report, const char *request)
     struct view *view, *untouched;
     struct text expected = { 0 }, out = { 0 };
     struct error err;
-    int failures = 0, reached = 1, later_step = rounds_step() * rounds_step();
+    int failures = 0, reached = 1, later_step = rounds_step() * rounds_step(), in_turn = MOST_IN_TURN / rounds_step();
 
     assert_int_equal(view_open(report, &untouched, &err), 0);
     assert_int_equal(ask(untouched, request, &expected, &err), 0);
     assert_int_equal(view_open(report, &view, &err), 0);
-    for (long nth = 0; reached; nth += nth < MOST_IN_TURN ? 1 : later_step) {
+    for (long nth = 0; reached; nth += nth < in_turn ? 1 : later_step) {
         failing_memory_begin(nth);
         int code = ask(view, request, &out, &err);
         reached = failing_memory_end();
