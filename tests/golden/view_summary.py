@@ -2,6 +2,7 @@
 place in the timeline that it is about: read here from the captures themselves."""
 
 import json
+import math
 import os
 import re
 import sqlite3
@@ -43,7 +44,8 @@ def compare_table(part, expected):
             if column["unit"] == "time" and cell is not None:
                 shifts.add(value - cell)
             elif isinstance(cell, float) or isinstance(value, float):
-                check(f"{part['report']}.{column['name']}", True, abs((value or 0) - (cell or 0)) <= 0.5000001 * 10 ** -column["decimals"])
+                rounding = 0.5 * 10 ** -column["decimals"] + 2 * math.ulp(value or 1)
+                check(f"{part['report']}.{column['name']}", True, abs((value or 0) - (cell or 0)) <= rounding)
             else:
                 check(f"{part['report']}.{column['name']}", value or None, cell or None)
     check(f"{part['report']}: one moment that times count from", True, len(shifts) <= 1)
