@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "report/schema/schema.h"
 
 enum { KEY_COLUMNS = 2 };
 

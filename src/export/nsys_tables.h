@@ -5,6 +5,7 @@
 
 #include "export_options.h"
 #include "report/schema/enums.h"
+#include "report/schema/schema.h"
 
 /* The schema's description of a column; NULL if the table is NULL or has no such column. */
 const struct schema_column *nsys_column(const struct schema_table *known, const char *name);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "analyze/model/flops/gpu_peaks.h"
+#include "base/array.h"
 
 /* TFLOP/s, and GB/s of memory; 0: the data sheet has no figure. */
 static const struct published {

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "report/writer/writer.h"
 
 /* What decides: the bytes, and behind them numbers that follow from them. */

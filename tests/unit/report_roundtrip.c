@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "report/reader/reader.h"
 #include "report/writer/writer.h"
 

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "reader_state.h"
+#include "report/schema/schema.h"
 
 static const struct schema_table *schema(void)
 {

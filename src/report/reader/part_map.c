@@ -1,6 +1,7 @@
 /* Values of a part become values of its set. A damaged part holds any 64 bits, so nothing here may overflow. */
 #include "base/saturating.h"
 #include "reader_state.h"
+#include "report/schema/schema.h"
 
 #define KEY_SHIFT 40    /* a part's own keys lie below */
 #define SYSTEM_SHIFT 48 /* of packed ids */

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "report/format/report_host.h"
-#include "report/schema/schema.h"
+#include "report/schema/columns.h"
 
 struct report;
 

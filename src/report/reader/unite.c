@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "reader_state.h"
+#include "report/schema/schema.h"
 
 /* The columns that every table of a set has. */
 static const struct added_column {

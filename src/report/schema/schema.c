@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 #define IS_NOT_NULL .not_null = 1
 #define IS_NULLABLE .not_null = 0
 #define IS_KEY .not_null = 1, .key = 1

@@ -10,6 +10,7 @@
 #include "base/json_write.h"
 #include "base/text.h"
 #include "report/schema/enums.h"
+#include "report/schema/schema.h"
 
 enum { LONGEST_TEXT = 1 << 16, LONGEST_ENUM = 80 };
 

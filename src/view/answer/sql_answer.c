@@ -8,6 +8,7 @@
 #include "base/json_write.h"
 #include "event_fields.h"
 #include "query/query.h"
+#include "report/schema/schema.h"
 
 enum {
     MOST_ROWS = 10000,

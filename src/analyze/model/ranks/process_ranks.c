@@ -3,6 +3,7 @@
 #include "process_ranks.h"
 
 #include "analyze/engine/row_cursor.h"
+#include "base/array.h"
 
 /* The first rank and the first host that are known of a process are those that count. */
 static int process_ranks_add(struct process_ranks *ranks, int64_t process, int64_t rank, int64_t host,

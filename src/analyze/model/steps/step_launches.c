@@ -8,6 +8,7 @@
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
 #include "analyze/engine/row_cursor.h"
+#include "base/array.h"
 
 struct step_launches_reading {
     const struct timed_step *steps;

@@ -7,6 +7,7 @@
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/order.h"
 #include "analyze/engine/row_cursor.h"
+#include "base/array.h"
 #include "operators_gpu.h"
 
 struct operators_torch_reading {

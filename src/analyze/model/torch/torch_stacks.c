@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "forward_operators.h"
 #include "report/schema/torch_names.h"
 

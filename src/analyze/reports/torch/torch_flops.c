@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/model/flops/op_inputs.h"
+#include "base/array.h"
 
 static uint64_t torch_flops_product(const struct op_input *tensor)
 {
