@@ -8,7 +8,7 @@
 #include "view/load/view_state.h"
 #include "view/timeline.h"
 
-enum { MANY = 150000, STREAMS = 3, NAMES = 7, ORIGIN = 1000 };
+enum { MANY = 81000, SOME_EVENT = 54000, STREAMS = 3, NAMES = 7, ORIGIN = 1000 };
 
 struct made {
     int64_t begin, end, stream;
@@ -235,7 +235,7 @@ static void position_of_an_event(void **state)
 static void siblings(void **state)
 {
     make(MANY);
-    struct made *some = malloc(made_count * sizeof *some), own = made[90000];
+    struct made *some = malloc(made_count * sizeof *some), own = made[SOME_EVENT];
     size_t count = filtered(some, 0, INT64_MAX, 0, INT64_MAX, own.name), shorter = 0, sum = 0, before = 0;
     sort_by = "duration";
     sort_down = 0;
@@ -244,7 +244,7 @@ static void siblings(void **state)
         shorter += some[i].end - some[i].begin < own.end - own.begin;
         before += some[i].begin < own.begin || (some[i].begin == own.begin && some[i].stream < own.stream);
     }
-    const char *at = ask("siblings?row=%d&event=%d", row_of(own.stream), 90000 / STREAMS);
+    const char *at = ask("siblings?row=%d&event=%d", row_of(own.stream), SOME_EVENT / STREAMS);
     assert_int_equal(number_of(at, "count"), (int64_t)count);
     assert_int_equal(number_of(at, "shorter"), (int64_t)shorter);
     assert_int_equal(number_of(at, "position"), (int64_t)before);

@@ -112,7 +112,7 @@ export function browser() {
 /** A page at an address, with every complaint of the browser kept: a test that leaves some behind has failed. */
 export async function openPage(address, { summary = false, ...options } = {}) {
   const rights = inFirefox ? {} : { acceptDownloads: true, permissions: ["clipboard-read", "clipboard-write"] };
-  const context = await (await browser()).newContext({ viewport: { width: 1280, height: 800 }, ...rights, ...options });
+  const context = await (await browser()).newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce", ...rights, ...options });
   const page = await context.newPage();
   if (!summary) await page.addInitScript(`try { localStorage.getItem("tacho.summary") ?? localStorage.setItem("tacho.summary", '"closed"'); } catch { /* forbidden there */ }`); // a reader who closed it the last time
   const complaints = [];
