@@ -4,6 +4,7 @@
  * 1000` of a case that failed halfway) would hold up the whole run. The leash adopts orphans of the test as their
  * subreaper, and kills all that is left when the test ends, when its time is over, or when the run is interrupted. It
  * exits with the status of the test. */
+#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,30 +15,39 @@
 
 enum { TIMED_OUT = 124, NOT_STARTED = 126 };
 
-/* Kills all descendants, children first orphaned and then adopted by the leash; how many there were. */
-static int kill_children(pid_t parent)
+/* Kills all descendants. A process is the child of the thread that started it. */
+static void kill_children(pid_t parent)
 {
-    char path[64];
-    int killed = 0, child;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)parent, (int)parent);
-    FILE *children = fopen(path, "r");
-    if (!children)
-        return 0;
-    while (fscanf(children, "%d", &child) == 1) {
-        killed += 1 + kill_children(child);
-        kill(child, SIGKILL);
+    char path[320];
+    int child;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)parent);
+    DIR *threads = opendir(path);
+    for (struct dirent *thread; threads && (thread = readdir(threads));) {
+        snprintf(path, sizeof path, "/proc/%d/task/%s/children", (int)parent, thread->d_name);
+        FILE *children = thread->d_name[0] == '.' ? NULL : fopen(path, "r");
+        while (children && fscanf(children, "%d", &child) == 1) {
+            kill_children(child);
+            kill(child, SIGKILL);
+        }
+        if (children)
+            fclose(children);
     }
-    fclose(children);
-    return killed;
+    if (threads)
+        closedir(threads);
 }
 
 /* A process that is killed may have started another one just before, which the leash then adopts: until there is none.
  */
 static void end_all(void)
 {
-    while (kill_children(getpid()) > 0)
-        while (waitpid(-1, NULL, 0) > 0)
-            ;
+    const struct timespec pause = { 0, 1000000 };
+    pid_t ended;
+    do {
+        kill_children(getpid());
+        ended = waitpid(-1, NULL, WNOHANG);
+        if (ended == 0)
+            nanosleep(&pause, NULL);
+    } while (ended >= 0);
 }
 
 static double now(void)
@@ -93,6 +103,10 @@ int main(int argc, char **argv)
     sigprocmask(SIG_BLOCK, &awaited, &before);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     pid_t test = start(argv + 2, &before);
+    if (test < 0) {
+        perror("leash: fork");
+        return NOT_STARTED;
+    }
     while (!has_ended(test, &status)) {
         double left = deadline - now();
         const struct timespec wait = { (time_t)left, (long)((left - (double)(time_t)left) * 1e9) };

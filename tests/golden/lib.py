@@ -14,6 +14,7 @@ TACHO = os.environ["TACHO"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 KINETO = os.path.join(HERE, "kineto")
 PATIENCE = int(os.environ.get("PATIENCE", "60"))  # the one limit of waits, in seconds: tests/CMakeLists.txt
+ALL = os.environ.get("TACHO_TEST_ALL", "") not in ("", "0")  # scripts/test --all
 SIX_STEPS = (7276023678, 7292563162)  # of nsys/mnist_like
 LONGEST = 2000  # characters of a value that differs
 failures = 0

@@ -9,12 +9,12 @@ import sys
 import tempfile
 import unittest
 
-from lib import HERE, output
+from lib import ALL, HERE, output
 
 sys.path.insert(0, os.path.join(HERE, "..", "trace", "mpi"))
 import wait_truth  # noqa: E402
 
-SEEDS = 1000 if os.environ.get("TACHO_TEST_ALL", "") not in ("", "0") else 10
+SEEDS = 1000 if ALL else 10
 TABLES = {
     "StringIds": "id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL",
     "MPI_RANKS": "globalTid INTEGER NOT NULL, rank INTEGER NOT NULL",

@@ -8,9 +8,9 @@ import subprocess
 import tempfile
 import unittest
 
-from lib import PATIENCE, TACHO
+from lib import ALL, PATIENCE, TACHO
 
-SEEDS = 1000 if os.environ.get("TACHO_TEST_ALL") else 2
+SEEDS = 1000 if ALL else 2
 SECOND, US = 1_000_000_000, 1000
 OFFSET, DRIFT, SLEW = 7_000_000, 30e-6, 500e-6  # ns; slewed for a second
 UTC = 1_790_000_000 * SECOND

@@ -11,15 +11,15 @@ import subprocess
 import sys
 import tempfile
 
-from lib import TACHO, check, job_files, run, status
+from lib import ALL, TACHO, check, job_files, run, status
 
 CHUNK = b"TCHK"
 PARTIAL = CHUNK + b"\5"
-ALL = "cuda_gpu_kern_sum,cuda_api_sum,cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum,nvtx_sum,osrt_sum,mpi_event_sum"
-REQUESTS = (["-q", "-f", "csv"], ["-q"], ["-q", "-f", "csv", "-r", ALL], ["-q", "-f", "csv", "-r", "cuda_gpu_kern_sum:rows=2,nvtx_sum:fold=true,cuda_gpu_kern_sum:base"],
-            ["-q", "-f", "csv", "-r", ALL, "--filter-time", "0/1s"], ["-q", "-f", "csv", "-r", ALL, "--clock", "none"],
+REPORTS = "cuda_gpu_kern_sum,cuda_api_sum,cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum,nvtx_sum,osrt_sum,mpi_event_sum"
+REQUESTS = (["-q", "-f", "csv"], ["-q"], ["-q", "-f", "csv", "-r", REPORTS], ["-q", "-f", "csv", "-r", "cuda_gpu_kern_sum:rows=2,nvtx_sum:fold=true,cuda_gpu_kern_sum:base"],
+            ["-q", "-f", "csv", "-r", REPORTS, "--filter-time", "0/1s"], ["-q", "-f", "csv", "-r", REPORTS, "--clock", "none"],
             ["-q", "-f", "csv", "-r", "osrt_sum,cuda_api_sum", "--by", "host"])
-FLIPS = 400 if os.environ.get("TACHO_TEST_ALL") else 40
+FLIPS = 400 if ALL else 40
 
 
 def stats(words, folder):
@@ -88,7 +88,7 @@ def check_used():
         rewrite(path, spoil)
     code, out, _ = stats(["-q", "-f", "csv", "-r", "cuda_gpu_kern_sum,cuda_api_sum,osrt_sum"], "used")
     check("damaged rows", (0, answer(["-q", "-f", "csv", "-r", "cuda_gpu_kern_sum,cuda_api_sum,osrt_sum"], "run")), (code, out))
-    _, out, said = stats(["-q", "-f", "csv", "-r", ALL, "--filter-time", "0/1s"], "used")
+    _, out, said = stats(["-q", "-f", "csv", "-r", REPORTS, "--filter-time", "0/1s"], "used")
     check("rows are read", (True, True), ("is damaged" in said, out != expected))
 
 

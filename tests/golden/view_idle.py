@@ -9,7 +9,7 @@ import sys
 import tempfile
 import urllib.request
 
-from lib import HERE, KINETO, PATIENCE, SIX_STEPS, Timeline, check, ns, output, status, table, trace_events, unpack, unpack_mnist_like
+from lib import ALL, HERE, KINETO, PATIENCE, SIX_STEPS, Timeline, check, ns, output, status, table, trace_events, unpack, unpack_mnist_like
 
 TABLES = ("KERNEL", "MEMCPY", "MEMSET", "GRAPH_TRACE")
 CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset")
@@ -165,7 +165,7 @@ def main():
             capture(name, f"{name}.sqlite", work_of_nsys(f"{name}.sqlite"), kinds)
         trace = os.path.join(KINETO, "train.json.gz")
         capture("train", trace, work_of_torch(trace), {"work", "launch", "operator", "line"})
-        unpack_mnist_like("mnist_like.sqlite", None if os.environ.get("TACHO_TEST_ALL") else SIX_STEPS)  # all of it has thousands of gaps
+        unpack_mnist_like("mnist_like.sqlite", None if ALL else SIX_STEPS)  # all of it has thousands of gaps
         capture("mnist_like", "mnist_like.sqlite", work_of_nsys("mnist_like.sqlite"), {"work", "launch", "wait"})
         os.chdir("/")
     return status()

@@ -19,7 +19,7 @@ import lib  # noqa: E402
 import batch  # noqa: E402
 import visible  # noqa: E402
 
-ALL = os.environ.get("TACHO_TEST_ALL", "") not in ("", "0")
+ALL = lib.ALL
 GUESTS = os.environ["GUESTS"]  # the folder with the built programs
 WITH_CUDA = os.path.join(GUESTS, "with_cuda.so")
 

@@ -232,7 +232,7 @@ class Case(unittest.TestCase):
             if has(report):
                 return report
             seconds *= 2
-            self.assertLess(seconds, 60, "the program never did what is looked for while it was recorded")
+            self.assertLess(seconds, PATIENCE, "the program never did what is looked for while it was recorded")
 
     def report(self, output="report.tacho"):
         report = Report(self.path(output))

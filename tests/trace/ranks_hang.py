@@ -26,17 +26,17 @@ class Hang(rankslib.Case):
                 pass
         return found
 
+    def count_said(self, words):
+        with open(self.path("said")) as text:
+            return text.read().count(words)
+
     def kill_in_hang(self, program, command, environment, after):
         """One report of all ranks, which are killed once all of them say that they hang."""
         with open(self.path("said"), "w+") as said:
             process = subprocess.Popen([self.tacho_path, "profile", "-t", "mpi", "-s", "none", "--pytorch=auto", "-f", "true", "-o", "job.tacho", *command],
                                        stdout=said, stderr=said, cwd=self.folder, start_new_session=True, env={**os.environ, **environment, "TMPDIR": self.folder})
             try:
-                for _ in range(600):
-                    with open(self.path("said")) as text:
-                        if text.read().count("hangs\n") == RANKS:
-                            break
-                    time.sleep(0.1)
+                lib.until(lambda: self.count_said("hangs\n") == RANKS, "all ranks say that they hang")
                 time.sleep(after)
                 pids = self.pids(program)
                 for how in (signal.SIGSTOP, signal.SIGKILL):  # nobody goes on because another one has died

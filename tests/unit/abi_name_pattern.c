@@ -95,7 +95,7 @@ static int is_ascii(const char *text, size_t length)
 static void as_python_has_it(void **state)
 {
     static char line[20000], expression[10000], text[10000], hex[2][10000];
-    int compared = 0, too_long = 0, is_match, rounds = 10000 / rounds_step();
+    int compared = 0, too_long = 0, is_match, rounds = 10000 / rounds_step(10000);
     const char *source = getenv("SOURCE");
     unsigned flags;
 

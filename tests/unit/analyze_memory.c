@@ -30,7 +30,7 @@ static void run_all_short(struct report *report, int64_t first)
 {
     for (int list = 0; list < 2; list++)
         for (const struct analysis *const *at = list ? rules : analyses; *at; at++)
-            for (int64_t number = first; run_short(*at, report, number); number += rounds_step())
+            for (int64_t number = first; run_short(*at, report, number); number += rounds_step(ROUNDS_ENDLESS))
                 ;
     report_close(report);
 }

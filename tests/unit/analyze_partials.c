@@ -59,7 +59,7 @@ static void put_lists(struct text *texts, struct number_list *lists, int64_t *al
 
 static void ranks_of_many_lists_are_those_of_a_sort(void **state)
 {
-    for (int round = 0; round < 200; round += rounds_step()) {
+    for (int round = 0; round < 200; round += rounds_step(200)) {
         int64_t all[MOST_NUMBERS], found;
         size_t count = 1 + next_random() % MOST_NUMBERS;
         struct text texts[LISTS] = { 0 };
@@ -85,7 +85,7 @@ static void damaged_lists_are_harmless(void **state)
 {
     int64_t numbers[MOST_NUMBERS], found;
 
-    for (int round = 0; round < 2000; round += rounds_step()) {
+    for (int round = 0; round < 2000; round += rounds_step(2000)) {
         struct text text = { 0 };
         for (size_t i = 0; i < MOST_NUMBERS; i++)
             numbers[i] = any_number();

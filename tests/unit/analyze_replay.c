@@ -807,7 +807,7 @@ static void any_capture_replays_to_itself(void **state)
     static const char *const names[] = { "cudaLaunchKernel", "cudaStreamSynchronize", "cudaMemcpyAsync", "cudaFree",
                                          "cudaEventRecord",  "cudaStreamWaitEvent",   "cudaMemcpy" };
 
-    for (uint16_t seed = 0; seed < 200; seed += (uint16_t)rounds_step()) {
+    for (uint16_t seed = 0; seed < 200; seed += (uint16_t)rounds_step(200)) {
         struct hostile chance = hostile_of((const uint8_t *)&seed, sizeof seed);
         struct writer *writer = start();
         struct replay replay;
@@ -829,7 +829,7 @@ static void any_capture_replays_to_itself(void **state)
 
 static void hostile_reports_are_harmless(void **state)
 {
-    for (uint16_t seed = 0; seed < 300; seed += (uint16_t)rounds_step()) {
+    for (uint16_t seed = 0; seed < 300; seed += (uint16_t)rounds_step(300)) {
         struct hostile hostile = hostile_of((const uint8_t *)&seed, sizeof seed);
         struct writer *writer = start();
         struct replay replay;

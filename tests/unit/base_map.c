@@ -79,7 +79,7 @@ static uint64_t random_number(uint64_t *seed)
                                                                                                                        \
     static void test_##map_name(void **state)                                                                          \
     {                                                                                                                  \
-        for (uint64_t round = 1; round <= 20; round += (uint64_t)rounds_step()) {                                      \
+        for (uint64_t round = 1; round <= 20; round += (uint64_t)rounds_step(20)) {                                    \
             struct map_name map = { 0 };                                                                               \
             struct truth truth = { .count = 0 };                                                                       \
             uint64_t seed = round;                                                                                     \

@@ -590,7 +590,7 @@ static void random_bytes_do_no_harm(void **state)
 {
     struct scene *scene = *state;
     uint64_t random = 88172645463325252u;
-    for (int round = 0; round < 300; round += rounds_step()) {
+    for (int round = 0; round < 300; round += rounds_step(300)) {
         if (round % 100 == 0) /* all of the control part too: slots, free lists, counts */
             for (uint32_t i = 0; i < 64; i++) {
                 struct wire_thread *slot = &wire_threads(scene->arena)[i];

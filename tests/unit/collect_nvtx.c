@@ -628,7 +628,7 @@ static void any_records_at_all_do_no_harm(void **state)
     begin(&capture);
     struct nvtx_thread *threads[] = { nvtx_thread_new(capture.process, TID(1)),
                                       nvtx_thread_new(capture.process, TID(2)) };
-    for (int i = 0; i < 300000; i += rounds_step()) {
+    for (int i = 0; i < 300000; i += rounds_step(300000)) {
         uint32_t body = (uint32_t)(random_number() % 12);
         struct wire_record *record = malloc((WIRE_HEAD_WORDS + body) * 8); /* exact: reading beyond it is found */
         memset(record, 0, sizeof *record);

@@ -159,7 +159,7 @@ static void cut_anywhere_leaves_what_was_before(void **state)
     uint64_t ends[FLUSHES + 1];
     size_t size;
     uint8_t *bytes = small_report(&size, ends);
-    size_t step = STRIDE * (size_t)rounds_step();
+    size_t step = STRIDE * (size_t)rounds_step(ROUNDS_ENDLESS);
     for (size_t length = 0; length <= size; length = length < size && length + step > size ? size : length + step) {
         struct memory_file file = { bytes, length };
         struct report *report = NULL;
@@ -186,7 +186,7 @@ static void one_wrong_byte_costs_one_chunk_at_most(void **state)
     uint64_t ends[FLUSHES + 1];
     size_t size;
     uint8_t *bytes = small_report(&size, ends);
-    for (size_t at = 0; at < size; at += STRIDE * (size_t)rounds_step()) {
+    for (size_t at = 0; at < size; at += STRIDE * (size_t)rounds_step(ROUNDS_ENDLESS)) {
         bytes[at] ^= (uint8_t)(1 << at % 8);
         struct memory_file file = { bytes, size };
         struct report *report = NULL;

@@ -15,7 +15,7 @@
 
 static int is_all(void)
 {
-    return rounds_step() == 1;
+    return rounds_all();
 }
 
 static struct clock_fit fit_of(const struct clock_input *input)

@@ -5,22 +5,35 @@
 #ifndef TACHO_TESTS_UNIT_UNTIL_H
 #define TACHO_TESTS_UNIT_UNTIL_H
 
-#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include <cmocka.h>
+
+static inline time_t until_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
 
 static inline time_t until_deadline(void)
 {
     const char *patience = getenv("PATIENCE");
 
-    return time(NULL) + (patience ? atoi(patience) : 60);
+    return until_now() + (patience ? atoi(patience) : 60);
 }
 
 static inline void until_next(time_t deadline, const char *condition)
 {
-    if (time(NULL) > deadline)
+    if (until_now() > deadline)
         fail_msg("waited in vain until %s", condition);
-    sched_yield();
+    nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
 }
 
 #define WAIT_UNTIL(condition)                                                                                          \

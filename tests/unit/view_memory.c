@@ -27,7 +27,7 @@ static struct report *make_report(void)
 static void opening_without_memory_fails_with_a_sentence(void **state)
 {
     struct report *report = make_report();
-    long failures = 0, step = 19 * rounds_step();
+    long failures = 0, step = 19 * rounds_step(ROUNDS_ENDLESS);
     int reached = 1;
 
     for (long nth = 0; reached; nth += step) {
@@ -57,7 +57,7 @@ static int ask(struct view *view, const char *request, struct text *out, struct 
     return view_answer(view, request, NULL, 0, out, &type, err);
 }
 
-enum { MOST_IN_TURN = 200 };
+enum { MOST_IN_TURN = 200, LATER = 10 };
 
 /* Asks with one failing allocation after another, until none is reached; in the gate with fewer of the later ones, for
  * advice makes thousands. Returns how often the request failed. */
@@ -66,12 +66,12 @@ static int ask_without_memory(struct report *report, const char *request)
     struct view *view, *untouched;
     struct text expected = { 0 }, out = { 0 };
     struct error err;
-    int failures = 0, reached = 1, later_step = rounds_step() * rounds_step(), in_turn = MOST_IN_TURN / rounds_step();
+    int failures = 0, reached = 1, step = rounds_step(ROUNDS_ENDLESS), in_turn = MOST_IN_TURN / step;
 
     assert_int_equal(view_open(report, &untouched, &err), 0);
     assert_int_equal(ask(untouched, request, &expected, &err), 0);
     assert_int_equal(view_open(report, &view, &err), 0);
-    for (long nth = 0; reached; nth += nth < in_turn ? 1 : later_step) {
+    for (long nth = 0; reached; nth += nth < in_turn ? 1 : LATER * step - LATER + 1) {
         failing_memory_begin(nth);
         int code = ask(view, request, &out, &err);
         reached = failing_memory_end();
@@ -119,7 +119,7 @@ static void requests_about_rows_without_memory_fail_and_leave_the_view_as_it_was
     char request[100];
 
     assert_int_equal(view_open(report, &view, &err), 0);
-    for (size_t row = 0; row < view->row_count; row += (size_t)(9 * rounds_step())) {
+    for (size_t row = 0; row < view->row_count; row += (size_t)(9 * rounds_step(ROUNDS_ENDLESS))) {
         snprintf(request, sizeof request, "tile?rows=%zu&level=20&index=0", row);
         assert_true(ask_without_memory(report, request) > 0);
         snprintf(request, sizeof request, "flame?source=events&row=%zu", row);
