@@ -90,7 +90,7 @@ struct agent_lane {
     uint32_t in_note_chunk;   /* the chunk takes notes alone: the limit keeps events out */
 };
 
-/* The per-thread state of the sources lies behind this struct: source.h. */
+/* The per-thread state of the sources follows this struct: source.h. */
 struct agent_thread {
     struct agent_lane lanes[WIRE_LANES];
     struct wire_thread *slot;
@@ -226,7 +226,7 @@ struct agent_lane *agent_free_lane(struct agent_thread *thread, uintptr_t here);
 /* Makes room in a lane for a record of this size: 0, or -1 when the buffer is full. */
 int agent_make_room(struct agent_thread *thread, struct agent_lane *lane, uint32_t words);
 
-/* Reserves a record of so many words (with its head) in one of the thread's lanes and fills in type and size. NULL: the
+/* Reserves a record of `words` words (with its head) in one of the thread's lanes and fills in type and size. NULL: the
  * event is lost, and *fate says why, for the caller to count. After every reserve that succeeds the caller must call
  * emit_commit(). */
 static inline struct wire_record *emit_reserve(struct agent_thread *thread, struct agent_lane **its_lane, uint32_t type,

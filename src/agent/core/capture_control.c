@@ -17,7 +17,7 @@ static int capture_control_counts(enum wire_capture cause)
     return capture == cause || (capture == WIRE_CAPTURE_ALWAYS && cause != WIRE_CAPTURE_MPI);
 }
 
-/* The collector has not read for so long that there is no free switch. The last one counts. */
+/* No switch is free because the collector has not read for a while. The last change wins. */
 static void miss_switch(enum wire_capture cause, int on)
 {
     _Atomic uint64_t *missed = &agent.arena->switches_missed;

@@ -130,7 +130,7 @@ static int are_of_one_library(const void *one, const void *other)
     return pair.together;
 }
 
-/* Whether libc or an object behind the agent defines a symbol, so that dlsym(RTLD_NEXT) finds it. A lookup that fails
+/* Whether libc or an object after the agent defines a symbol, so that dlsym(RTLD_NEXT) finds it. A lookup that fails
  * must not be tried: the loader allocates its error with the program's malloc(), and a hook that comes here may have
  * been called by that malloc() while it initialises itself. (Chromium's then waits for itself for ever.) */
 static int is_defined(const char *symbol)

@@ -1,8 +1,8 @@
 /* The agent's life in a process: start once, attach; be wiped by fork and attach again, or stay off for good.
  *
  * The constructor or the first hook starts the agent, whichever comes first: constructors of other libraries run before
- * the agent's. `started` tells a fresh process from a forked child, since fork wipes only the page of agent_switch.
- * Nothing here may fail the program: each failure ends in AGENT_OFF. */
+ * the agent's. `started` distinguishes a fresh process from a forked child, since fork wipes only the page of
+ * agent_switch. Nothing here may fail the program: each failure ends in AGENT_OFF. */
 #include "lifecycle.h"
 
 #include <pthread.h>

@@ -16,7 +16,7 @@ void mapping_add(const void *address, size_t bytes, enum mapping_kind kind);
 void mapping_remove(void *address, size_t bytes);            /* and unmaps it */
 void mappings_after_fork_in_child(void); /* removes the entries of mappings that the child did not inherit */
 
-/* The first mapping that ends behind this address: its bounds, whole pages. 0: there is none. */
+/* The first mapping that ends after this address: its bounds, whole pages. 0: there is none. */
 int mapping_after(uintptr_t address, uintptr_t *first, uintptr_t *end);
 
 void mappings_unlock(void); /* munlocks all of them, after mlockall() locked them with the program's memory */

@@ -1,4 +1,4 @@
-/* Detects seccomp filters. A program that starts behind one (nsjail, bubblewrap, systemd's SystemCallFilter) may be
+/* Detects seccomp filters. A program that starts under one (nsjail, bubblewrap, systemd's SystemCallFilter) may be
  * killed for the first system call that the filter does not expect. So the agent checks this first of all, with the
  * calls by which the loader has just read its libraries: openat, read, close. Without /proc it finds no filter. */
 #include "seccomp.h"

@@ -1,4 +1,4 @@
-/* Tells whether this process is behind a seccomp filter that was installed during the capture: see seccomp.c. */
+/* Says whether this process runs under a seccomp filter that was installed during the capture: see seccomp.c. */
 #ifndef TACHO_AGENT_CORE_SECCOMP_H
 #define TACHO_AGENT_CORE_SECCOMP_H
 

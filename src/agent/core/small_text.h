@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Appends as much of a text as the room holds, with a NUL behind it: 0, or -1 if that was not all. */
+/* Appends as much of a text as the room holds, and a NUL: 0, or -1 if that was not all. */
 static inline int small_text_add(char *to, size_t room, const char *text)
 {
     size_t used = strlen(to), length = strlen(text), fits = room - 1 - used;
@@ -20,7 +20,7 @@ struct small_digits {
     char bytes[24];
 };
 
-/* The number in decimal digits, with a NUL behind them; they are at the end of `digits`. */
+/* The number in decimal digits, with a NUL after them; they are at the end of `digits`. */
 static inline const char *small_digits(struct small_digits *digits, uint64_t number)
 {
     char *at = digits->bytes + sizeof digits->bytes - 1;

@@ -2,8 +2,8 @@
  * process. The core knows no source by name; wire/sources.def lists them, and the core calls them in that order. A
  * callback may be NULL. None of them is on the path of an event: hooks call the core, never the other way round.
  *
- * A source owns its per-process state. Its per-thread state lies behind struct agent_thread, at an offset that is known
- * at compile time: AGENT_THREAD_STATE. */
+ * A source owns its per-process state. Its per-thread state follows struct agent_thread, at an offset that is known at
+ * compile time: AGENT_THREAD_STATE. */
 #ifndef TACHO_AGENT_CORE_SOURCE_H
 #define TACHO_AGENT_CORE_SOURCE_H
 

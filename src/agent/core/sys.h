@@ -127,7 +127,7 @@ static inline long sys_recvmsg(int file, struct msghdr *message, int flags)
 
 /* ---- Memory ---------------------------------------------------------------------------------------------------- */
 
-/* Like mmap(); sys_failed() of the result tells a failure. */
+/* Like mmap(); sys_failed() of the result is true after a failure. */
 static inline void *sys_mmap(void *address, size_t bytes, int protection, int flags, int file, int64_t offset)
 {
     return (void *)sys_call6(SYS_mmap, (long)address, (long)bytes, protection, flags, file, offset);

@@ -8,7 +8,7 @@ void thread_prepare(void);                /* once per process, before the first 
 void thread_returns(void);                /* the start function of the calling thread has returned */
 int thread_give_key_back(void);           /* deletes the agent's key, which the program needs; 1 if there was one */
 struct agent_thread *thread_attach(void); /* a slot for the calling thread, or NULL */
-/* A chunk for notes must not take events: closes the lane behind this note, which is about to be committed, or (NULL)
+/* A chunk for notes must not take events: closes the lane after this note, which is about to be committed, or (NULL)
  * where the lane is now. */
 void thread_close_note(struct agent_lane *lane, const struct wire_record *record);
 

@@ -46,7 +46,7 @@ static void add_preload(const char *file)
     size_t length = strlen(agent.preload), folder = path_folder_length(agent.library), name = strlen(file);
     if (!length || length + 1 + folder + name + 1 > sizeof agent.preload)
         return;
-    char *added = agent.preload + length + 1; /* behind the end of the text, until the colon is there */
+    char *added = agent.preload + length + 1; /* after the end of the text, until the colon is there */
     memcpy(added, agent.library, folder);
     memcpy(added + folder, file, name + 1);
     if (!strstr(agent.preload, added))        /* else this is a forked child, which has its parent's text */

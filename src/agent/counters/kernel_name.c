@@ -1,6 +1,6 @@
 /* A reader of mangled names (the Itanium C++ ABI). It builds nothing: the name of the function stands in the symbol as
- * it is, behind its length, so all else only has to be passed over. The collector demangles with libiberty
- * (symbols/names), which needs a kilobyte of stack for each character of a name; hooks have a few in all. */
+ * it is, after its length, so all else is only skipped. The collector demangles with libiberty (symbols/names), which
+ * needs a kilobyte of stack for each character of a name; hooks have a few in all. */
 #include "kernel_name.h"
 
 #include <string.h>
@@ -54,7 +54,7 @@ static void expect(struct mangled *m, char c)
         kernel_name_fail(m);
 }
 
-/* Numbers of substitutions, parameters and the like, and the '_' behind them. */
+/* Skips the number of a substitution, a parameter or the like, and the '_' after it. */
 static void kernel_name_pass_number(struct mangled *m)
 {
     while (kernel_name_is_digit(*m->at) || is_upper(*m->at))
@@ -62,7 +62,7 @@ static void kernel_name_pass_number(struct mangled *m)
     expect(m, '_');
 }
 
-/* As one level deeper: a function for everything up to an 'E'. */
+/* Calls pass() up to the 'E', one level deeper. */
 static void pass_until_end(struct mangled *m, void (*pass)(struct mangled *m))
 {
     if (++m->depth > DEPTH_MOST)
@@ -156,7 +156,8 @@ static void pass_expression(struct mangled *m)
     }
 }
 
-/* Two letters, and what is behind them unless these are expressions: those follow anyway. */
+/* Skips the two letters of an operator, and its type and its list if it has them. Operands follow as expressions of
+ * their own. */
 static void pass_operator(struct mangled *m)
 {
     static const struct {
@@ -315,7 +316,7 @@ static void pass_type(struct mangled *m)
 
 /* ---- Names ----------------------------------------------------------------------------------------------------- */
 
-/* A lambda or another type without a name, behind the 'U'. */
+/* Skips a lambda or another type without a name, after its 'U'. */
 static void pass_unnamed(struct mangled *m)
 {
     if (kernel_name_passes(m, 'l'))
@@ -388,7 +389,7 @@ static void pass_nested(struct mangled *m)
     expect(m, 'E');
 }
 
-/* Of something inside of a function; behind the 'Z'. */
+/* Skips a local name, after its 'Z'. */
 static void pass_local(struct mangled *m)
 {
     if (++m->depth > DEPTH_MOST)

@@ -232,7 +232,7 @@ int counters_are_wanted(void);
 /* True then, and until the profiler is disabled: launches of graphs must not meet it. */
 int counters_are_in_use(void);
 
-/* Of every launch, at its entry and at its exit. */
+/* Called at the entry and at the exit of every launch. */
 void counters_enter(enum cuda_launch_kind kind, const struct cupti_call *call);
 void counters_leave(enum cuda_launch_kind kind, const struct cupti_call *call);
 

@@ -9,7 +9,7 @@
  * costs another 0.5 µs per launch. */
 #include "cuda_agent.h"
 
-#define MISSING_MAX 64u /* after so many ids in a row without a name there are no more */
+#define MISSING_MAX 64u /* after this many ids in a row without a name there are no more */
 
 struct cuda_api cuda_apis[2][CUDA_API_MAX];
 
@@ -146,10 +146,10 @@ static int has_callback(const struct cuda_api *api)
 
 /* CUPTI 13.0 puts the id of a call on a stack when it calls back at the entry, and takes it off when it calls back at
  * the exit. If the callback is disabled in between, the id stays there, and all later calls of the thread have it:
- * their records and those of their kernels cannot be told apart. So a callback stays enabled while a thread is in its
- * call. A thread may enter it meanwhile: the agent clears called_back, disables, and looks whether a thread is inside;
- * the thread counts itself, and looks whether called_back is clear. At least one of the two sees the other, and enables
- * the callback again. */
+ * their records and those of their kernels cannot be distinguished. So a callback stays enabled while a thread is in
+ * its call. A thread may enter it meanwhile: the agent clears called_back, disables, and looks whether a thread is
+ * inside; the thread counts itself, and looks whether called_back is clear. At least one of the two sees the other, and
+ * enables the callback again. */
 static int disable_callback(enum cuda_domain domain, uint32_t id)
 {
     struct cuda_api *api = &cuda_apis[domain][id];

@@ -113,7 +113,7 @@ static int is_late(void)
 
 /* ---- The lock -------------------------------------------------------------------------------------------------- */
 
-/* Of the calling thread, if it takes the lock now: its tid, and the time since boot in hundredths of a second above. */
+/* The owner word of the calling thread: its tid, and above it the time since boot in units of 10 ms. */
 static uint64_t new_owner(void)
 {
     return sys_clock_ns(CLOCK_BOOTTIME) / 10000000 << 32 | (uint32_t)sys_gettid();
@@ -130,7 +130,7 @@ static int is_owner(void)
 /* True if its thread has ended; another thread that started later may have its tid. */
 __attribute__((noinline)) static int is_gone(uint64_t owner)
 {
-    enum { START = 19, LONG_TICKS = 10 }; /* so long most launches do not take */
+    enum { START = 19, LONG_TICKS = 10 }; /* most launches take less than LONG_TICKS */
     char path[64] = "/proc/self/task/";
 
     if (sys_call3(SYS_tgkill, agent.pid, (uint32_t)owner, 0) == -ESRCH)
@@ -173,8 +173,8 @@ static int try_lock(void)
     return 1;
 }
 
-/* Takes the lock and blocks the program's signals: their handlers may launch. To count a launch, it waits as long as
- * others take their turns, and then so long for one of them. */
+/* Takes the lock and blocks the program's signals: their handlers may launch. To count a launch, waits while other
+ * threads take turns, then up to patience_ms for one of them. */
 static int cuda_counters_take_lock(int patience_ms, sigset_t *before)
 {
     uint32_t turns = atomic_load(&counters.turns);

@@ -82,7 +82,7 @@ int counters_read_config(void); /* 0, or -1 */
 /* ---- cuda_counters_image.c ----------------------------------------------------------------------------------- */
 enum { COUNTERS_REFUSED = -1 };                            /* a sentence was said */
 int counters_begin_image(struct counted_context *context); /* CUPTI's result, or COUNTERS_REFUSED */
-void counters_end_image(void);                             /* stops, and tells the collector what the image has */
+void counters_end_image(void);                             /* stops, and reports to the collector what the image has */
 void counters_drop_old_images(struct counted_context *context);
 
 /* ---- cuda_counters_profiler.c -------------------------------------------------------------------------------- */

@@ -44,8 +44,8 @@ static uint8_t *new_image(size_t bytes)
     return memory && !sys_failed(memory) ? memory : NULL;
 }
 
-/* Takes so many of the bytes that all processes of the session have together: 0, or -1 if that is too much. The sum is
- * a word in a file, which they share. */
+/* Reserves bytes of the budget that all processes of the session share. Returns -1 if it is exceeded. The sum is a word
+ * in a file that they map. */
 static int take_bytes(size_t bytes)
 {
     static _Atomic uint64_t own, *sum;
@@ -139,7 +139,7 @@ int counters_begin_image(struct counted_context *context)
     return CUPTI_RESULT_SUCCESS;
 }
 
-/* Stops, and tells the collector how many ranges the image has. */
+/* Stops, and reports to the collector how many ranges the image has. */
 void counters_end_image(void)
 {
     if (!counters.now)

@@ -268,7 +268,7 @@ void cuda_pc_context_created(void *context, uint32_t id, uint32_t device)
 
 /* ---- Samples --------------------------------------------------------------------------------------------------- */
 
-/* Names are long and few. A function that loses its slot to another one is told again. */
+/* Names are long and few. A function that loses its slot to another one is reported again. */
 static void tell_function(const struct cupti_pc *at)
 {
     uint64_t key = (at->cubin_crc ^ at->function_index) * 0x9e3779b97f4a7c15u | 1;
@@ -377,7 +377,7 @@ void cuda_pc_context_destroyed(void *context)
         atomic_store(&sampled->end, CONTEXT_DESTROYED);
         return;
     }
-    atomic_store(&sampled->end, CONTEXT_STAYS); /* until the end of this function */
+    atomic_store(&sampled->end, CONTEXT_STAYS); /* keeps the context until this function returns */
     pc_sampling_run(sampled, 0);
     fetch(sampled);
     if (CALL(PCSamplingDisable, OF(cupti_pc_context, context)) == CUPTI_RESULT_SUCCESS)

@@ -21,7 +21,7 @@ static struct known *table; /* TABLE_SLOTS entries, sparse */
 static _Atomic uint32_t current_round = 1;
 static _Atomic uint32_t busy;
 
-/* Extends the mapping to so many bytes. The caller holds the lock, so nobody else has a pointer into it. */
+/* Extends the mapping to at least `bytes`. The caller holds the lock, so nobody else has a pointer into it. */
 static int cuda_texts_reach(uint64_t bytes)
 {
     size_t wanted = cuda.names_bytes;

@@ -346,7 +346,7 @@ static void end_other(struct agent_thread *thread, struct word_call *call, const
     write_words(thread, call, WIRE_MPI_OTHER, 0, words, shape->send_count ? 2 : 0);
 }
 
-/* MPI is ready: tells the rank, and describes MPI_COMM_WORLD. */
+/* MPI is ready: reports the rank, and describes MPI_COMM_WORLD. */
 static void tell_rank(const struct word_call *call, uint64_t session)
 {
     int32_t rank = WIRE_MPI_NO_RANK, size = 0;
@@ -395,7 +395,7 @@ static void mpi_agent_record_end(struct agent_thread *thread, struct mpi_thread 
         end_other(thread, call, shape);
 }
 
-/* Of all calls but polls that find nothing. */
+/* Ends a call other than a poll that found nothing. */
 static __attribute__((noinline)) void end_found(struct agent_thread *thread, struct word_call *call,
                                                 const struct mpi_shape *shape)
 {

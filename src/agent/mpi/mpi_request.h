@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 enum mpi_request_bit {
-    MPI_REQUEST_RECEIVES = 1, /* its status tells what has arrived */
+    MPI_REQUEST_RECEIVES = 1, /* its status says what has arrived */
     MPI_REQUEST_PERSISTS = 2,
     MPI_REQUEST_SHARES = 4,   /* another request may have the same handle */
-    MPI_REQUEST_UNTOLD = 8,   /* the record of its call has no number: nobody is told its end */
+    MPI_REQUEST_UNTOLD = 8,   /* its call's record has no number, so its end is not recorded */
 };
 
 struct mpi_request {

@@ -1,5 +1,5 @@
-/* Calls that start or complete requests. What they complete is told by its number: MPI clears the handles, so they are
- * looked up before the call. */
+/* Calls that start or complete requests. The record names completed requests by number. MPI clears the handles, so they
+ * are looked up before the call. */
 #include <sys/mman.h>
 
 #include "agent/core/own_calls.h"
@@ -19,7 +19,7 @@ void mpi_wait_free(struct mpi_thread *state)
     state->waited_bytes = 0;
 }
 
-/* Room for so many requests, in memory of the thread's own. */
+/* Makes room for `count` requests, in memory of the thread's own. */
 static int mpi_wait_make_room(struct mpi_thread *state, uint64_t count)
 {
     uint64_t bytes = (count * ENTRY_BYTES + 65535) / 65536 * 65536;
@@ -136,8 +136,8 @@ static void write_triples(struct mpi_wait_writer *writer)
     writer->count = 0;
 }
 
-/* Requests that share a handle are told apart by their age alone. The call has completed the oldest that is left: one
- * that it had before its begin may be another's by now. */
+/* Requests that share a handle differ in their age alone. The call has completed the oldest that is left: one that it
+ * had before its begin may be another's by now. */
 static struct mpi_request completed(uint64_t handle, struct mpi_request before)
 {
     if (!(before.bits & MPI_REQUEST_SHARES) || before.bits & MPI_REQUEST_PERSISTS)

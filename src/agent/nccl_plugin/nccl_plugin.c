@@ -75,7 +75,7 @@ INIT_NEW(6)
 
 static int nccl_plugin_finalize(void *context)
 {
-    (void)context; /* events may still be stopped behind this */
+    (void)context; /* events may still be stopped after this */
     return 0;
 }
 

@@ -165,7 +165,7 @@ struct nvtx_note {
     const uint64_t *head;
     uint32_t head_words;
     struct nvtx_text text;
-    struct nvtx_text more; /* a second text, behind the first one's NUL */
+    struct nvtx_text more; /* a second text, after the first one's NUL */
 };
 
 /* Stores the note and sends it, at once or as soon as there is room. */

@@ -203,7 +203,7 @@ __attribute__((destructor)) static void send_last(void)
 }
 
 /* Two texts share the room of one: the second is truncated to what the first leaves, with the zero between them. So
- * every entry fits into a chunk. One that did not would never be sent, and would hold up all entries behind it. */
+ * every entry fits into a chunk. One that did not would never be sent, and would hold up all entries after it. */
 static uint32_t more_length(const struct nvtx_note *note)
 {
     uint32_t room = note->text.length < WIRE_TEXT_MAX ? WIRE_TEXT_MAX - note->text.length - 1 : 0;

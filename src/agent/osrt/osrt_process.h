@@ -13,8 +13,8 @@ void osrt_process_prepare(void);
 void osrt_exec_prepare(void);
 void osrt_exec_child_ended(pid_t child); /* it may hold scratch memory of this thread, if it has called exec */
 
-/* For a process that has left: stores that it calls exec, without a system call. A vfork child of such a process cannot
- * be told from it, so the word is cleared when exec fails, and when the process waits for a child or exits. */
+/* For a process that has left: stores that it calls exec, without a system call. A vfork child of such a process looks
+ * the same, so the word is cleared when exec fails, and when the process waits for a child or exits. */
 void osrt_set_silent_exec(enum wire_cause cause, const char *path);
 void osrt_clear_silent_exec(void);
 

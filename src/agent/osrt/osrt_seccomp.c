@@ -3,7 +3,7 @@
  *
  * A seccomp filter outlives exec, so programs that such a process starts are not traced (osrt_exec.c). The agent also
  * leaves a process that only gives up privileges, because a filter often comes next, and not through libc. But programs
- * that this process starts find out by themselves whether they are behind a filter (seccomp.c). */
+ * that this process starts find out by themselves whether they run under a filter (seccomp.c). */
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 
@@ -37,8 +37,7 @@ static enum wire_limit limit_of_seccomp(unsigned operation, const void *filter)
 enum caller { STRANGER, BORROWER, SILENT, LEAVES };
 
 /* A vfork child runs in its parent's memory: a limit of the child must not silence the parent. The pid is read before
- * the call, because behind a filter getpid() could be fatal. In a forked child that has not attached, agent.pid is
- * 0. */
+ * the call, because under a filter getpid() could be fatal. In a forked child that has not attached, agent.pid is 0. */
 static enum caller begin_limit(enum wire_limit limit, struct agent_note *note)
 {
     if (limit == NO_LIMIT || agent_is_filtered())

@@ -142,7 +142,7 @@ static uint64_t python_agent_word_at(const char *object, size_t offset)
     return word;
 }
 
-/* Mixes in the end of a text, where file names differ: it tells texts apart that lay at the same address in turn. */
+/* Mixes in the end of a text, where file names differ, to distinguish texts that lay at the same address in turn. */
 static uint64_t mix_text(uint64_t hash, uint64_t text)
 {
     enum { CHARACTERS = 32, ASCII = 1 << 6 };
@@ -154,7 +154,7 @@ static uint64_t mix_text(uint64_t hash, uint64_t text)
     const char *characters = object + stacks.python.at[is_ascii ? PYTHON_TEXT_ASCII : PYTHON_TEXT_WIDE];
     uint64_t first = length > CHARACTERS ? length - CHARACTERS : 0;
     hash = python_agent_mix(hash, length);
-    /* Of wide characters this is the first half or quarter: each has at least so many bytes. */
+    /* Wide characters have more bytes than `length`: this reads to the end of the first half or quarter. */
     for (uint64_t at = first; at < length; at += 8, word = 0) {
         memcpy(&word, characters + at, length - at < 8 ? length - at : 8);
         hash = python_agent_mix(hash, word);
@@ -173,10 +173,10 @@ struct python_agent_stack {
 };
 _Static_assert(sizeof(struct python_agent_stack) <= AGENT_SCRATCH_BYTES, "there is room for it");
 
-/* The hash has the address of each code object, and what tells it from an earlier one at the same address: generated
- * code often has the same name, and its texts at the same addresses. To read those texts through the kernel would cost
- * more than all the rest. So the numbers of calls differ from second to second instead, and a stale one is soon
- * forgotten. */
+/* The hash has the address of each code object, and what distinguishes it from an earlier one at the same address:
+ * generated code often has the same name, and its texts at the same addresses. To read those texts through the kernel
+ * would cost more than all the rest. So the numbers of calls differ from second to second instead, and a stale one is
+ * soon forgotten. */
 static uint64_t python_agent_number_of(const struct python_agent_stack *stack)
 {
     enum { SECOND_SHIFT = 31 }; /* about a second, for a counter's ticks and for ns */
@@ -218,7 +218,7 @@ static void python_agent_add_number(struct python_agent_output *out, uint32_t nu
     python_agent_add_text(out, small_digits(&digits, number));
 }
 
-/* The table of lines is copied behind the text, where the record has room. */
+/* The table of lines is copied after the text, where the record has room. */
 static uint32_t python_agent_line_of(const struct python_agent_stack *stack, const struct python_agent_output *out,
                                      const struct python_code *code, int64_t instruction)
 {

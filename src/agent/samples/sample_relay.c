@@ -25,7 +25,7 @@
 #include "samples.h"
 
 #define SIGNALS 65u      /* signals count from 1 */
-#define VERSIONS 8u      /* of an action: a reader is not disturbed by so many later changes */
+#define VERSIONS 8u      /* kept of each action: a reader of one is not disturbed by the next changes */
 #define ALIGNMENT 64u    /* of the kernel's data in a frame */
 #define WAIT_BYTES 1024u /* of stack between the hook of a waiting call and its system call, at most */
 #define BIT(number) (UINT64_C(1) << ((number) - 1))

@@ -7,7 +7,7 @@
  * never what the agent remembers: the return from a handler restores the stack of before, and a forked child has its
  * parent's. So the size of the kernel's stack encodes which stack of the program it stands for. Its end is always the
  * same; its first address is 16 bytes higher for each of the last few stacks that the program has set. Those are stored
- * behind the end, with a mark that identifies the agent's stack.
+ * after the end, with a mark that identifies the agent's stack.
  *
  * Only calls through libc are seen. If the program sets a stack by a raw system call, samples run on that one. */
 #include "sample_stack.h"
@@ -32,7 +32,7 @@
 #define KEPT_STEP 16u
 #define MARK UINT64_C(0x6b63617473207374)
 
-/* Lies behind the end of the agent's stack. */
+/* Lies after the end of the agent's stack. */
 struct stack_head {
     uint64_t mark;
     uint32_t next;

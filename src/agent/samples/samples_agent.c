@@ -114,7 +114,7 @@ int sample_is_handler(const struct sigaction *action)
     return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == sample_agent_take_sample;
 }
 
-/* Asks the kernel only if the answer can be yes: behind a seccomp filter the system call alone could kill the
+/* Asks the kernel only if the answer can be yes: under a seccomp filter the system call alone could kill the
  * program. */
 int sample_has_signal(void)
 {

@@ -108,8 +108,8 @@ static struct step_agent_candidate *candidate_of(const struct event *event)
     return NULL;
 }
 
-/* A better mark than the one in use, or one of its kind that comes so much more often that the other was none: a text
- * encoder is called twice, the model behind it for every step. */
+/* A mark is better if its kind is, or if it is of the same kind and occurs so much more often that the other was no
+ * step: a text encoder runs twice, the model after it in every step. */
 static int step_agent_is_better(const struct step_agent_candidate *candidate,
                                 const struct step_agent_candidate *current)
 {

@@ -6,8 +6,8 @@
  * scope and in its own.
  *
  * While there is one library only, stub_real[] has its functions for all callers, and a call checks one word
- * (stub_chooses). That word is set when a second library is found. The loader tells nobody of loaded objects, so this
- * looks when the agent says that there are new ones, and when the program calls dlsym() with a handle. Calls that the
+ * (stub_chooses). That word is set when a second library is found. The loader reports no loaded objects, so this looks
+ * when the agent says that there are new ones, and when the program calls dlsym() with a handle. Calls that the
  * constructors of a second library's users make before that go to the first library. If one library is in the global
  * scope by then, all callers share it, and the others serve nobody. If none is, a library that comes into the global
  * scope later does not count for callers that have their own: Open MPI puts itself there when it is initialised, and
@@ -251,7 +251,7 @@ static int read_changes(struct dl_phdr_info *object, size_t size, void *context)
     return 1;
 }
 
-/* Of a library that comes in parts, the whole has the first name. */
+/* If a library comes in parts, its first file name is that of the whole. */
 static int stub_choose_is_library(const struct dl_phdr_info *object, uint32_t group)
 {
     const char *whole = stub_object.has_parts ? stub_object.files[group][0] : "";

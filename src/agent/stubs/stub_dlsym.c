@@ -28,7 +28,7 @@ _Atomic(stub_dlsym_function *) stub_next_dlsym;
 
 struct stub_dlsym_search {
     uintptr_t own_base;
-    void *next, *real; /* next: behind our own object, or two objects would call each other for ever */
+    void *next, *real; /* next: after our own object, or two objects would call each other for ever */
     void *others[OBJECTS];
     uint32_t other_count;
 };
@@ -159,8 +159,8 @@ void *stub_dlsym_handle(void *handle, const char *name)
     return stub;
 }
 
-/* The real dlsym() finds the stubs of an object that is not hidden, so this must answer for it if there is nothing
- * behind them: then the real one fails when it is asked for what comes after this object. It does not find hidden
+/* The real dlsym() finds the stubs of an object that is not hidden, so this must answer for it if no other object has
+ * the function: then the real one fails when it is asked for what comes after this object. It does not find hidden
  * stubs: then this answers with the stub of a function that it would find. */
 void *stub_dlsym_special(void *handle, const char *name, const void *caller)
 {

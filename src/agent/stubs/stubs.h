@@ -82,8 +82,8 @@ extern struct stub_choice stub_choices[]; /* by scope and number; the global sco
 extern const uint32_t stub_scopes;        /* besides the global one */
 /* 0: stub_real[] serves all callers. 1: ask stub_choose(). */
 extern _Atomic uint32_t stub_chooses;
-/* The object defines the three with this. scopes: calling objects that are told apart; more are slow. always:
- * stub_object.chooses_always. */
+/* The object defines the three with this. scopes: calling objects with a choice of their own; calls of others take the
+ * slow path. always: stub_object.chooses_always. */
 #define STUB_CHOICES(scopes, count, always)                                                                    \
     struct stub_choice stub_choices[((scopes) + 1) * (count)];                                                         \
     const uint32_t stub_scopes = scopes;                                                                               \

@@ -564,8 +564,8 @@ static struct callback our_callback(void)
     return callback;
 }
 
-/* From 1.12 on all callbacks are alike. Before that, the version number tells, for releases alone: "1.11.0a0" may be
- * like 1.10. */
+/* From 1.12 on all callbacks are alike. Before that, the version number says which they are, for releases alone:
+ * "1.11.0a0" may be like 1.10. */
 static const struct generation *find_generation(void)
 {
     size_t release = strspn(version.text, "0123456789.");

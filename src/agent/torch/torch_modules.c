@@ -5,7 +5,7 @@
 #include "torch_agent.h"
 #include "wire/wire_torch.h"
 
-/* In the number that the end gets: the call counts in torch_thread.modules. */
+/* Set in the number that the end of the call receives: the call counts in torch_thread.modules. */
 #define COUNTED (UINT64_C(1) << 62)
 
 static uint64_t torch_modules_count(const char *name)

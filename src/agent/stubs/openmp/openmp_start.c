@@ -2,7 +2,7 @@
  * recorded.
  *
  * A runtime with OMPT calls ompt_start_tool(), once, when it starts. There can be one tool only, so one that the user
- * has chosen keeps its place: in OMP_TOOL_LIBRARIES, in a library behind this one, or, for a program that runs under
+ * has chosen keeps its place: in OMP_TOOL_LIBRARIES, in a library after this one, or, for a program that runs under
  * ThreadSanitizer, the one that LLVM's runtime loads then. A tool in the program itself comes first anyway. */
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * nobody.
  *
  * So this reads the relocations of each object after it was loaded, and clears the entries of its global offset table
- * that hold the address of a stub with nothing behind it. It never writes any other entry. Code of an object that runs
+ * that hold the address of a stub without a real function. It never writes any other entry. Code of an object that runs
  * while it is loaded (a constructor) still finds the stub, whose call ends in stub_object.missing(). */
 #include <elf.h>
 #include <link.h>
@@ -23,7 +23,7 @@ struct stub_weak_tables {
     uintptr_t base;
     const ElfW(Sym) * symbols;
     const ElfW(Rela) * rows[2];
-    size_t bytes[2], relative; /* rows[1] begins with so many that refer to no symbol */
+    size_t bytes[2], relative; /* relative: rows at the begin of rows[1] that refer to no symbol */
 };
 
 /* glibc relocates the addresses in the dynamic section, other loaders do not. */
@@ -55,7 +55,7 @@ static void stub_weak_find_tables(struct stub_weak_tables *tables, const struct 
     }
 }
 
-/* The loader protects whole pages, up to the last one that the part fills: data may lie behind it on the next. */
+/* The loader protects whole pages, up to the last one that the part fills: data may follow on the next. */
 static int is_read_only(const struct dl_phdr_info *object, uintptr_t slot, uintptr_t page_bytes)
 {
     for (int i = 0; i < object->dlpi_phnum; i++) {
