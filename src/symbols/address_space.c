@@ -52,7 +52,7 @@ void symbols_process_end(struct symbols_process *process)
 
 /* ---- Mappings -------------------------------------------------------------------------------------------------- */
 
-/* The first mapping that ends behind an address. */
+/* The first mapping that ends after an address. */
 static size_t first_behind(const struct symbols_process *process, uint64_t address)
 {
     return BISECT(0, process->mapping_count, i, process->mappings[i].end <= address);

@@ -19,7 +19,8 @@
 #include "symbols/names/debug_info.h"
 #include "symbols_state.h"
 
-#define LEAST_INTERVALS 128 /* of a module: so many times the CPU time that its last round took */
+/* The intervals between rounds of a module grow to this many times the CPU time that its last round took. */
+#define LEAST_INTERVALS 128
 #define LAST_ROUND INT64_MAX /* in place of the time: no frame is left out */
 
 struct name_round {
@@ -27,7 +28,7 @@ struct name_round {
     struct name_job *jobs;
     size_t job_count, taken;
     pthread_t thread;
-    _Atomic size_t done; /* so many jobs are */
+    _Atomic size_t done; /* number of finished jobs */
 };
 
 /* ---- Combining the results ------------------------------------------------------------------------------------- */

@@ -38,8 +38,8 @@ static const char *next_line(struct runtime_names_lines *lines)
     return some ? lines->line : NULL;
 }
 
-/* Parses hexadecimal digits and the blanks behind them; 0 if there are none. sscanf() is too slow for a hundred
- * thousand lines. */
+/* Parses hexadecimal digits and the blanks after them; 0 if there are none. sscanf() is too slow for a hundred thousand
+ * lines. */
 static int runtime_names_take_number(const char **at, uint64_t *number)
 {
     char *end;

@@ -242,7 +242,7 @@ int unwind_plan_is_kernel_signal(const struct elf_image *image, uint64_t inside)
     return is_same;
 }
 
-/* The stack pointer is at a siginfo. The ucontext behind it has x0 to x30, sp and pc, in this order. */
+/* The stack pointer is at a siginfo. The ucontext after it has x0 to x30, sp and pc, in this order. */
 int unwind_plan_leave_kernel_signal(struct unwind_plan_scene *scene)
 {
     enum { REGISTERS_AT = 128 + 176 + 8 };

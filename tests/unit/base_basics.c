@@ -179,7 +179,6 @@ static void clocks_go_forward(void **state)
     assert_true(clock_utc_ns() > INT64_C(1500000000000000000));
 }
 
-/* The file format depends on these values: they are XXH3's published ones for the empty input and never change. */
 /* Time that passes without this thread does not count. */
 static void limits_are_of_cpu_time(void **state)
 {
@@ -193,6 +192,7 @@ static void limits_are_of_cpu_time(void **state)
     assert_true(clock_thread_ns() >= limit.end_ns);
 }
 
+/* The file format depends on these values: they are XXH3's published ones for the empty input and never change. */
 static void hashes_are_those_of_the_format(void **state)
 {
     (void)state;

@@ -26,7 +26,7 @@ struct capture_session {
     char variable[256];                     /* the value of TACHO_SESSION */
     char agent_link[96];                    /* session_agent_path() */
     struct session_connection *connections; /* newest first */
-    /* Of the last processes that presented the token; uid_count counts all. */
+    /* The uids of the last processes that presented the token; uid_count counts all. */
     uint32_t uids[8];
     uint32_t uid_count;
 };

@@ -1,6 +1,6 @@
 /* Losses from a full disk: see disk_losses.h. The writer knows how many rows of each table it could not write; the
- * table tells which source they belong to. Rows of a table that no source lists are counted under the table's own
- * name, so that no loss goes unreported. Frames of call chains are no events: those have been counted. */
+ * table says which source they belong to. Rows of a table that no source lists are counted under the table's own name,
+ * so that no loss goes unreported. Frames of call chains are no events: those have been counted. */
 #include "disk_losses.h"
 
 #include "collect/core/collect_sources.h"

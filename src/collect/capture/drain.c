@@ -272,8 +272,8 @@ static uint64_t read_handlers(const struct collect_origin *origin, int *chunks)
     return reader->place > own->read_bytes ? reader->place - own->read_bytes : UINT64_MAX;
 }
 
-/* Handles the records of one chunk of the thread's own lane, and the handler records in between. Returns 1 if the
- * chain continues behind the chunk. */
+/* Handles the records of one chunk of the thread's own lane, and the handler records in between. Returns 1 if the chain
+ * continues after the chunk. */
 static int drain_read_chunk(const struct collect_origin *origin, int *chunks)
 {
     struct process_reader *reader = origin->reader;

@@ -45,7 +45,7 @@ static void add_unseen_image(struct process *process, int64_t cpu_ns)
 
 static struct process *split_at_exec(struct process *process, enum process_ending ending, int status, int64_t end_ns)
 {
-    /* Of both programs, unless the time at exec is unknown. */
+    /* CPU time of both programs, unless the time at exec is unknown. */
     int64_t cpu_ns = process->exec_cpu_ns >= 0 ? process->cpu_ns : -1;
     process_end(process, PROCESS_EXECED, 0, process->exec_ns);
     add_unseen_image(process, cpu_ns);

@@ -237,7 +237,7 @@ static void apply_switch(struct collector *collector, struct process *process, e
         range_ends(collector, process, cause, time_ns);
 }
 
-/* Of the switches that found no room only the last is known. The others are lost, but the final state is right. */
+/* Only the last of the switches that found no room is known. The others are lost, but the final state is right. */
 static void read_missed(struct collector *collector, struct process *process)
 {
     uint64_t missed = atomic_load_explicit(&process->arena->switches_missed, memory_order_acquire);

@@ -25,7 +25,7 @@ void recording_prepare_arena(struct collector *collector, struct wire_header *ar
 /* Applies the switches that a process has set since the last call. */
 void recording_read_switches(struct collector *collector, struct process *process);
 
-/* The last call for a process. If it was killed while it set a switch, the switches behind that one cannot be read and
+/* The last call for a process. If it was killed while it set a switch, the switches after that one cannot be read and
  * are counted as lost. */
 void recording_finish_switches(struct collector *collector, struct process *process);
 

@@ -1,5 +1,5 @@
 /* The capture of the process that has started us: see self_capture.h. It is handled like any process that is not our
- * child: its pidfd tells of its end, and its agent attaches whenever it is loaded. */
+ * child: its pidfd reports its end, and its agent attaches whenever it is loaded. */
 #include "self_capture.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* Signals and the end of a capture: see shutdown.h.
  *
- * Signals are read from a signalfd, which tells who sent them. A signal from the terminal has reached the program too;
- * one from kill() was meant for us and is passed on. Signals that were ignored when we started (nohup) stay ignored. */
+ * Signals are read from a signalfd, which reports who sent them. A signal from the terminal has reached the program
+ * too; one from kill() was meant for us and is passed on. Signals that were ignored when we started (nohup) stay
+ * ignored. */
 #include "shutdown.h"
 
 #include <errno.h>
@@ -269,8 +270,8 @@ static _Noreturn void be_orphan(int answer, pid_t parent)
     _exit(0);
 }
 
-/* The process that adopts our orphans: init, or a process above us that is a subreaper. The kernel tells this only to
- * an orphan, so we make one. */
+/* The process that adopts our orphans: init, or a process above us that is a subreaper. Only an orphan can ask the
+ * kernel for it, so we make one. */
 static pid_t find_reaper(void)
 {
     pid_t reaper = 1;

@@ -93,7 +93,7 @@ struct collect_source {
     const struct collect_records *records; /* types of records that agents write for this source */
     const struct collect_table *tables;
     struct collect_file file;
-    /* Of one event; for sources whose events are counted by fate. */
+    /* The cost of one event; for sources whose events are counted by fate. */
     struct collect_cost cost;
     /* CPU time of the program for its events beyond `cost`, ns. */
     double (*extra_cost_ns)(const struct collect_result *result);
@@ -127,7 +127,7 @@ struct collect_source {
 
     /* ---- A process ---- */
 
-    /* Bytes that the source needs for itself in an arena, behind the chunks. chunk_bytes: the size of all chunks. At
+    /* Bytes that the source needs for itself in an arena, after the chunks. chunk_bytes: the size of all chunks. At
      * most one source may ask for any. */
     uint64_t (*arena_bytes)(const struct collector *collector, uint64_t chunk_bytes);
     /* Writes the source's settings into a new arena, which no other process sees yet. */

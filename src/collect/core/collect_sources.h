@@ -33,8 +33,8 @@ void sources_add_records(struct collector *collector, const struct collect_recor
 /* The sum of arena_bytes; *count: the number of sources that ask for any. */
 uint64_t sources_arena_bytes(const struct collector *collector, uint64_t chunk_bytes, unsigned *count);
 
-/* Copies a text into the arena behind the earlier ones. Returns its offset, or 0 if there is no text or no room. A
- * list ends with NULL here and with an empty text in the arena. */
+/* Copies a text into the arena after the earlier ones. Returns its offset, or 0 if there is no text or no room. A list
+ * ends with NULL here and with an empty text in the arena. */
 uint32_t arena_put_text(struct collect_arena_texts *texts, const char *text);
 uint32_t arena_put_list(struct collect_arena_texts *texts, const char *const *list);
 

@@ -150,8 +150,7 @@ static void line_value(const char *path, const char *key, char *value, size_t si
     text_free(&text);
 }
 
-/* What tells reports of one system from those of another: the start of its kernel, and the namespace of its pids, which
- * containers have of their own. */
+/* Identifies the system: kernel boot id and pid namespace, because containers have their own. */
 static void describe_system(struct collector *collector)
 {
     struct text boot = { 0 };
@@ -190,8 +189,8 @@ static void describe_host(struct collector *collector)
     describe_system(collector);
 }
 
-/* The end of the value behind NAME= in a command line. If quotes and backslashes make the value look different there,
- * it is the end of the argument. */
+/* The end of the value after NAME= in a command line. If quotes and backslashes make the value look different there, it
+ * is the end of the argument. */
 static const char *end_of_value(const char *line, const char *start, const char *value)
 {
     if (strncmp(start, value, strlen(value)) == 0)

@@ -129,7 +129,7 @@ static int gpu_link_fail(struct gpu_link *link, struct error *err, const char *w
     return error_set(err, ERR_BAD_FORMAT, "tacho-gpu sent %s", why);
 }
 
-/* Moves what is left to the front, so that frames stay aligned, and makes room behind it. */
+/* Moves what is left to the front, so that frames stay aligned, and makes room after it. */
 static int gpu_link_make_room(struct gpu_link *link, size_t bytes)
 {
     if (link->from)

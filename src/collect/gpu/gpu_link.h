@@ -25,7 +25,7 @@ int gpu_link_start(struct gpu_link *link, const char *mode, const char *const *o
  * -1. Frames that are damaged end the link with an error. */
 int gpu_link_next(struct gpu_link *link, int wait, struct gpu_frame *frame, const void **payload, struct error *err);
 
-/* Checks a frame of a struct with a list or text behind it: its payload as that struct; NULL: too short. */
+/* Checks a frame of a struct with a list or text after it: its payload as that struct; NULL: too short. */
 const struct gpu_values *gpu_frame_values(const struct gpu_frame *frame, const void *payload);
 const char *gpu_frame_refusal(const struct gpu_frame *frame, const void *payload, const struct gpu_refusal **refusal);
 
@@ -33,15 +33,15 @@ const char *gpu_frame_refusal(const struct gpu_frame *frame, const void *payload
 enum { GPU_MESSAGE_BYTES = 1024 };
 const char *gpu_message(char out[GPU_MESSAGE_BYTES], const char *sentence);
 
-/* As gpu_frame_values(), for texts behind a struct of `head` bytes: 0, or -1 if they are not all there. */
+/* As gpu_frame_values(), for texts after a struct of `head` bytes: 0, or -1 if they are not all there. */
 int gpu_frame_texts(const struct gpu_frame *frame, const void *payload, size_t head, const char **texts, size_t count);
 
 /* Asks the program to end: its last frames follow. */
 void gpu_link_finish(struct gpu_link *link);
 
 /* Hangs up and waits for the end of the program: its wait status; -1: it did not run, or does not end. A library of the
- * driver may hang in its own exit: after so many milliseconds, or two seconds, the program is killed, and two seconds
- * later it is left alone. */
+ * driver may hang in its own exit: after patience_ms, or two seconds, the program is killed, and two seconds later it
+ * is left alone. */
 int gpu_link_end_within(struct gpu_link *link, int patience_ms);
 int gpu_link_end(struct gpu_link *link);
 

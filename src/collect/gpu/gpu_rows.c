@@ -52,7 +52,7 @@ struct gpu_row_device {
     struct gpu_rows_series series[ORIGINS];
     struct gpu_rows_reading readings[GPU_READINGS];
     uint32_t counters, counters_told; /* that have their name; of those, by the tacho-gpu that runs now */
-    uint64_t counters_lost;           /* as it told last */
+    uint64_t counters_lost;           /* as it reported last */
 };
 
 struct refusal {

@@ -46,7 +46,7 @@ const char *gpu_rows_refusal(const struct gpu_rows *rows, size_t i, enum gpu_ori
 /* Counts samples that were dropped before they were taken here. */
 void gpu_rows_lose(struct gpu_rows *rows, uint64_t samples);
 
-/* The GPUs that were told of, and the samples that were recorded. */
+/* The GPUs that were reported, and the samples that were recorded. */
 const struct gpu_device *gpu_rows_device(const struct gpu_rows *rows, size_t i, uint32_t *gpu);
 uint64_t gpu_rows_samples(const struct gpu_rows *rows);
 

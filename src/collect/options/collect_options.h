@@ -63,7 +63,7 @@ struct collect_options {
     int writer_workers, writer_level; /* as in struct writer_options */
 
     uint32_t sources;                 /* the enabled sources, WIRE_BIT()s */
-    uint32_t requested;               /* those that the user named: told even if they recorded nothing */
+    uint32_t requested;               /* those that the user named: reported even if they recorded nothing */
     const char *agent_path;           /* the agent's library; NULL: collect_agent_path() */
     int no_preload;                   /* 1: no LD_PRELOAD; the injection variables alone load the agent */
     int trace_fork_before_exec;       /* 1: forked children are traced before they call exec */
@@ -74,7 +74,7 @@ struct collect_options {
     const char *const *nvtx_domain_include; /* NULL-terminated; NULL or empty: all. "default" is the default domain */
     const char *const *nvtx_domain_exclude;
     uint64_t osrt_threshold_ns;             /* shorter calls are only counted; taken as given: 0 records all */
-    uint64_t osrt_backtrace_ns;             /* threshold: calls that take at least so long get a backtrace */
+    uint64_t osrt_backtrace_ns;             /* threshold: calls that take at least this long get a backtrace */
     uint32_t osrt_backtrace_bytes;          /* stack bytes copied for a backtrace; 0: no backtraces */
     uint32_t osrt_backtrace_depth;          /* frames of a backtrace at most; 0: all */
     /* Directories with debug information, ended by NULL; NULL: the default ones. */

@@ -14,7 +14,7 @@ enum collect_gpu_devices {
 struct collect_gpu_options {
     enum collect_gpu_devices devices;
     const char *list;      /* numbers of nvidia-smi, UUIDs or bus ids, with commas between them */
-    int is_asked;          /* 0: recorded by default; the user is told only of what broke */
+    int is_asked;          /* 0: recorded by default; only failures are reported */
     uint64_t metrics;      /* bits by row of gpu_metric_table.def */
     uint32_t frequency_hz; /* of these: samples per second */
     uint32_t counters_hz;  /* samples of hardware counters per second; 0: none */

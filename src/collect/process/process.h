@@ -114,7 +114,7 @@ struct process {
     uint32_t slots_seen;
     /* Rounds since its last record; whether its unused chunks were released. */
     int idle_rounds, trimmed;
-    /* Of the chunks never used: those taken by the last round, those prepared ahead. */
+    /* Chunks never used before: those taken by the last round, those prepared ahead. */
     uint32_t chunks_seen, chunks_ready;
     uint64_t threads_seen;
     int behind;                              /* its threads have written more than the last round could read */
@@ -125,8 +125,8 @@ struct process {
     struct process_module *modules;          /* loaded now */
     size_t module_count, module_capacity;
     struct symbols_process *space;           /* its address space, for stacks; NULL: not needed so far */
-    /* Totals by source, without the slots that are still taken. NULL once the process has ended. The next two are
-     * behind it, in the same allocation. */
+    /* Totals by source, without the slots that are still taken. NULL once the process has ended. The next two follow it
+     * in the same allocation. */
     struct process_counts *counts;
     struct process_counts *reported; /* already in rows of TACHO_COUNT */
     struct process_counts *told;     /* the last totals given to process_set_counts() */

@@ -258,7 +258,7 @@ static void inspect_rights(struct program_file *program, int file)
         "record them");
 }
 
-/* Finds the program behind "#!": the first word, or the command that env is to run. 0 if there is one. */
+/* Finds the program after "#!": the first word, or the command that env is to run. 0 if there is one. */
 static int read_shebang(int file, const char *search_path, char *path, size_t size)
 {
     char line[512] = "", word[256] = "", next[256] = "";

@@ -39,9 +39,9 @@ struct decode_scratch {
 /* Parses all count columns. 0 or ERR_CORRUPT. Views point into payload. */
 int columns_parse(const uint8_t *payload, size_t size, size_t rows, struct decode_column *views, size_t count);
 
-/* Decodes a column into values; NULL rows are 0. times are the chunk's decoded first TIME column, needed
- * for RELATIVE ones. Where the column has NULLs, fills nulls ((rows + 63) / 64 words, bits behind the last
- * row 0) and sets *has_nulls. */
+/* Decodes a column into values; NULL rows are 0. times are the chunk's decoded first TIME column, needed for RELATIVE
+ * ones. Where the column has NULLs, fills nulls ((rows + 63) / 64 words, bits after the last row 0) and sets
+ * *has_nulls. */
 int column_decode(const struct report_host *host, struct decode_scratch *scratch, const struct decode_column *view,
                   size_t rows, const int64_t *times, int64_t *values, uint64_t *nulls, int *has_nulls);
 

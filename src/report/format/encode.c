@@ -507,7 +507,7 @@ int encode_block(struct encoder *encoder, const struct encode_block *block, stru
     encode_begin(encoder);
     for (size_t i = 0; i < block->column_count; i++) {
         int is_time = block->types[i] == COLUMN_TIME, is_first_time = is_time && !times_seen;
-        int64_t *values = encoder->columns[is_first_time ? 0 : 1]; /* times are needed by the columns behind them */
+        int64_t *values = encoder->columns[is_first_time ? 0 : 1]; /* times are needed by the columns after them */
         times_seen |= is_first_time;
         if (!encode_copy_column(values, block->values[i], block->nulls[i], block->rows)) {
             buffer_u8(&encoder->directory, NULLS_ALL);

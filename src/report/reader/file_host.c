@@ -14,7 +14,7 @@
 
 #define CONTEXTS 64
 
-/* Of all files, those that are not in use: a thousand open ones need no more than one does. */
+/* Idle decompression contexts, shared by all files: a thousand open files need no more than one does. */
 static _Atomic(ZSTD_DCtx *) contexts[CONTEXTS];
 
 struct file_host {

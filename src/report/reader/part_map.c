@@ -78,7 +78,7 @@ static void map_global_ids(const struct report_part *part, int64_t *values, size
         values[r] = (values[r] & below) | system;
 }
 
-/* Of more than 256 GPUs the numbers repeat; their systems tell them apart. */
+/* GPU numbers repeat after 256; the system id distinguishes them. */
 static void map_gpu_types(const struct report_part *part, int64_t *values, size_t rows)
 {
     map_global_ids(part, values, rows);

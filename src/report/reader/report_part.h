@@ -25,10 +25,10 @@ struct report_part {
     const char *name; /* of the file, for messages */
     const char *host; /* NULL: unknown */
     int64_t rank;     /* -1: unknown, or several */
-    /* Of a part of several ranks: those of its processes. */
+    /* The ranks of its processes, for a part of several ranks. */
     const struct report_rank *ranks;
     size_t rank_count;
-    /* Of a part of several ranks: rows of other ranks are left out. Sorted. NULL: none are. */
+    /* For a part of several ranks: rows of other ranks are left out. Sorted. NULL: none are. */
     const int64_t *kept_ranks;
     size_t kept_rank_count;
     /* Upper 16 bits of packed ids, below REPORT_MOST_PARTS: the same for parts in which the same pid is the same

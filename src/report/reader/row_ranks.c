@@ -159,6 +159,6 @@ void row_ranks_keep(const uint64_t *kept, size_t rows, int64_t *values, uint64_t
         }
         count++;
     }
-    for (size_t r = count; nulls && r < rows; r++) /* bits behind the last row are 0 */
+    for (size_t r = count; nulls && r < rows; r++) /* bits after the last row are 0 */
         nulls[r / 64] &= ~(UINT64_C(1) << (r % 64));
 }

@@ -442,7 +442,7 @@ int report_scan(struct report *report, const struct report_table *table, const i
     return run_scan(&scan, state->chunk_count, err);
 }
 
-/* The first chunk that ends behind this row. */
+/* The first chunk that ends after this row. */
 static size_t chunk_of_row(const struct reader_table *table, uint64_t row)
 {
     return BISECT(0, table->chunk_count, i, table->chunks[i].first_row + table->chunks[i].rows <= row);

@@ -34,7 +34,7 @@ int report_make_strings(struct report *report, struct error *err)
     return 0;
 }
 
-/* Inserts a NUL behind each string, so that most users need no length. */
+/* Inserts a NUL after each string, so that most users need no length. */
 static void strings_spread(struct reader_string_block *block, size_t rows, const uint8_t *packed)
 {
     for (size_t r = rows; r-- > 0;) {

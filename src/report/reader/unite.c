@@ -78,7 +78,7 @@ static int add_own_columns(struct report *set)
     return 0;
 }
 
-/* Of a column that the part has with another type, nothing can be read. */
+/* A column that has another type in the part reads as NULL. */
 static int part_column(const struct report_table *from, const struct report_column *column, size_t at)
 {
     int found = is_column_at(from, at, column->name) ? (int)at : report_column(from, column->name);

@@ -19,7 +19,7 @@ struct schema_column {
     int not_null;
     int key;          /* part of the primary key */
     int extra;        /* a column of Tacho in a table of nsys */
-    const char *note; /* the comment behind "--" in SQL's DDL */
+    const char *note; /* the comment after "--" in SQL's DDL */
 };
 
 struct schema_table {

@@ -1,4 +1,4 @@
-/* Writes results, a new index and a new end behind the old end; see append_partials.h. */
+/* Writes results, a new index and a new end after the old end; see append_partials.h. */
 #include "append_partials.h"
 
 #include <fcntl.h>

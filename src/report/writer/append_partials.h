@@ -10,7 +10,7 @@ struct kept_partial {
     size_t length;
 };
 
-/* They replace the results that the file has. They, a new index and a new end are written behind the end that the file
+/* They replace the results that the file has. They, a new index and a new end are written after the end that the file
  * has, which stays with its index: at every moment the file is a complete report, whose readers pass over a tail that
  * is cut (find_chunks.c). After a failure the file is as it was. `report` is the same file, open. */
 int report_append_partials(const char *path, struct report *report, const struct kept_partial *partials, size_t count,

@@ -23,7 +23,7 @@ struct chunkfile {
 /* Creates the file and writes its header. If that fails, no file is left. */
 int chunkfile_open(struct chunkfile *file, const char *path, int overwrite, struct error *err);
 
-/* Appends a chunk. Its payload lies in bytes, behind CHUNK_HEADER_SIZE bytes for the header. Leaves keep bytes of
+/* Appends a chunk. Its payload lies in bytes, after CHUNK_HEADER_SIZE bytes for the header. Leaves keep bytes of
  * space. */
 int chunkfile_put(struct chunkfile *file, const struct encoded_chunk *encoded, uint64_t keep);
 

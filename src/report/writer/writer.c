@@ -1,9 +1,9 @@
 /* The writer; see writer.h. How a row gets into the file:
  *
- *   owner     appends to the table's batch; a full batch becomes a job at the tail of the queue, behind a job for the
+ *   owner     appends to the table's batch; a full batch becomes a job at the tail of the queue, after a job for the
  *             strings that were interned since the last one
  *   workers   claim jobs from the head on and encode them
- *   drain     whoever finishes the job at the head writes it, and all finished ones behind it: jobs leave in the order
+ *   drain     whoever finishes the job at the head writes it, and all finished ones after it: jobs leave in the order
  *             in which they came, so strings are in the file before the rows that refer to them
  *
  * `lock` guards the queue. `draining` makes writing exclusive without holding the lock over a write; what only the

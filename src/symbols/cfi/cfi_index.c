@@ -37,7 +37,7 @@ uint64_t cfi_pointer(const struct cfi_section *section, uint8_t encoding, struct
     }
 }
 
-/* Reads an entry's length and moves behind it. */
+/* Reads an entry's length and moves past it. */
 static int open_entry(const struct cfi_section *section, uint64_t offset, struct byte_cursor *entry, unsigned *word)
 {
     const struct elf_piece *piece = &section->piece;

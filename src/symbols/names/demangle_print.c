@@ -127,7 +127,7 @@ static void parameters(struct print *print, component *list)
 }
 
 /* libiberty drops the result's type if a function is the scope of something. The parts of a tree lie in one array in
- * the order in which they were parsed, with a function's type last. Right behind a name there is the result, or its
+ * the order in which they were parsed, with a function's type last. Right after a name there is the result, or its
  * first part, or, if that was no new part, the first parameter. Returns it if it is a builtin type and belongs to no
  * other part, else NULL. */
 static component *forgotten_result(struct print *print, component *named, component *type)
@@ -178,7 +178,7 @@ static void function(struct print *print, component *part)
 
 static void name_of_const(struct print *print, component *part)
 {
-    any(print, left(part)); /* the function prints the qualifier behind its parameters */
+    any(print, left(part)); /* the function prints the qualifier after its parameters */
 }
 
 static void lambda(struct print *print, component *part)

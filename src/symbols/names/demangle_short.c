@@ -1,7 +1,7 @@
 /* Extracts the bare name of a function from its demangled form; see demangle.h.
  *
- * The name stands before the parameters: behind the last "::" or space that is outside of all brackets. If a
- * function is only the scope of what follows, as in f(int)::{lambda()#1}::operator()() const, the last one counts. */
+ * The name stands before the parameters: after the last "::" or space that is outside of all brackets. If a function is
+ * only the scope of what follows, as in f(int)::{lambda()#1}::operator()() const, the last one counts. */
 #include <ctype.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static const char *after_word(const char *at, const char *word)
     return strncmp(at, word, length) == 0 && !demangle_short_is_word(at[length]) ? at + length : NULL;
 }
 
-/* The end of an operator's symbol, which may consist of brackets; at is behind the word "operator". */
+/* The end of an operator's symbol, which may consist of brackets; at is after the word "operator". */
 static const char *after_operator(const char *at)
 {
     static const char *const spelled[] = { "()", "[]", "new[]", "delete[]", "<=>", "<<=", ">>=", "->*",
@@ -57,8 +57,8 @@ static char closing(char c)
     return c == '(' ? ')' : c == '<' ? '>' : c == '[' ? ']' : c == '{' ? '}' : 0;
 }
 
-/* The position behind the bracket that closes the one at open; the end of the name if none does. A '<' may be a sign,
- * so the bracket around it closes it, too; and a '>' that closes nothing is a sign. */
+/* The position after the bracket that closes the one at open; the end of the name if none does. A '<' may be a sign, so
+ * the bracket around it closes it, too; and a '>' that closes nothing is a sign. */
 static const char *after_group(const char *open)
 {
     char waiting[DEEPEST];
@@ -86,7 +86,7 @@ static const char *after_group(const char *open)
     return open + strlen(open);
 }
 
-/* If the function with these parameters is the last part of a scope, the position behind that scope; NULL if it is the
+/* If the function with these parameters is the last part of a scope, the position after that scope; NULL if it is the
  * function itself. */
 static const char *after_scope(const char *parameters)
 {

@@ -15,7 +15,7 @@ struct symbol_name {
 /* The best names so far for one address. */
 struct symbol_name_choice {
     struct symbol_name inside; /* a symbol that contains it */
-    /* A symbol without a size that begins at or before it, but behind the previous wanted address. */
+    /* A symbol without a size that begins at or before it, but after the previous wanted address. */
     struct symbol_name before;
     uint64_t closest; /* start of the nearest function, in the same range */
 };

@@ -1,5 +1,5 @@
-/* The machine code of kernels: the agent tells which instructions the kernels of a module have when CUDA loads it, long
- * before most of them run. Rows are written for those that ran, once their names are known. */
+/* The machine code of kernels: the agent reports which instructions the kernels of a module have when CUDA loads it,
+ * long before most of them run. Rows are written for those that ran, once their names are known. */
 #include "abi/cuda_code.h"
 #include "base/text.h"
 #include "cuda_state.h"

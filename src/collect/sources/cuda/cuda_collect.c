@@ -154,7 +154,7 @@ static void cuda_collect_refused(const struct collect_origin *origin, const stru
                    (int)origin->process->pid, text);
 }
 
-/* Warns with the text of the record, which is behind so many words. */
+/* Warns with the text of the record, which follows `before` words of its body. */
 static void warn_text(const struct collect_origin *origin, const struct wire_record *record, uint32_t words,
                       uint32_t before)
 {

@@ -12,7 +12,7 @@
 struct cuda_lines_unit {
     struct byte_cursor at;                /* the line program */
     const unsigned char *folders, *files; /* the tables of names */
-    const unsigned char *program;         /* behind them */
+    const unsigned char *program;         /* after them */
     int8_t line_base;
     uint8_t line_range, opcode_base, least_step;
     uint8_t lengths[256];                 /* number of arguments, by standard opcode */

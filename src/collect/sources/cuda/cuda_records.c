@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "cuda_state.h"
 
-#define HOLE_BYTES 4096u /* how far behind the last record to search for an incomplete one */
+#define HOLE_BYTES 4096u /* how far after the last record to search for an incomplete one */
 
 struct cuda_process *cuda_process_new(const struct cuda_setup *setup)
 {
@@ -89,7 +89,7 @@ static enum plausibility judge(const struct cuda_process *cuda, const struct cud
     return start <= end && end <= cuda->latest_ns ? WHOLE : IMPLAUSIBLE;
 }
 
-/* Handles one record; 0, or -1 if the records behind it cannot be trusted either. */
+/* Handles one record; 0, or -1 if the records after it cannot be trusted either. */
 static int cuda_records_read_record(struct cuda_process *cuda, uint32_t number, const unsigned char *record)
 {
     const struct cupti_layout *layout = cuda->layouts.of[number];
@@ -139,7 +139,7 @@ static void walk_delivered(struct cuda_process *cuda, size_t length)
         cuda->counts.damaged++;
 }
 
-/* Parses up to the zeros. Bytes behind them that are not zero belong to a record that was being written. */
+/* Parses up to the zeros. Bytes after them that are not zero belong to a record that was being written. */
 static void walk_lent(struct cuda_process *cuda, size_t length)
 {
     uint64_t unfinished = cuda->counts.unfinished;

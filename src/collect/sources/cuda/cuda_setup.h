@@ -18,7 +18,7 @@ struct cuda_gpus {
     struct cuda_gpu {
         unsigned char uuid[16];
         uint64_t pci;                 /* domain << 32 | bus << 16 | device << 8 | function */
-        int is_of_cuda;               /* a process told of it, and it has its row */
+        int is_of_cuda;               /* a process reported it, and it has its row */
     } list[CUDA_GPUS_MAX];
     uint32_t count, of_cuda;
     uint32_t cuda_version;            /* the version that the driver supports: 13000 is 13.0; 0: unknown */
@@ -49,7 +49,7 @@ struct cuda_counts {
     uint64_t recovered;    /* the same, from buffers that were never delivered */
     uint64_t damaged;      /* records that the program overwrote */
     uint64_t unfinished;   /* in buffers that were never delivered: records without their end */
-    uint64_t unknown_kind; /* at least this many: the start of the record behind one of these is unknown */
+    uint64_t unknown_kind; /* at least this many: the start of the record after one of these is unknown */
     uint64_t pc_full;      /* times that a GPU's buffer of samples was full */
     uint64_t kernels, launches, launches_without_kernel, kernels_without_launch, kernels_before_launch;
 };

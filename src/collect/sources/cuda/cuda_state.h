@@ -322,7 +322,7 @@ CUDA_TOLD(cuda_uncounted_told);
 void cuda_counters_finish(struct cuda_process *cuda); /* writes the rows of kernels that were replayed */
 void cuda_counters_free(struct cuda_process *cuda);
 
-/* Of a record of a kernel: 1, if the kernel was counted and has its row already. */
+/* Returns 1 if the kernel of a record was counted and has its row already. */
 int cuda_counted_again(struct cuda_process *cuda, uint32_t correlation);
 
 /* The row of a kernel, before it is written. 1: it is kept back. CUPTI writes no times for kernels that it replays;

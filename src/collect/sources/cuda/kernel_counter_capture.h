@@ -64,7 +64,7 @@ struct counter_capture {
 struct counter_capture *counter_capture_begin(struct collector *collector);
 void counter_capture_free(struct counter_capture *counters);
 
-/* Of enum wire_cuda_flag. NULL: none. */
+/* Returns bits of enum wire_cuda_flag; 0 for NULL. */
 uint32_t counter_capture_flags(const struct counter_capture *counters);
 
 /* Joins the refusals of tacho-gpu. */

@@ -1,5 +1,5 @@
-/* Counted kernels of a process: the agent tells which launches were counted, CUPTI's records which kernels these were.
- */
+/* Counted kernels of a process: the agent reports which launches were counted, CUPTI's records say which kernels these
+ * were. */
 #include "base/array.h"
 #include "cuda_state.h"
 #include "kernel_counter_capture.h"
@@ -115,7 +115,8 @@ int cuda_counted_kernel(struct cuda_process *cuda, struct row_CUPTI_ACTIVITY_KIN
     return counter_capture_add_untimed(cuda->setup.gpus->counters, &key, kernel) == 0;
 }
 
-/* A thread gets at least 16 registers, of which CUPTI and ncu tell; the driver tells how many the code uses. */
+/* The hardware allocates at least 16 registers per thread, and CUPTI and ncu report that; the driver reports those that
+ * the code uses. */
 static uint32_t registers_of(uint32_t used)
 {
     enum { REGISTERS_LEAST = 16 };

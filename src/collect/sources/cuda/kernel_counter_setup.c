@@ -15,7 +15,7 @@
 
 #define IMAGES_BYTES (UINT64_C(4) << 30) /* of all images, unless it is given */
 #define ENDED "tacho-gpu was ended"
-/* Of an image. On an H200, starting took 0.2 s with images of 40 ranges, 0.5 s with 512, 3 s with 4096. */
+/* Ranges of an image. On an H200, starting took 0.2 s with images of 40 ranges, 0.5 s with 512, 3 s with 4096. */
 enum { RANGES_OF_ONE_PASS = 512, RANGES_REPLAYED = 64 };
 
 /* ---- Before the program runs ------------------------------------------------------------------------------------ */

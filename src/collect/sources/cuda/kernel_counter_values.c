@@ -106,7 +106,7 @@ static void image_path(const struct counter_capture *counters, const struct coun
     snprintf(path, PATH_BYTES, "%s/" WIRE_COUNTERS_FILE "-%u", counters->collector->folder, image->number);
 }
 
-/* The first images are evaluated, so many. */
+/* Evaluates the first `count` images. */
 static int evaluate(struct counter_capture *counters, size_t count, struct error *err)
 {
     struct text chip = { 0 }, list = { 0 }, lines = { 0 };
@@ -209,7 +209,7 @@ static void warn_lost(struct counter_capture *counters, int has_failed)
                            causes[i]);
 }
 
-/* Of several passes, the times are those of the last. */
+/* A kernel of several passes has the times of the last one. */
 static void write_untimed(struct counter_capture *counters)
 {
     for (size_t i = 0; i < counters->untimed_count; i++) {

@@ -17,11 +17,11 @@
 #include "collect/sources/cuda/cuda_setup.h"
 #include "gpu_sampler.h"
 
-#define BEGIN_NS INT64_C(5000000000) /* that the program waits for counters at most */
+#define BEGIN_NS INT64_C(5000000000) /* the program waits at most this long for counters */
 #define HOLD_NS 250000000 /* a switch of recording is read within this time */
 enum { LONGEST_LIST = 4000 };
 enum { READINGS, COUNTERS, STREAMS }; /* of NVML and GPM, and of CUPTI */
-#define COUNTERS_ROUND_NS 100000000   /* tacho-gpu fetches samples of counters so often */
+#define COUNTERS_ROUND_NS 100000000   /* tacho-gpu fetches samples of counters at this interval */
 
 struct gpu_state {
     struct gpu_stream {

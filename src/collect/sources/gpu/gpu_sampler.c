@@ -20,8 +20,8 @@
 enum { PENDING_MOST = 64 << 20, SILENCE_INTERVALS = 20, LONGEST_DEVICES = 4096 };
 #define SILENCE_LEAST_NS INT64_C(5000000000) /* NVML may take seconds to start on a machine with many GPUs */
 
-/* Asked to end, tacho-gpu may be silent for so long; and longer while it is at work: on a busy machine a little takes
- * long. */
+/* After the request to end, tacho-gpu may be silent for END_NS, and up to WORK_NS while it works: a busy machine is
+ * slow. */
 #define END_NS INT64_C(500000000)
 #define WORK_NS INT64_C(10000000000)
 
@@ -152,7 +152,7 @@ static int ms_until(int64_t end_ns)
     return left_ns > 0 ? (int)(left_ns / 1000000) : 0;
 }
 
-/* What the program has not sent yet. Returns the time until which it may take to end. */
+/* Reads the remaining frames. Returns the deadline for the end of the program. */
 static int64_t read_rest(struct gpu_sampler *sampler)
 {
     struct pollfd ready = { .fd = sampler->link.fd, .events = POLLIN };

@@ -166,7 +166,7 @@ static void mpi_collect_thread_end(struct process *process, struct process_reade
     reader->state[COLLECT_SOURCE_MPI] = NULL;
 }
 
-/* Only if some were lost: others are told by their calls. */
+/* Counts requests only if some were lost; otherwise their calls report them. */
 static void count_requests(const struct process *process, const struct mpi_process *state)
 {
     uint64_t lost = state->requests[0] + (process->arena ? atomic_load(&wire_mpi(process->arena)->unfollowed) : 0);

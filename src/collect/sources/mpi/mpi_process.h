@@ -11,7 +11,7 @@
 #include "report/writer/writer.h"
 #include "wire/wire_mpi.h"
 
-/* Of each kind that is kept: a program that overwrites records must not take all memory. */
+/* Most items of each kind that are kept: a program that overwrites records must not take all memory. */
 #define MPI_KEPT_MAX (1u << 18)
 
 /* A communicator of the process. Peers are members of the remote group, if it has one. */
@@ -20,7 +20,7 @@ struct mpi_communicator {
     uint64_t handle, parent;
     int64_t start_ns, name; /* name: string id */
     int32_t size[2], rank;  /* of the group, of the remote group */
-    uint32_t known[2];      /* members that the notes have told so far */
+    uint32_t known[2];      /* members that the notes have reported so far */
     int32_t *members[2];    /* world ranks; owned */
     int is_inter;
 };
@@ -73,7 +73,7 @@ struct mpi_names {
 };
 
 struct mpi_process {
-    struct process *process; /* NULL: in tests of rows; places of calls are not told */
+    struct process *process; /* NULL: in tests of rows; places of calls are not recorded */
     struct writer *writer;
     const struct clock_map *clock;
     struct mpi_names *names;
@@ -85,7 +85,7 @@ struct mpi_process {
     struct mpi_hash_map hashes;
     struct mpi_message *waiting; /* messages of unknown communicators */
     size_t waiting_count, waiting_room;
-    uint64_t requests[2];        /* started, by whether their ends can be told */
+    uint64_t requests[2];        /* started, by whether their ends can be recorded */
     struct mpi_place places[MPI_PLACES_KNOWN];
 };
 

@@ -51,7 +51,7 @@ void mpi_forget_places(struct mpi_process *process, uint64_t first, uint64_t byt
 
 /* ---- Requests -------------------------------------------------------------------------------------------------- */
 
-/* Of a request that both sends and receives, the half that is the call's event, and the other one. */
+/* Finds the halves of a request that both sends and receives: the one that is the call's event, and the other one. */
 static void halves(struct mpi_process *process, uint64_t number, struct mpi_message **event, struct mpi_message **other)
 {
     *event = *other = NULL;

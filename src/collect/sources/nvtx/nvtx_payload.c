@@ -19,7 +19,7 @@
 struct nvtx_payload_reading {
     const struct nvtx_process *process;
     struct nvtx_event *event;
-    const struct nvtx_part *part; /* the payload being read; parts behind it hold the targets of its pointers */
+    const struct nvtx_part *part; /* the payload being read; parts after it hold the targets of its pointers */
     struct text *json;
     int depth;
     /* Entries that may still be read. Schemas can refer to each other without end. */

@@ -358,7 +358,7 @@ static void finish_end(struct nvtx_thread *thread, struct nvtx_row *row)
     }
 }
 
-/* ---- Events, and the payloads behind them ---------------------------------------------------------------------- */
+/* ---- Events, and the payloads after them ----------------------------------------------------------------------- */
 
 static void finish_event(struct nvtx_thread *thread, unsigned type, struct nvtx_row *row, uint16_t level)
 {

@@ -76,7 +76,7 @@ static struct nvtx_entry *entry_make(struct nvtx_schema *schema, uint64_t index)
     return schema->entries[index].name ? NULL : &schema->entries[index];
 }
 
-/* ---- Texts of a record: a name, and a description behind its NUL ----------------------------------------------- */
+/* ---- Texts of a record: a name, and a description after its NUL ------------------------------------------------ */
 
 struct nvtx_schema_texts {
     const char *name, *more;

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The parts of an event's samples. A sample begins with the id of its event. All events request the same identity
- * behind other records. */
+/* The parts of an event's samples. A sample begins with the id of its event. All events request the same identity at
+ * the end of other records. */
 struct perf_layout {
     uint64_t id;        /* PERF_EVENT_IOC_ID */
     uint64_t sample_type;

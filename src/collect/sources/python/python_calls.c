@@ -13,7 +13,7 @@
 #include "python_site.h"
 #include "wire/wire_python.h"
 
-/* Of a process: beyond that all are dropped, and agents send those that they use again. */
+/* Stacks that are kept of a process. If it has more, all are dropped, and agents send again those that they use. */
 #define NUMBERS_MAX (1u << 20)
 
 /* The state of the capture. */
@@ -57,7 +57,7 @@ void python_write_chain_row(struct collector *collector, const struct python_cha
     writer_append(collector->writer, TABLE_TACHO_PYTHON_CALLCHAINS, &row);
 }
 
-/* The next part of the text, up to a separator or the end; *at moves behind it. */
+/* The next part of the text, up to a separator or the end; *at moves past it. */
 static struct intern_string next_piece(const char **at, const char *end, char separator)
 {
     const char *found = memchr(*at, separator, (size_t)(end - *at));

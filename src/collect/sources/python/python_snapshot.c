@@ -9,7 +9,7 @@
 #include "base/array.h"
 
 #define PAGE_BYTES 4096u
-#define AHEAD_BYTES 1024u /* frames of the next calls lie behind the current ones */
+#define AHEAD_BYTES 1024u /* frames of the next calls follow the current ones */
 #define GAP_BYTES 256u    /* spans this close to each other are merged */
 #define SPAN_BYTES 16384u /* the largest merged span */
 #define SNAPSHOT_BYTES (1u << 20)

@@ -22,8 +22,9 @@
 #define HELD_NS 50000000
 /* After this time all code objects of an unchanged stack are checked once. */
 #define CONFIRM_NS 20000000
-#define FIRST_LOOK_NS 1000000   /* between two searches for an interpreter, at first */
-#define LAST_LOOK_NS 1000000000 /* and later on */
+/* Searches for an interpreter are FIRST_LOOK_NS apart at first, later LAST_LOOK_NS. */
+#define FIRST_LOOK_NS 1000000
+#define LAST_LOOK_NS 1000000000
 /* Before the first search in a program that is not named like Python; then always twice as long as before. */
 #define UNLIKELY_LOOK_NS 100000000
 #define NEVER_NS (INT64_MAX / 4)
@@ -34,13 +35,14 @@
 #define WATCHED_MAX 512         /* threads of a process with open files in /proc */
 
 struct thread {
-    uint64_t address, pthread;   /* of its thread state */
-    uint32_t tid;                /* its own id; 0: there is no such thread (any more, or yet) */
+    uint64_t address, pthread; /* of its thread state */
+    uint32_t tid;              /* its own id; 0: there is no such thread (any more, or yet) */
     struct thread_watch watch;
-    uint32_t seen;               /* round */
-    int waits;                   /* it waited at the last look */
-    uint64_t slices;             /* and had been on a CPU so many times */
-    int is_settled;              /* the stack below was read after that */
+    uint32_t seen;             /* round */
+    /* At the last look it waited, after `slices` turns on a CPU; is_settled: the frames below were read after that. */
+    int waits;
+    uint64_t slices;
+    int is_settled;
     struct python_frame *frames; /* of the last sample */
     int frame_count;
     size_t frame_room;
@@ -271,14 +273,14 @@ static int keep_stack(struct python_target *target, struct thread *thread, const
     return 1;
 }
 
-/* Has the stack stayed the same for so long that its code objects must be checked once more? */
+/* True if the stack has not changed for CONFIRM_NS and its code objects have not been checked in that time. */
 static int python_target_is_due(const struct thread *thread, const struct python_look *with)
 {
     return thread->has_chain && !thread->is_confirmed && with->now_ns - thread->since_ns > CONFIRM_NS;
 }
 
 /* Finds the place of each frame: 1; 0 if they are hardly from one moment; -1 if they cannot be. A thread's outermost
- * frame stays as long as it has any; the others lie behind each other. */
+ * frame stays as long as it has any; the others follow each other. */
 static int place_frames(struct python_target *target, const struct thread *thread, const struct python_look *with,
                         int count)
 {

@@ -58,7 +58,7 @@ int thread_watch_state(const struct thread_watch *watch, uint64_t *address)
     *address = 0;
     if (read_again(watch->state_file, text, sizeof text) <= 0)
         return THREAD_UNKNOWN;
-    if (!watch->is_syscall) { /* the state is behind the name, which may contain anything */
+    if (!watch->is_syscall) { /* the state follows the name, which may contain anything */
         const char *end = strrchr(text, ')');
         return !end || end[1] != ' ' ? THREAD_UNKNOWN : end[2] == 'R' ? THREAD_RUNNING : THREAD_WAITING;
     }

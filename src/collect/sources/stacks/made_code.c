@@ -9,7 +9,7 @@
 #include "collect/process/process.h"
 
 #define LEAST_SAMPLES 20
-#define LEAST_SHARE 20 /* one in so many of all samples */
+#define LEAST_SHARE 20 /* one in this many of all samples */
 
 /* Programs that generate code, by name, and what makes them write /tmp/perf-PID.map. */
 static const struct {

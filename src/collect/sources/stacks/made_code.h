@@ -6,7 +6,7 @@
 
 struct collector;
 
-/* Warns if so many samples were in such code that it matters, with the options that make the programs of the capture
+/* Warns if a relevant share of the samples was in such code, with the options that make the programs of the capture
  * write a perf map. */
 void made_code_tell(struct collector *collector, uint64_t unnamed_samples);
 

@@ -14,7 +14,7 @@
 #include "made_code.h"
 
 #define TICKS_A_ROUND 5 /* 2 s */
-#define ONE_MAY_WAIT_OF 50u /* one stack of so many may wait longer: to read a library's symbols takes long */
+#define ONE_MAY_WAIT_OF 50u /* one stack of this many may wait longer: to read a library's symbols takes long */
 
 /* A stack that is not written yet. */
 struct waiting {
@@ -268,8 +268,7 @@ static int write_waiting(struct collector *collector, int is_end)
     return 0;
 }
 
-/* Whether so many stacks wait for names that these should be found now. Code made at run time has names for a while
- * only. */
+/* Whether enough stacks wait for names to resolve them now. Code made at run time has names for a while only. */
 static int is_naming_worth_it(const struct stacks *stacks)
 {
     uint64_t unnamed = 0;
@@ -280,7 +279,7 @@ static int is_naming_worth_it(const struct stacks *stacks)
 
 /* Every few seconds the stacks so far are written, so that they outlive us. If many have frames without names, those
  * are found first, in a thread: two seconds later at most, the stacks with known names are written all the same. The
- * writer is flushed behind this call, so each round has chunks of its own. */
+ * writer is flushed after this call, so each round has chunks of its own. */
 static void stack_rows_tick(struct collector *collector)
 {
     struct stacks *stacks = stacks_of(collector);
@@ -326,7 +325,7 @@ static void stack_rows_finish(struct collector *collector)
 
 /* ---- The row --------------------------------------------------------------------------------------------------- */
 
-/* Who made the call whose record comes next. */
+/* Hands the call stack of the next record to its source. */
 static void stack(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     const struct collect_source *source = record->a < WIRE_SOURCE_COUNT ? collect_counted_sources[record->a] : NULL;

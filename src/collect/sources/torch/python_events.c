@@ -20,7 +20,7 @@ static const char *const python_events_kinds[] = {
 #undef KIND_NAME
 };
 
-/* The next field of the text; *at moves behind it. An empty one if there is none. */
+/* The next field of the text; *at moves past it. An empty one if there is none. */
 static struct field next_field(const char **at, const char *end)
 {
     const char *tab = memchr(*at, '\t', (size_t)(end - *at));

@@ -51,7 +51,7 @@ struct torch_inputs_cursor {
 struct torch_inputs_item {
     enum wire_torch_input kind;
     uint32_t type, count;
-    const uint64_t *words; /* behind its head */
+    const uint64_t *words; /* after its head */
 };
 
 static int next_item(struct torch_inputs_cursor *cursor, struct torch_inputs_item *item)

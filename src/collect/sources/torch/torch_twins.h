@@ -1,4 +1,4 @@
-/* Operators of a step with details, and the same operators of the steps behind it, which have none.
+/* Operators of a step with details, and the same operators of the steps after it, which have none.
  *
  * A capture with --advise records shapes, stacks and modules in a few steps alone, because they cost time. The next
  * steps run the same operators in the same order. So an operator without details gets those of the operator at its
