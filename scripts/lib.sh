@@ -21,7 +21,7 @@ packages_sanitizers="libclang-rt-dev"
 # What the layout of the code is checked with: the version that .clang-format is written for.
 packages_format="clang-format-19"
 # Programs that the tests profile.
-packages_profiled="perl nodejs rsync openssl openssh-client curl xz-utils busybox gdb libomp-dev libc6-i386 libpython3.11-testsuite libpython3.12-testsuite libpython3.13-testsuite ucx-utils"
+packages_profiled="perl nodejs rsync openssl openssh-client curl xz-utils busybox gdb libomp-dev libc6-i386 ucx-utils"
 # Both families of MPI, with their Fortran and Python.
 packages_mpi="openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py"
 # LLVM's OpenMP runtime, in versions of which only one can be installed: unpacked beside it.
@@ -35,7 +35,7 @@ packages_python="python3-numpy"
 # The browser that the tests look at the timeline with: Chromium without its windows, which starts sooner.
 packages_browser="chromium-headless-shell"
 # What scripts/test --all has beyond that: other languages, Python's packages, and libc's symbols.
-packages_all="$packages_cross $packages_emulator chromium firefox-esr python3-pandas python3-nbclient python3-ipykernel python3-distributed default-jdk-headless golang-go rustc python3-ipython pypy3 libc6-dbg pkg-config lintian"
+packages_all="$packages_cross $packages_emulator $packages_compared libpython3.11-testsuite libpython3.12-testsuite libpython3.13-testsuite chromium firefox-esr python3-pandas python3-nbclient python3-ipykernel python3-distributed default-jdk-headless golang-go rustc python3-ipython pypy3 libc6-dbg pkg-config lintian"
 # The same from PyPI: into an environment, and headers into a folder for each version of CUDA. PyPI's PyTorch for x86_64 is built
 # for CUDA and depends on gigabytes of the vendor's libraries. On a CPU it calls two of them, which are small; stand_in() makes the rest.
 pypi_environment="pyarrow duckdb numpy pandas polars ipython nbclient ipykernel py-spy filelock typing-extensions sympy networkx jinja2 fsspec setuptools"
