@@ -3,7 +3,7 @@
 #include "analyze/registry.h"
 #include "made_report.h"
 
-enum { KERNELS = 90000, COPIES = 3000, CALLS = 70000, TIMES = 5000, STREAMS = 3, PROCESSES = 2 };
+enum { KERNELS = 50000, COPIES = 3000, CALLS = 40000, TIMES = 5000, STREAMS = 3, PROCESSES = 2 };
 
 static uint64_t seed = 88172645463325252;
 

@@ -43,6 +43,6 @@ export function madeJob({ ranks = 3, messages = [] } = {}) {
       `INSERT INTO TACHO_MPI_MESSAGE VALUES (${start * US}, ${end * US}, ${thread(rank)}, ${3 + received}, ${rank}, ${received}, ${peer}, 0, ${size}, 5)`,
     );
   }
-  execFileSync("python3", ["-c", "import sqlite3, sys; sqlite3.connect(sys.argv[1]).executescript(sys.stdin.read())", file], { input: `${statements.join(";\n")};` });
+  execFileSync("python3", ["-c", "import sqlite3, sys; sqlite3.connect(sys.argv[1]).executescript(sys.stdin.read())", file], { input: `PRAGMA synchronous = OFF;\nBEGIN;\n${statements.join(";\n")};\nCOMMIT;` });
   return file;
 }
