@@ -310,7 +310,7 @@ int selection_part_find(const struct selection_part_settings *settings, struct r
     struct report_span range;
     struct analysis_filter *filter = &out->filter;
 
-    *out = (struct selection_part){ .span = { INT64_MIN, INT64_MAX } };
+    *out = (struct selection_part){ .span = { INT64_MIN, INT64_MAX }, .is_whole = settings->all_steps };
     if (selection_parse_number("pid", settings->pid, ONLY_PID, &filter->pid, filter, err) != 0 ||
         selection_parse_number("tid", settings->tid, ONLY_TID, &filter->tid, filter, err) != 0 ||
         selection_parse_number("device", settings->device, ONLY_DEVICE, &filter->device, filter, err) != 0 ||
@@ -339,5 +339,6 @@ struct analysis_request selection_part_request(const struct selection_part *part
         .option_count = wanted->option_count,
         .span = part->has_span ? &part->span : NULL,
         .filter = part->filter.only || part->filter.steps ? &part->filter : NULL,
+        .is_whole = part->is_whole,
     };
 }

@@ -53,6 +53,7 @@ struct selection_part_settings {
     const char *time, *nvtx;
     const char *pid, *tid, *device, *stream;
     const char *steps, *step_range, *step_operator;
+    int all_steps;
 };
 
 /* The rows of these options for a command's table: PART_OPTIONS(struct settings, part). STEP_OPTIONS are those about
@@ -87,7 +88,7 @@ struct selection_part_settings {
 struct selection_part {
     struct report_span span;
     struct analysis_filter filter;
-    int has_span;
+    int has_span, is_whole;
     struct steps steps; /* owned */
 };
 /* Resolves the settings. Says on stderr if the times look like those of another unit. Free the part in any case, before

@@ -24,25 +24,6 @@
 #define OVERVIEW_SHARE 80
 #define AIM 0.95 /* share of the size to aim at: strings and tables kept whole do not shrink in proportion */
 
-/* Rows that describe others, though they have a time or a thread. */
-static const char *const kept_whole[] = {
-    "TACHO_PROCESS",
-    "TACHO_THREAD",
-    "TACHO_CLOCK",
-    "TACHO_RANGE",
-    "TACHO_SAMPLING",
-    "TACHO_CUPTI",
-    "TACHO_MODULE",
-    "TACHO_RESOURCE",
-    /* sums over time need all rows */
-    "DIAGNOSTIC_EVENT",
-    "TACHO_TORCH_STEP",
-    "TACHO_STEP_TIME",
-    "TACHO_OVERVIEW",
-    "CUDA_GPU_MEMORY_USAGE_EVENTS",
-    "CUDA_GPU_MEMORY_POOL_EVENTS",
-};
-
 struct numbers {
     int64_t *values; /* owned; sorted once all are there */
     size_t count, capacity;
@@ -276,7 +257,7 @@ static int copy_table(struct cut *cut, const struct report_table *table, int of_
             qsort(numbers->values, numbers->count, sizeof *numbers->values, array_by_int64);
         passage.only = numbers;
     }
-    int whole = cut_is_named(table->name, kept_whole, COUNT_OF(kept_whole));
+    int whole = schema_is_kept_whole(table->name);
     if (to != TABLE_NVTX_EVENTS || !is_cut)
         return copy_rows(&passage, whole ? &everything : cut->part, err);
     passage.event_type = NVTX_EVENTS_eventType;
@@ -404,7 +385,7 @@ static int cut_to(struct report *report, const char *path, const struct export_o
     double share = 1;
     int code;
 
-    if ((code = cut_density(&density, report, options, kept_whole, COUNT_OF(kept_whole), err)) != 0)
+    if ((code = cut_density(&density, report, options, err)) != 0)
         return code;
     for (int try = 0; try < TRIES; try++) {
         share *= pow(AIM * (double)most / (double)bytes, try + 1);

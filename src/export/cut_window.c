@@ -6,17 +6,15 @@
 
 #include "analyze/model/filter.h"
 #include "export_rows.h"
+#include "report/schema/schema.h"
 
 #define GOOD_ENOUGH 0.75 /* the middle window needs this share of the best one's work */
 #define PLACES 256       /* number of windows compared, evenly from first to last */
 
-static int cut_window_counts(const struct report_table *table, const struct export_options *options,
-                             const char *const *kept_whole, size_t kept_count)
+static int cut_window_counts(const struct report_table *table, const struct export_options *options)
 {
-    for (size_t i = 0; i < kept_count; i++)
-        if (strcmp(kept_whole[i], table->name) == 0)
-            return 0;
-    return table->rows && table->first_ns <= table->last_ns && export_wants_table(options, table->name);
+    return !schema_is_kept_whole(table->name) && table->rows && table->first_ns <= table->last_ns &&
+           export_wants_table(options, table->name);
 }
 
 static double bin_of(const struct cut_density *density, int64_t time_ns)
@@ -141,12 +139,12 @@ static int cut_window_find_work(struct cut_density *density, struct report *repo
 }
 
 int cut_density(struct cut_density *density, struct report *report, const struct export_options *options,
-                const char *const *kept_whole, size_t kept_count, struct error *err)
+                struct error *err)
 {
     *density = (struct cut_density){ .from_ns = INT64_MAX, .to_ns = INT64_MIN };
     for (size_t i = 0; i < report_table_count(report); i++) {
         const struct report_table *table = report_table_at(report, i);
-        if (!cut_window_counts(table, options, kept_whole, kept_count))
+        if (!cut_window_counts(table, options))
             continue;
         density->from_ns = table->first_ns < density->from_ns ? table->first_ns : density->from_ns;
         density->to_ns = table->last_ns > density->to_ns ? table->last_ns : density->to_ns;
@@ -154,7 +152,7 @@ int cut_density(struct cut_density *density, struct report *report, const struct
     clip_to_part(density, options);
     for (size_t i = 0; density->from_ns <= density->to_ns && i < report_table_count(report); i++) {
         const struct report_table *table = report_table_at(report, i);
-        if (!cut_window_counts(table, options, kept_whole, kept_count))
+        if (!cut_window_counts(table, options))
             continue;
         for (size_t c = 0; c < report_chunk_count(table); c++) {
             struct report_chunk chunk = report_chunk_at(table, c);

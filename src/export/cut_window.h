@@ -18,7 +18,7 @@ struct cut_density {
 
 /* Covers the tables and the time that are exported; the bytes of tables that are kept whole do not count. */
 int cut_density(struct cut_density *density, struct report *report, const struct export_options *options,
-                const char *const *kept_whole, size_t kept_count, struct error *err);
+                struct error *err);
 
 /* The window with this share of the bytes: the middle one, because programs begin with work that is not typical of
  * them, unless another window has much more work; then the one with most. */

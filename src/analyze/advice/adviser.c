@@ -28,7 +28,7 @@ static int adviser_no_memory(struct error *err)
 
 /* ---- the adviser ----------------------------------------------------------------------------------------------- */
 
-static int read_steps(struct adviser *adviser, const struct analysis_request *request, struct error *err)
+int adviser_read_steps(struct adviser *adviser, const struct analysis_request *request, struct error *err)
 {
     adviser->steps = &adviser->own_steps;
     if (request->filter && request->filter->steps) {
@@ -55,7 +55,7 @@ static void adviser_open_one(void *argument, int worker, size_t i)
     const _Atomic int *stop = cancel_flag();
 
     cancel_watch(opening->stop);
-    opening->code[i] = i ? read_steps(adviser, opening->request, &opening->err[i])
+    opening->code[i] = i ? adviser_read_steps(adviser, opening->request, &opening->err[i])
                          : replay_events_read(&adviser->replay.events, adviser->report, &opening->err[i]);
     cancel_watch(stop);
 }
@@ -64,7 +64,7 @@ static int read_both(struct adviser *adviser, const struct analysis_request *req
 {
     struct adviser_opening opening = { .adviser = adviser, .request = request, .stop = cancel_flag() };
 
-    report_parallel_for(adviser->report, 2, adviser_open_one, &opening);
+    report_parallel_for(adviser->report, adviser->steps ? 1 : 2, adviser_open_one, &opening);
     for (int i = 0; i < 2; i++)
         if (opening.code[i] != 0)
             return error_set(err, opening.code[i], "%s", opening.err[i].text);
@@ -76,10 +76,11 @@ int adviser_open(struct adviser *adviser, struct report *report, const struct an
 {
     int code;
 
-    *adviser = (struct adviser){ .report = report, .span = { INT64_MIN, INT64_MAX } };
+    *adviser = (struct adviser){ .whole = report, .report = report, .span = { INT64_MIN, INT64_MAX } };
     if (request->span)
         adviser->span = *request->span;
-    if ((code = read_both(adviser, request, err)) != 0 || (code = replay_build(&adviser->replay, report, err)) != 0 ||
+    if ((code = adviser_open_window(adviser, request, err)) != 0 || (code = read_both(adviser, request, err)) != 0 ||
+        (code = replay_build(&adviser->replay, adviser->report, err)) != 0 ||
         (code = adviser_use_bare_step(adviser, err)) != 0 ||
         (code = adviser_replay(adviser, &(struct replay_edits){ 0 }, &adviser->step_ns, err)) != 0)
         adviser_free(adviser);
@@ -101,6 +102,7 @@ void adviser_free(struct adviser *adviser)
     replay_edits_free(&adviser->most);
     replay_free(&adviser->replay);
     steps_free(&adviser->own_steps);
+    report_close(adviser->window);
     *adviser = (struct adviser){ 0 };
 }
 

@@ -56,7 +56,10 @@ void advice_cause_free(struct advice_cause *cause);
 
 /* Starts from {0}. */
 struct adviser {
-    struct report *report;
+    struct report *whole;                   /* as it was given */
+    struct report *report;                  /* what the replay is of: that report, or a window of it */
+    struct report *window;                  /* owned; NULL: the report is read whole */
+    size_t steps_of_run;                    /* of a window: the number of steps of the whole */
     struct replay replay;
     struct steps own_steps;                 /* owned; unused if the request has steps */
     const struct steps *steps;              /* without any: the run is one step */
@@ -97,10 +100,15 @@ static inline const struct adviser_rule *adviser_rule(const struct analysis *rul
 }
 
 /* Reads the report. request: the steps and the span that count; steps of its filter are used instead of searching for
- * some. A report without CUDA calls or GPU work has no points in its graph, and rules find nothing in it. */
+ * some. If it has neither, a long capture is not read whole: a window of typical steps says the same (advice_window.c).
+ * A report without CUDA calls or GPU work has no points in its graph, and rules find nothing in it. */
 int adviser_open(struct adviser *adviser, struct report *report, const struct analysis_request *request,
                  struct error *err);
 void adviser_free(struct adviser *adviser);
+
+/* Parts of adviser_open(): the window, if one is wanted, and the steps. */
+int adviser_open_window(struct adviser *adviser, const struct analysis_request *request, struct error *err);
+int adviser_read_steps(struct adviser *adviser, const struct analysis_request *request, struct error *err);
 
 /* Replays with the base and these edits. Returns the time of a step: advice_trials.c. */
 int adviser_replay(struct adviser *adviser, const struct replay_edits *edits, int64_t *step_ns, struct error *err);

@@ -74,6 +74,7 @@ struct analysis_request {
     size_t option_count;
     const struct report_span *span;       /* events that overlap it; NULL: the whole report */
     const struct analysis_filter *filter; /* NULL: all events */
+    int is_whole;                         /* however long the capture is: advice is from all steps, not from a window */
     struct gpu_metrics_share *metrics;    /* of the rules that run one after the other; NULL: each reads for itself */
     const struct analysis_share *share;   /* NULL: a table is wanted */
     size_t first_rows;                    /* the number of rows that are enough; a trace then reads no more, and

@@ -104,7 +104,7 @@ static int findings_add_causes(struct findings *findings, struct adviser *advise
     for (size_t i = 0; i < request->count; i++) {
         const struct finding_choice *choice = &request->choices[i];
         const struct analysis_request options = { .options = choice->options, .option_count = choice->option_count };
-        if (!analysis_is_replayed(choice->rule) || analysis_missing(choice->rule, adviser->report))
+        if (!analysis_is_replayed(choice->rule) || analysis_missing(choice->rule, adviser->whole))
             continue;
         adviser->options = &options;
         code = adviser_find(adviser, choice->rule, err);
@@ -203,7 +203,7 @@ static int findings_run_rule(struct findings *findings, struct rule_rows *rows, 
     enum { MOST_OPTIONS = 32 };
     struct analysis_option options[MOST_OPTIONS] = { { "rows", "-1" } }; /* all add to the impact */
     struct analysis_request request = {
-        .options = options, .option_count = 1, part->span, part->filter, part->metrics
+        .options = options, .option_count = 1, .span = part->span, .filter = part->filter, .metrics = part->metrics
     };
     int code;
 
@@ -316,10 +316,10 @@ static int read_chosen(struct findings *findings, struct adviser *adviser, const
     int code;
 
     if ((code = findings_add_causes(findings, adviser, request, err)) != 0 ||
-        (code = findings_add_others(findings, adviser->report, request, err)) != 0)
+        (code = findings_add_others(findings, adviser->whole, request, err)) != 0)
         return code;
     for (size_t i = 0; i < request->count; i++)
-        if ((code = findings_add_answer(findings, adviser->report, request->choices[i].rule, err)) != 0)
+        if ((code = findings_add_answer(findings, adviser->whole, request->choices[i].rule, err)) != 0)
             return code;
     return 0;
 }

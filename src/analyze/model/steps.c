@@ -16,6 +16,38 @@ void steps_free(struct steps *steps)
     *steps = (struct steps){ 0 };
 }
 
+/* ---- a part of them -------------------------------------------------------------------------------------------- */
+
+static int steps_is_inside(const struct step *step, const struct report_span *span)
+{
+    return step->start_ns >= span->from_ns && step->end_ns <= span->to_ns;
+}
+
+static size_t steps_count_inside(const struct steps *steps, size_t first, size_t end, const struct report_span *span)
+{
+    size_t count = 0;
+
+    for (size_t i = first; i < end; i++)
+        count += (size_t)steps_is_inside(&steps->list[i], span);
+    return count;
+}
+
+void steps_keep(struct steps *steps, const struct report_span *span)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < steps->process_count; i++) {
+        struct step_process *one = &steps->processes[i];
+        size_t end = one->first + one->count;
+        one->count = steps_count_inside(steps, one->first, end, span);
+        one->first = steps_count_inside(steps, 0, one->first, span);
+    }
+    for (size_t i = 0; i < steps->count; i++)
+        if (steps_is_inside(&steps->list[i], span))
+            steps->list[kept++] = steps->list[i];
+    steps->count = kept;
+}
+
 /* ---- in order -------------------------------------------------------------------------------------------------- */
 
 static int steps_by_place(const void *a, const void *b)

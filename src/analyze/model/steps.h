@@ -29,6 +29,9 @@ int steps_choose(struct steps *steps, const char *list, struct error *err);
 /* Checks the syntax of such a list: 0, or ERR_BAD_ARGUMENT with a sentence. */
 int steps_check(const char *list, struct error *err);
 
+/* Drops the steps that are not wholly in the span. */
+void steps_keep(struct steps *steps, const struct report_span *span);
+
 /* The step of the process at this time, or NO_STEP. Any thread may call this. */
 uint32_t steps_at(const struct steps *steps, int64_t process, int64_t time_ns);
 

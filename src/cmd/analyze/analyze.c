@@ -47,6 +47,8 @@ static const struct option analyze_cmd_options[] = {
               "report has, and print the findings with what was measured. Needs torch." },
     { .name = "python", .kind = OPTION_TEXT, .offset = FIELD(measure.python), .value = "PROGRAM",
       .help = "Python that has torch, for --measure. Default: python3." },
+    { .name = "all-steps", .kind = OPTION_FLAG, .offset = FIELD(show.part.all_steps),
+      .help = "Replay all steps, however many there are. Default: a window of typical steps of a long capture." },
     PART_OPTIONS(struct analyze_cmd_settings, show.part),
     FOREIGN_REP_OPTIONS(struct analyze_cmd_settings, show.input),
     EACH_OPTION(struct analyze_cmd_settings, show.each),

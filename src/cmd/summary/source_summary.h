@@ -29,7 +29,6 @@ struct summary {
     struct capture_facts facts;
     struct adviser adviser;                 /* its causes are the first rows of advice_sum */
     struct table *causes;                   /* advice_sum; NULL: no rule found anything */
-    int is_too_large;                       /* for advice within the time of a summary */
     const char *slowed_by;                  /* why times are not worth advice; NULL: they are */
     struct table *tables[CMD_SOURCE_COUNT]; /* tables of source_summary.analysis; NULL: it has no rows */
     void *findings[CMD_SOURCE_COUNT];       /* results of source_summary.find */

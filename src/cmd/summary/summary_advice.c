@@ -13,24 +13,9 @@
 #include "cmd/command.h"
 #include "cmd/print/display.h"
 
-/* Rows of calls and work that are analysed in half a second, also if nothing repeats in them (bench/tables.py). */
-enum { MOST_EVENTS = 100000 };
 enum { MOST_SHOWN = 3, WHAT_COLUMNS = 64, SAVES_COLUMNS = 27 };
 
 /* ---- rules ----------------------------------------------------------------------------------------------------- */
-
-static uint64_t summary_advice_count_events(struct report *report)
-{
-    const char *const *const lists[] = { advice_call_tables, advice_work_tables };
-    uint64_t events = 0;
-
-    for (size_t i = 0; i < COUNT_OF(lists); i++)
-        for (const char *const *name = lists[i]; *name; name++) {
-            const struct report_table *table = report_table(report, *name);
-            events += table ? table->rows : 0;
-        }
-    return events;
-}
 
 void summary_read_advice(struct summary *summary)
 {
@@ -40,10 +25,6 @@ void summary_read_advice(struct summary *summary)
 
     if (subject && subject->slows && !analysis_missing(&analysis_advice_sum, report)) {
         summary->slowed_by = subject->slows;
-        return;
-    }
-    if (summary_advice_count_events(report) > MOST_EVENTS) {
-        summary->is_too_large = 1;
         return;
     }
     if (run_advice_read(&summary->adviser, &summary->causes, report, &err) != 0)
@@ -173,15 +154,6 @@ void summary_add_answer(struct text *out, struct summary *summary)
 
     if (summary->slowed_by)
         text_addf(out, "  note: %s\n", summary->slowed_by);
-    if (summary->is_too_large) {
-        struct text command = { 0 };
-        display_add_quoted(&command, command_name());
-        text_add(&command, " analyze ");
-        display_add_file(&command, summary->request->report_path);
-        text_addf(out, "  what to change first: %s tells; it takes a while for so many events\n",
-                  text_string(&command));
-        text_free(&command);
-    }
     if (!adviser->report || !adviser->replay.graph.points)
         return;
     summary_advice_add_step(out, adviser, summary->request->peaks);

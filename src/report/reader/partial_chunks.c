@@ -30,10 +30,11 @@ uint64_t report_partials_limit(uint64_t file_bytes)
     return file_bytes / 4 > of_small_files ? file_bytes / 4 : of_small_files;
 }
 
-/* A damaged or recovered report lacks rows, so its partial results are not used. */
+/* A window or a damaged or recovered report lacks rows, so its partial results are not used. */
 static const struct reader_found_chunk *partial_chunks_find(const struct report *report, uint64_t key)
 {
-    if (!report->has_index || !report->complete || report->recovered || report->damaged_chunks || report->parts)
+    if (!report->has_index || !report->complete || report->recovered || report->damaged_chunks || report->parts ||
+        report->window)
         return NULL;
     for (size_t i = report->found_count; i-- > 0;) {
         const struct reader_found_chunk *found = &report->found[i];

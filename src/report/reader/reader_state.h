@@ -37,7 +37,7 @@ struct reader_chunk {
     uint64_t first_row;
     _Atomic int damaged;                        /* known to be damaged, so that it is counted once */
     const struct reader_part_table *part_table; /* in a set: what it is of; NULL for the set's own strings */
-    struct reader_chunk *part_chunk;            /* of that part */
+    struct reader_chunk *part_chunk;            /* of that part; in a window: the whole chunk, if rows are left out */
     int is_of_offsets;                          /* in a set: rows of TACHO_CLOCK_OFFSET, which are made up */
 };
 
@@ -73,8 +73,8 @@ struct reader_scratch {
     size_t column_capacity, row_capacity; /* of values and nulls */
     int64_t **values;
     uint64_t **nulls;
-    int64_t *rank_values;                 /* of a whole chunk; NULL until one of a part of several ranks is decoded */
-    uint64_t *rank_nulls;
+    int64_t *choice_values; /* of a whole chunk, which some rows are chosen of; NULL until one is decoded */
+    uint64_t *choice_bits;
 };
 
 /* A report in a set. */
@@ -135,9 +135,10 @@ struct report {
     struct reader_part *parts; /* of a set; NULL: this is a file */
     struct report *lender;     /* the set whose parts they are, and which closes them; NULL: they are the set's own */
     size_t part_count;
-    pthread_mutex_t set_lock;  /* guards the making of the set's strings */
-    _Atomic int string_state;  /* enum set_string_state, or the error that stopped the making */
-    struct intern set_strings; /* constant once made */
+    const struct report_span *window; /* rows that begin outside of it are left out; NULL: all are there */
+    pthread_mutex_t set_lock;         /* guards the making of the set's strings */
+    _Atomic int string_state;         /* enum set_string_state, or the error that stopped the making */
+    struct intern set_strings;        /* constant once made */
     struct reader_table *string_table, *offset_table;
 };
 
@@ -211,6 +212,8 @@ const uint8_t *reader_chunk_read(struct report *report, struct reader_chunk *chu
 int reader_chunk_read_at(struct report *report, uint64_t offset, uint32_t size, struct reader_scratch *scratch,
                          struct chunk_header *header);
 void reader_chunk_damaged(struct report *report, struct reader_chunk *chunk);
+/* The rows of a chunk that begin in the report's window; -1 if it cannot be read. */
+int64_t reader_window_rows(struct report *report, struct reader_chunk *whole);
 /* The rows of a part's chunk that are kept; -1 if it cannot be read. */
 int64_t reader_kept_rows(const struct reader_part_table *map, struct reader_chunk *chunk);
 

@@ -22,8 +22,8 @@ struct reader_scratch *reader_scratch_take(struct report *report)
         scratch->chunk_capacity = scratch->column_capacity = scratch->row_capacity = 0;
         scratch->values = NULL;
         scratch->nulls = NULL;
-        scratch->rank_values = NULL;
-        scratch->rank_nulls = NULL;
+        scratch->choice_values = NULL;
+        scratch->choice_bits = NULL;
     }
     return scratch;
 }
@@ -55,8 +55,8 @@ void reader_scratches_delete(struct report *report)
         struct reader_scratch *scratch = report->scratches;
         report->scratches = scratch->next;
         scan_free_columns(scratch);
-        free(scratch->rank_values);
-        free(scratch->rank_nulls);
+        free(scratch->choice_values);
+        free(scratch->choice_bits);
         free(scratch->chunk);
         free(scratch);
     }
@@ -235,21 +235,82 @@ static void clear_nulls(int64_t *values, const uint64_t *nulls, size_t rows)
             values[r] = 0;
 }
 
+/* One column of a chunk, into the scratch memory for what decides which rows are kept. */
+static int decode_choice(struct report *report, struct reader_chunk *chunk, int column, struct reader_scratch *scratch,
+                         int *has_nulls)
+{
+    if (!scratch->choice_values)
+        scratch->choice_values = malloc(CHUNK_MAX_ROWS * sizeof *scratch->choice_values);
+    if (!scratch->choice_bits)
+        scratch->choice_bits = malloc(CHUNK_MAX_ROWS / 64 * sizeof *scratch->choice_bits);
+    if (!scratch->choice_values || !scratch->choice_bits)
+        return ERR_NO_MEMORY;
+    struct target target = { &column, 1, &scratch->choice_values, &scratch->choice_bits, has_nulls };
+    return file_chunk_decode(report, chunk, scratch, &target);
+}
+
+static void keep_rows(const struct reader_scratch *scratch, const struct target *target, size_t rows)
+{
+    for (size_t c = 0; c < target->count; c++)
+        row_ranks_keep(scratch->choice_bits, rows, target->values[c], target->has_nulls[c] ? target->nulls[c] : NULL);
+}
+
+/* ---- a window -------------------------------------------------------------------------------------------------- */
+
+/* Sets the bits of the rows that begin in the window; how many do. A row without a time has none to be outside with. */
+static int64_t choose_window_rows(struct report *report, struct reader_chunk *whole, struct reader_scratch *scratch)
+{
+    const struct reader_definition *definition = whole->definition;
+    int64_t kept = 0;
+    int has_nulls;
+
+    if (decode_choice(report, whole, definition->table_column[definition->time_column], scratch, &has_nulls) != 0)
+        return -1;
+    for (size_t r = 0; r < whole->rows; r++) {
+        uint64_t bit = UINT64_C(1) << (r % 64), *bits = &scratch->choice_bits[r / 64];
+        int64_t time_ns = scratch->choice_values[r];
+        int is_one = (has_nulls && (*bits & bit)) ||
+                     (time_ns >= report->window->from_ns && time_ns <= report->window->to_ns);
+        *bits = is_one ? *bits | bit : *bits & ~bit;
+        kept += is_one;
+    }
+    return kept;
+}
+
+int64_t reader_window_rows(struct report *report, struct reader_chunk *whole)
+{
+    struct reader_scratch *scratch = reader_scratch_take(report);
+    int64_t kept = scratch ? choose_window_rows(report, whole, scratch) : -1;
+
+    if (scratch)
+        reader_scratch_give(report, scratch);
+    return kept;
+}
+
+static int window_chunk_decode(struct report *report, const struct reader_chunk *chunk, struct reader_scratch *scratch,
+                               const struct target *target)
+{
+    struct reader_chunk *whole = chunk->part_chunk;
+    int code = file_chunk_decode(report, whole, scratch, target);
+
+    if (code != 0)
+        return code;
+    if (choose_window_rows(report, whole, scratch) != chunk->rows)
+        return ERR_CORRUPT;
+    keep_rows(scratch, target, whole->rows);
+    return 0;
+}
+
+/* ---- parts of a set -------------------------------------------------------------------------------------------- */
+
 /* The ranks of a chunk's rows, into the scratch memory. */
 static int decode_ranks(const struct reader_part_table *map, struct reader_chunk *chunk, struct reader_scratch *scratch)
 {
-    int has_nulls, code;
+    int has_nulls, code = decode_choice(map->part->report, chunk, map->rank_column, scratch, &has_nulls);
 
-    if (!scratch->rank_values)
-        scratch->rank_values = malloc(CHUNK_MAX_ROWS * sizeof *scratch->rank_values);
-    if (!scratch->rank_nulls)
-        scratch->rank_nulls = malloc(CHUNK_MAX_ROWS / 64 * sizeof *scratch->rank_nulls);
-    if (!scratch->rank_values || !scratch->rank_nulls)
-        return ERR_NO_MEMORY;
-    struct target target = { &map->rank_column, 1, &scratch->rank_values, &scratch->rank_nulls, &has_nulls };
-    if ((code = file_chunk_decode(map->part->report, chunk, scratch, &target)) != 0)
+    if (code != 0)
         return code;
-    row_ranks_map(map, scratch->rank_values, scratch->rank_nulls, has_nulls, chunk->rows);
+    row_ranks_map(map, scratch->choice_values, scratch->choice_bits, has_nulls, chunk->rows);
     return 0;
 }
 
@@ -261,7 +322,7 @@ int64_t reader_kept_rows(const struct reader_part_table *map, struct reader_chun
     if (!scratch)
         return -1;
     if (decode_ranks(map, chunk, scratch) == 0)
-        kept = (int64_t)row_ranks_choose(map, scratch->rank_values, scratch->rank_nulls, chunk->rows);
+        kept = (int64_t)row_ranks_choose(map, scratch->choice_values, scratch->choice_bits, chunk->rows);
     reader_scratch_give(map->part->report, scratch);
     return kept;
 }
@@ -275,8 +336,8 @@ static void fill_column(const struct reader_part_table *map, int what, const str
     }
     if (map->rank_source == ROW_RANK_NOWHERE)
         return;
-    memcpy(target->values[c], scratch->rank_values, rows * sizeof *scratch->rank_values);
-    memcpy(target->nulls[c], scratch->rank_nulls, (rows + 63) / 64 * sizeof *scratch->rank_nulls);
+    memcpy(target->values[c], scratch->choice_values, rows * sizeof *scratch->choice_values);
+    memcpy(target->nulls[c], scratch->choice_bits, (rows + 63) / 64 * sizeof *scratch->choice_bits);
 }
 
 static void map_columns(const struct reader_part_table *map, const int *columns, const struct reader_chunk *from,
@@ -298,10 +359,9 @@ static int leave_rows_out(const struct reader_chunk *chunk, struct reader_scratc
 {
     size_t rows = chunk->part_chunk->rows;
 
-    if (row_ranks_choose(chunk->part_table, scratch->rank_values, scratch->rank_nulls, rows) != chunk->rows)
+    if (row_ranks_choose(chunk->part_table, scratch->choice_values, scratch->choice_bits, rows) != chunk->rows)
         return ERR_CORRUPT;
-    for (size_t c = 0; c < target->count; c++)
-        row_ranks_keep(scratch->rank_nulls, rows, target->values[c], target->has_nulls[c] ? target->nulls[c] : NULL);
+    keep_rows(scratch, target, rows);
     return 0;
 }
 
@@ -350,7 +410,8 @@ static int chunk_decode(struct report *report, struct reader_chunk *chunk, struc
                         const struct target *target)
 {
     if (!report->parts)
-        return file_chunk_decode(report, chunk, scratch, target);
+        return chunk->part_chunk ? window_chunk_decode(report, chunk, scratch, target)
+                                 : file_chunk_decode(report, chunk, scratch, target);
     if (chunk->is_of_offsets)
         return decode_offsets(report, chunk, target);
     return chunk->part_table ? part_chunk_decode(chunk, scratch, target) : decode_ids(chunk, target);

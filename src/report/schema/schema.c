@@ -54,6 +54,32 @@ const char *schema_last_row_key(const char *name)
     return NULL;
 }
 
+int schema_is_kept_whole(const char *name)
+{
+    static const char *const tables[] = {
+        "TACHO_PROCESS",
+        "TACHO_THREAD",
+        "TACHO_CLOCK",
+        "TACHO_RANGE",
+        "TACHO_SAMPLING",
+        "TACHO_CUPTI",
+        "TACHO_MODULE",
+        "TACHO_RESOURCE",
+        /* sums over time need all rows */
+        "DIAGNOSTIC_EVENT",
+        "TACHO_TORCH_STEP",
+        "TACHO_STEP_TIME",
+        "TACHO_OVERVIEW",
+        "CUDA_GPU_MEMORY_USAGE_EVENTS",
+        "CUDA_GPU_MEMORY_POOL_EVENTS",
+    };
+
+    for (size_t i = 0; i < COUNT_OF(tables); i++)
+        if (strcmp(tables[i], name) == 0)
+            return 1;
+    return 0;
+}
+
 static const struct schema_column *schema_find_column(const char *table, const char *column)
 {
     int id = schema_find(table);

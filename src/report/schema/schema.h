@@ -59,6 +59,9 @@ int schema_find(const char *name);
  * columns, as a SQL list, that identify the object. NULL for all other tables. */
 const char *schema_last_row_key(const char *name);
 
+/* Whether rows of the table describe others, though they have a time: a part of a capture has all of them. */
+int schema_is_kept_whole(const char *name);
+
 /* What the numbers of a column stand for, as far as it matters beyond their own report. */
 enum column_meaning {
     MEANING_VALUE,     /* the same in every report; or an id that is joined together with a process */
