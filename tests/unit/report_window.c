@@ -2,9 +2,12 @@
  * and the adviser of a long capture, which reads one. */
 #include "made_report.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "analyze/advice/adviser.h"
+#include "analyze/registry.h"
+#include "analyze/summary/run_figures.h"
 #include "base/array.h"
 #include "report/reader/window.h"
 
@@ -132,7 +135,7 @@ static void launch(struct writer *writer, int64_t begin, int64_t id)
                 (struct made_kernel){ begin + 5000, begin + 5000 + KERNEL_NS / 2, 1, id, 0, 7, "k", NULL, NULL });
 }
 
-/* Each step marks itself, and launches kernels. Those of the first tenth take twice as long. */
+/* Each step marks itself, and launches kernels. Those of the first tenth, the warm-up, take twice as long. */
 static struct report *make_long(size_t steps)
 {
     struct writer *writer = start();
@@ -176,6 +179,45 @@ static void long_captures_are_read_in_part(void **state)
     report_close(report);
 }
 
+static struct table *advise(struct report *report, int is_whole)
+{
+    struct table *table;
+    struct error err;
+
+    if (analysis_run(analysis_find("advice_sum"), report, &(struct analysis_request){ .is_whole = is_whole }, &table,
+                     &err) != 0)
+        fail_msg("%s", err.text);
+    return table;
+}
+
+/* Columns of numbers: of the run, and of a step. */
+static void expect_near(const struct table *part, const struct table *whole, size_t row, const char *column)
+{
+    double truth = table_number_at(whole, row, column);
+
+    assert_true(truth > 0);
+    if (fabs(table_number_at(part, row, column) - truth) > truth / 100)
+        fail_msg("%s: %g, and of all steps %g", column, table_number_at(part, row, column), truth);
+}
+
+static void a_part_says_what_the_whole_does(void **state)
+{
+    struct report *report = make_long(STEPS);
+    struct table *part = advise(report, 0), *whole = advise(report, 1);
+
+    assert_true(table_row_count(whole) > 0);
+    assert_int_equal(table_row_count(part), table_row_count(whole));
+    for (size_t row = 0; row < table_row_count(whole); row++) {
+        assert_string_equal(table_text_at(part, row, "Rule"), table_text_at(whole, row, "Rule"));
+        expect_near(part, whole, row, "Saves per Step");
+        expect_near(part, whole, row, "About");
+        expect_near(part, whole, row, "Impact");
+    }
+    table_delete(part);
+    table_delete(whole);
+    report_close(report);
+}
+
 static void short_captures_are_read_whole(void **state)
 {
     struct report *report = make_long(100);
@@ -194,6 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_that_begin_in_the_span),
         cmocka_unit_test(long_captures_are_read_in_part),
+        cmocka_unit_test(a_part_says_what_the_whole_does),
         cmocka_unit_test(short_captures_are_read_whole),
     };
 

@@ -30,7 +30,7 @@ static int advice_table_add_row(struct table *table, const struct adviser *advis
 
     if (!row)
         return ERR_NO_MEMORY;
-    cell_set_int(&row[ADVICE_IMPACT], saturating_multiply(cause->bound_ns, (int64_t)adviser->step_count));
+    cell_set_int(&row[ADVICE_IMPACT], saturating_multiply(cause->bound_ns, adviser_run_steps(adviser)));
     cell_set_int(&row[ADVICE_SAVES], cause->bound_ns);
     cell_set_int(&row[ADVICE_ABOUT], cause->estimate_ns);
     cell_set_int(&row[ADVICE_FOUND], cause->count);

@@ -181,6 +181,8 @@ int adviser_open_window(struct adviser *adviser, const struct analysis_request *
         return code;
     adviser->report = adviser->window;
     adviser->steps_of_run = adviser->steps->count;
+    for (size_t i = 0; i < adviser->steps->count; i++)
+        adviser->steady_steps += !adviser->steps->list[i].is_warm_up;
     steps_keep(&adviser->own_steps, &span);
     return 0;
 }

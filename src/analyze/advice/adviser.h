@@ -59,7 +59,7 @@ struct adviser {
     struct report *whole;                   /* as it was given */
     struct report *report;                  /* what the replay is of: that report, or a window of it */
     struct report *window;                  /* owned; NULL: the report is read whole */
-    size_t steps_of_run;                    /* of a window: the number of steps of the whole */
+    size_t steps_of_run, steady_steps;      /* of a window: the steps of the whole, and those after the warm-up */
     struct replay replay;
     struct steps own_steps;                 /* owned; unused if the request has steps */
     const struct steps *steps;              /* without any: the run is one step */
@@ -143,6 +143,14 @@ int adviser_places(struct adviser *adviser, struct places **out, struct error *e
  * workers of a DataLoader, may be millions: they are left out if one process launches all. The first call reads them.
  */
 int adviser_operators(struct adviser *adviser, const struct operators **out, struct error *err);
+
+/* How often a run saves what a step saves. */
+static inline int64_t adviser_run_steps(const struct adviser *adviser)
+{
+    int is_part = adviser->window && adviser->steps->count;
+
+    return (int64_t)(is_part ? adviser->steady_steps : adviser->step_count);
+}
 
 /* The step of a call of the replay, or NO_STEP. */
 static inline uint32_t adviser_step(const struct adviser *adviser, const struct replay_call *call)

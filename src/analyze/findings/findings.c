@@ -86,7 +86,7 @@ static int findings_add_cause(struct findings *findings, const struct adviser *a
 {
     struct finding finding = { .rule = cause->rule, .cause = cause, .advice = cause->advice, .count = cause->count };
 
-    finding.impact_ns = saturating_multiply(cause->bound_ns, (int64_t)adviser->step_count);
+    finding.impact_ns = saturating_multiply(cause->bound_ns, adviser_run_steps(adviser));
     text_add(&finding.what, text_string(&cause->what));
     if (cause->rate.length)
         text_addf(&finding.what, " (%s)", text_string(&cause->rate));
