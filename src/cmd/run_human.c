@@ -246,6 +246,8 @@ static void run_human_add_table(struct text *out, const struct run_human *run, s
         return;
     if (shown < rows)
         run_human_add_more(out, run, wanted, rows - shown, is_negligible);
+    if (*table_note(table))
+        add_sentence(out, run, table_note(table));
     if (analysis->rule && !run->by_default) /* the default list begins with all advice */
         add_advice(out, run, table, analysis);
     text_add_char(out, '\n');

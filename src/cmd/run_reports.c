@@ -92,6 +92,10 @@ static int print_report(struct text *out, struct report *report, const char *pat
                             0, 0, DISPLAY_LINE);
     if (shown && rows > shown)
         text_addf(out, "\n… %zu more row%s: -r %s\n", rows - shown, rows - shown == 1 ? "" : "s", analysis->name);
+    if (!style->quiet && *table_note(table)) {
+        text_add_char(out, '\n');
+        display_add_wrapped(out, table_note(table), 0, 0, DISPLAY_LINE);
+    }
     if (!style->quiet && analysis->rule && rows) {
         struct text advice = { 0 };
         rule_add_advice(&advice, analysis, table);

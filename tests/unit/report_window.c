@@ -213,6 +213,8 @@ static void a_part_says_what_the_whole_does(void **state)
         expect_near(part, whole, row, "About");
         expect_near(part, whole, row, "Impact");
     }
+    assert_non_null(strstr(table_note(part), " of 2,000 "));
+    assert_string_equal(table_note(whole), "");
     table_delete(part);
     table_delete(whole);
     report_close(report);

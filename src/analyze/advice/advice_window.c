@@ -4,6 +4,7 @@
 
 #include "adviser.h"
 #include "base/array.h"
+#include "base/human.h"
 #include "base/saturating.h"
 #include "report/reader/unite.h"
 #include "report/reader/window.h"
@@ -185,4 +186,55 @@ int adviser_open_window(struct adviser *adviser, const struct analysis_request *
         adviser->steady_steps += !adviser->steps->list[i].is_warm_up;
     steps_keep(&adviser->own_steps, &span);
     return 0;
+}
+
+/* ---- in words -------------------------------------------------------------------------------------------------- */
+
+/* "steps 950 to 1,050 of 2,000 by calls of Optimizer.step": the steps of a window, from the one with the first number
+ * that counts. */
+static void add_numbers(struct text *out, const struct adviser *adviser, const char *source)
+{
+    const struct steps *steps = adviser->steps;
+
+    text_add(out, "over steps ");
+    human_count(out, (uint64_t)steps->list[steps->count > 1].number);
+    text_add(out, " to ");
+    human_count(out, (uint64_t)steps->list[steps->count - 1].number);
+    text_add(out, " of ");
+    human_count(out, adviser->steps_of_run);
+    text_addf(out, " %s", source);
+}
+
+void adviser_add_steps(struct text *out, const struct adviser *adviser)
+{
+    static const char many[] = "steps ";
+    const char *source = adviser->steps->source;
+
+    if (adviser->window && adviser->steps->count) {
+        add_numbers(out, adviser, strncmp(source, many, strlen(many)) ? source : source + strlen(many));
+        return;
+    }
+    text_add(out, "over ");
+    human_count(out, adviser->step_count);
+    if (adviser->step_count == 1 && strncmp(source, many, strlen(many)) == 0)
+        text_addf(out, " step %s", source + strlen(many));
+    else
+        text_addf(out, " %s", source);
+}
+
+int adviser_note_window(const struct adviser *adviser, struct table *table)
+{
+    struct text note = { 0 };
+
+    if (!adviser->window)
+        return 0;
+    text_add(&note, "Replayed ");
+    if (adviser->steps->count)
+        adviser_add_steps(&note, adviser);
+    else
+        text_add(&note, "in the middle of the GPU's work");
+    text_add(&note, "; tacho analyze --all-steps replays all.");
+    int code = text_failed(&note) ? ERR_NO_MEMORY : table_set_note(table, text_string(&note));
+    text_free(&note);
+    return code;
 }

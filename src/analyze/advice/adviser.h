@@ -18,6 +18,7 @@
 
 #include "advice_thresholds.h"
 #include "analyze/engine/analysis.h"
+#include "analyze/engine/table.h"
 #include "analyze/model/places/places.h"
 #include "analyze/model/steps/bare_step.h"
 #include "analyze/model/torch/operators.h"
@@ -109,6 +110,12 @@ void adviser_free(struct adviser *adviser);
 /* Parts of adviser_open(): the window, if one is wanted, and the steps. */
 int adviser_open_window(struct adviser *adviser, const struct analysis_request *request, struct error *err);
 int adviser_read_steps(struct adviser *adviser, const struct analysis_request *request, struct error *err);
+
+/* "over 40 steps by calls of Optimizer.step", of an adviser with steps; of a window "over steps 950 to 995 of 2,000 …".
+ */
+void adviser_add_steps(struct text *out, const struct adviser *adviser);
+/* Notes in a table of what was found that it is from a window; nothing if it is not. */
+int adviser_note_window(const struct adviser *adviser, struct table *table);
 
 /* Replays with the base and these edits. Returns the time of a step: advice_trials.c. */
 int adviser_replay(struct adviser *adviser, const struct replay_edits *edits, int64_t *step_ns, struct error *err);

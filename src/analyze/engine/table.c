@@ -24,6 +24,7 @@ struct table {
     struct table_cell *cells;                /* rows one after another */
     size_t rows, cell_room;
     size_t total;                            /* rows, with those that nobody wanted; 0: these are all */
+    const char *note;                        /* of texts; NULL: none */
     struct arena texts;
     struct recent_text recent[RECENT_TEXTS]; /* by hash */
 };
@@ -53,6 +54,16 @@ void table_delete(struct table *table)
     free(table->columns);
     free(table->cells);
     free(table);
+}
+
+int table_set_note(struct table *table, const char *note)
+{
+    return (table->note = arena_copy(&table->texts, note, strlen(note))) ? 0 : ERR_NO_MEMORY;
+}
+
+const char *table_note(const struct table *table)
+{
+    return table->note ? table->note : "";
 }
 
 size_t table_row_count(const struct table *table)

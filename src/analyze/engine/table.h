@@ -53,6 +53,9 @@ struct table *table_new(const struct table_column *columns, size_t column_count)
 void table_delete(struct table *table);
 
 size_t table_row_count(const struct table *table);
+/* A sentence about what the rows are made of, for people; "": there is none. */
+int table_set_note(struct table *table, const char *note);
+const char *table_note(const struct table *table);
 /* Rows that there would be if all had been wanted (analysis_request.first_rows). */
 size_t table_total(const struct table *table);
 size_t table_column_count(const struct table *table);

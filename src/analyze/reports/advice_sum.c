@@ -60,7 +60,12 @@ int advice_sum_of(struct adviser *adviser, const struct analysis_request *reques
 
     if (code != 0)
         goto free_findings;
-    code = advice_sum_table(&findings, out, err);
+    if ((code = advice_sum_table(&findings, out, err)) != 0)
+        goto free_findings;
+    if (adviser_note_window(adviser, *out) != 0) {
+        table_delete(*out);
+        code = error_no_memory(err);
+    }
 free_findings:
     findings_free(&findings);
     return code;

@@ -88,35 +88,3 @@ struct step_figures step_figures_of(const struct adviser *adviser, const char *p
     read_tensor_cores(&figures, adviser, &request);
     return figures;
 }
-
-/* "steps 950 to 1,050 of 2,000 by calls of Optimizer.step": the steps of a window, from the one with the first number
- * that counts. */
-static void step_figures_add_window(struct text *out, const struct adviser *adviser, const char *source)
-{
-    const struct steps *steps = adviser->steps;
-
-    text_add(out, "over steps ");
-    human_count(out, (uint64_t)steps->list[steps->count > 1].number);
-    text_add(out, " to ");
-    human_count(out, (uint64_t)steps->list[steps->count - 1].number);
-    text_add(out, " of ");
-    human_count(out, adviser->steps_of_run);
-    text_addf(out, " %s", source);
-}
-
-void step_figures_add_count(struct text *out, const struct adviser *adviser)
-{
-    static const char many[] = "steps ";
-    const char *source = adviser->steps->source;
-
-    if (adviser->window && adviser->steps->count) {
-        step_figures_add_window(out, adviser, strncmp(source, many, strlen(many)) ? source : source + strlen(many));
-        return;
-    }
-    text_add(out, "over ");
-    human_count(out, adviser->step_count);
-    if (adviser->step_count == 1 && strncmp(source, many, strlen(many)) == 0)
-        text_addf(out, " step %s", source + strlen(many));
-    else
-        text_addf(out, " %s", source);
-}

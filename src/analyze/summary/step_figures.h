@@ -14,7 +14,4 @@ struct step_figures {
 /* peaks: those to use, as for gpu_peaks_read(); may be NULL. */
 struct step_figures step_figures_of(const struct adviser *adviser, const char *peaks);
 
-/* "over 40 steps by calls of Optimizer.step", of an adviser with steps. */
-void step_figures_add_count(struct text *out, const struct adviser *adviser);
-
 #endif

@@ -48,7 +48,7 @@ static void add_step_tile(struct text *out, const struct html_page *page)
     open_tile(out, "Step");
     html_add_time(out, adviser->step_ns);
     text_add(out, "</dd><dd>");
-    step_figures_add_count(&count, adviser);
+    adviser_add_steps(&count, adviser);
     html_add_string(out, text_string(&count));
     text_add(out, "</dd></div>\n");
     text_free(&count);

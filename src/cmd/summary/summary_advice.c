@@ -42,7 +42,7 @@ static void summary_advice_add_step(struct text *out, const struct adviser *advi
     human_time(out, adviser->step_ns);
     if (adviser->steps->count) {
         text_add_char(out, ' ');
-        step_figures_add_count(out, adviser);
+        adviser_add_steps(out, adviser);
     }
     if (figures.busy >= 0)
         text_addf(out, "; GPU busy %.0f %%", figures.busy);

@@ -73,7 +73,7 @@ static void summary_answer_add_figures(struct text *out, const struct adviser *a
     struct text words = { 0 };
 
     if (adviser->steps->count)
-        step_figures_add_count(&words, adviser);
+        adviser_add_steps(&words, adviser);
     json_addf(out, "{'step':%jd,'steps':%jd,'words':%s", adviser->step_ns,
               adviser->steps->count ? (int64_t)adviser->step_count : 0, text_string(&words));
     summary_answer_add_percent(out, "busy", figures.busy);
