@@ -257,6 +257,16 @@ static void write_details(struct collector *collector, int64_t end_ns)
     writer_append(collector->writer, TABLE_ANALYSIS_DETAILS, &row);
 }
 
+static void write_cost(struct collector *collector, const char *source, int64_t ns)
+{
+    struct row_TACHO_COST row = { 0 };
+    if (ns <= 0)
+        return;
+    ROW_SET(&row, TACHO_COST, source, collector_string(collector, source));
+    ROW_SET(&row, TACHO_COST, ns, ns);
+    writer_append(collector->writer, TABLE_TACHO_COST, &row);
+}
+
 /* What the report's last lines need, and no other table has. */
 static void write_capture(struct collector *collector, int64_t end_ns)
 {
@@ -275,11 +285,15 @@ static void write_capture(struct collector *collector, int64_t end_ns)
     ROW_SET(&row, TACHO_CAPTURE, cpuNs, result->cpu_ns);
     ROW_SET(&row, TACHO_CAPTURE, costNs, result->cost_ns);
     ROW_SET(&row, TACHO_CAPTURE, startCostNs, result->start_cost_ns);
+    ROW_SET(&row, TACHO_CAPTURE, ownCpuNs, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
     if (result->python.processes)
         ROW_SET(&row, TACHO_CAPTURE, pythonCpuNs, result->python.cpu_ns);
     ROW_SET(&row, TACHO_CAPTURE, cutStacks, (int64_t)(result->cpu.cut + result->cpu.broken));
     ROW_SET(&row, TACHO_CAPTURE, throttled, (int64_t)result->cpu.throttled);
     writer_append(collector->writer, TABLE_TACHO_CAPTURE, &row);
+    write_cost(collector, "start", result->start_cost_ns);
+    for (int i = 0; i < WIRE_SOURCE_COUNT; i++)
+        write_cost(collector, wire_source_name(i), result->source_cost_ns[i]);
 }
 
 /* Warns with the range and the domain that the capture waited for, and with the option that would have matched. */
@@ -346,7 +360,7 @@ static void collect_finish(struct collector *collector)
     result->captured_ns = collector->recorded_ns;
     result->process_count = collector->processes->count;
     result->thread_count = collector->processes->threads;
-    result->cost_ns = overhead_estimate(result);
+    overhead_estimate(result);
     tell_if_nothing_was_recorded(collector);
     unattached_read(collector, capture->session.folder.path);
     children_count_unrecorded(collector);

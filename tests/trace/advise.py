@@ -93,6 +93,23 @@ class Training(lib.Case):
                                     (SELECT globalTid >> 24 FROM TACHO_STEP_TIME GROUP BY 1 ORDER BY count(*) DESC LIMIT 1) GROUP BY 1"""))
         self.assertEqual(names, {"annotation": 6, "step": 3, "child with steps": 2})
 
+    def test_probes(self):
+        """Without --advise all steps are recorded but a few, in which ranges of the program still are."""
+        report = self.profile(self.caller, self.library, "train", options=["-s", "none"])
+        steps = self.steps(report)
+        self.assertRegex(letters(steps), "^s{5}DsT{20,}ss(t+(s(T+)?)?)?$")
+        traced = [step for step in steps if step[3] == "traced"]
+        operators = report.rows("SELECT start FROM TACHO_TORCH_OP WHERE globalTid = (SELECT globalTid FROM TACHO_STEP_TIME GROUP BY 1 ORDER BY count(*) DESC)")
+        self.assertTrue(all(sum(start <= time < end for time, in operators) == 6 for start, end, *_ in traced))
+        self.assertFalse(any(start <= time < end for start, end, _, phase, _ in steps if phase == "timed" for time, in operators))
+        for options in (["-t", "osrt", "--pytorch=auto"], ["--step-probes=false"]):
+            self.assertFalse(self.profile(self.caller, self.library, "train", options=["-s", "none", *options]).has("TACHO_STEP_TIME"), options)
+
+    def test_probes_are_not_for_ranks(self):
+        """Calls of one rank that another has not recorded would look like late ones."""
+        env = {**os.environ, "WORLD_SIZE": "2"}
+        self.assertFalse(self.profile(self.caller, self.library, "train", options=["-s", "none", "--step-probes=true"], env=env).has("TACHO_STEP_TIME"))
+
     def test_no_steps(self):
         report = self.profile(self.caller, self.library, "threads", options=["--advise", "-t", "osrt"])
         self.assertFalse(report.has("TACHO_STEP_TIME"))

@@ -319,7 +319,7 @@ class TheProgram(lib.Case):
     def test_cost_of_starting_is_told(self):
         """A shell that starts programs and records next to nothing."""
         self.profile("sh", "-c", "i=0; while [ $i -lt 20 ]; do /bin/true; i=$((i + 1)); done", options=["-t", "nvtx"])
-        self.assertRegex(self.output.stderr, r"profiling cost about \d.*, most of it for the start of \d+ processes")
+        self.assertRegex(self.output.stderr, r"recording took about \d.*, most of it for the start of \d+ processes")
 
     def test_command_file(self):
         with open(self.path("commands"), "w") as file:

@@ -1,4 +1,4 @@
-/* The schedule of --advise: which steps are timed, traced and detailed. */
+/* The schedules of steps: which steps are timed, traced and detailed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,9 +13,8 @@ enum { STEPS_MAX = 1 << 20 };
 static char phases[STEPS_MAX + 1];
 
 /* A letter for each step, capital where something is recorded. */
-static void run(uint32_t steps, uint64_t step_ns)
+static void run_as(struct step_schedule schedule, uint32_t steps, uint64_t step_ns)
 {
-    struct step_schedule schedule = { 0 };
     uint64_t now_ns = 1000000000;
 
     for (uint32_t i = 0; i < steps; i++, now_ns += step_ns) {
@@ -28,6 +27,11 @@ static void run(uint32_t steps, uint64_t step_ns)
             assert_int_equal(is_recorded, plan.phase != WIRE_STEP_TIMED);
     }
     phases[steps] = 0;
+}
+
+static void run(uint32_t steps, uint64_t step_ns)
+{
+    run_as((struct step_schedule){ 0 }, steps, step_ns);
 }
 
 static uint32_t count(char phase)
@@ -86,6 +90,35 @@ static void changes_lie_between_settling_steps(void **state)
     }
 }
 
+/* A capture without --advise records all but a few steps, and details of one. */
+static void probes(void **state)
+{
+    const struct step_schedule plain_one = { .is_plain = 1 };
+
+    run_as(plain_one, 160, 10000000);
+    assert_string_equal(phases, "SSSSSdSrrrrrrrrrrrrrrrrrrrrSstttttt"
+                                "Srrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr"
+                                "SsttttttttttSrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr");
+    run_as(plain_one, 28, 10000000); /* too few steps to leave some out */
+    assert_int_equal(count('t'), 0);
+    run_as(plain_one, STEPS_MAX, 10000000);
+    assert_in_range(count('t') + count('s'), 20, 100);
+    assert_int_equal(count('d'), 1);
+}
+
+/* Minutes of a program are not left out, and steps of microseconds do not change phase all the time. */
+static void probes_of_long_and_short_steps(void **state)
+{
+    const struct step_schedule plain_one = { .is_plain = 1 };
+
+    run_as(plain_one, 1000, UINT64_C(20) * 60 * 1000000000);
+    assert_int_equal(count('t') + count('s'), 0);
+    run_as(plain_one, STEPS_MAX, 20000);
+    assert_int_equal(strspn(phases + 7, "r"), 7500);
+    assert_int_equal(strspn(phases + 7 + 7500 + 2, "t"), 1000);
+    assert_in_range(count('t'), 3000, STEPS_MAX / 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -94,6 +127,8 @@ int main(void)
         cmocka_unit_test(short_steps),
         cmocka_unit_test(many_steps),
         cmocka_unit_test(changes_lie_between_settling_steps),
+        cmocka_unit_test(probes),
+        cmocka_unit_test(probes_of_long_and_short_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -538,8 +538,8 @@ static void a_cost_above_the_programs_has_no_share(void **state)
     process(writer, 1, "/bin/sleep", "launch", "exit");
     capture_row_of(writer, "program", 0, 50 * US);
     expect_line(close_with(finish(writer), &lines),
-                "  profiling cost about 100 µs of CPU time, most of it for the start of 1 process; the report was "
-                "ready 1.00 ms after the program");
+                "  recording took about 100 µs of the program's CPU time, most of it for the start of 1 process; the "
+                "report was ready 1.00 ms after the program");
 }
 
 static void how_it_ended(void **state)
@@ -553,8 +553,8 @@ static void how_it_ended(void **state)
     expect_first(text,
                  "tacho: './my p' ended with status 3 after 20.0 ms; CPU time 10.0 ms; 3 processes (2 programs)\n");
     expect_line(text, "  events: none");
-    expect_line(text, "  profiling cost about 100 µs of CPU time (1.0 %), most of it for the start of 3 processes; the "
-                      "report was ready 1.00 ms after the program");
+    expect_line(text, "  recording took about 100 µs of the program's CPU time (1.0 %), most of it for the start of 3 "
+                      "processes; the report was ready 1.00 ms after the program");
     expect_line(text, "  report: r.tacho (1 B)");
     if (!strstr(text, " info r.tacho\n"))
         fail_msg("there is nothing to see but info:\n%s", text);
@@ -576,7 +576,7 @@ static void how_it_ended(void **state)
     expect_line(text, "  events: nvtx 2");
     expect_no(text, "still runs");
     expect_no(text, "none lost");
-    expect_no(text, "profiling cost");
+    expect_no(text, "recording took");
 
     writer = start(); /* an import */
     kernel(writer, 0, MS, 1, 0, "a");
@@ -597,24 +597,40 @@ static void step(struct writer *writer, int64_t begin, int64_t end, const char *
     writer_append(writer, TABLE_TACHO_STEP_TIME, &row);
 }
 
-/* A traced step of 1.04 ms or 1.2 ms, and timed ones of 1 ms. */
+static void cost(struct writer *writer, const char *source, int64_t ns)
+{
+    struct row_TACHO_COST row = { 0 };
+
+    ROW_SET(&row, TACHO_COST, source, made_string(writer, source));
+    ROW_SET(&row, TACHO_COST, ns, ns);
+    writer_append(writer, TABLE_TACHO_COST, &row);
+}
+
+/* A traced step of 1.005 ms or 1.2 ms, and timed ones of 1 ms. The sources share what it took longer; the start of
+ * processes is in no step, and a source that took next to nothing is not named. */
 static void how_much_longer_recording_made_a_step(void **state)
 {
     size_t lines;
 
-    for (int64_t traced = 1040 * US; traced <= 1200 * US; traced += 160 * US) {
+    for (int64_t traced = 1005 * US; traced <= 1200 * US; traced += 195 * US) {
         struct writer *writer = start_captured(10 * MS);
+        cost(writer, "start", 500 * US);
+        cost(writer, "osrt", US);
+        cost(writer, "pytorch", 100 * US);
+        cost(writer, "cuda", 299 * US);
         step(writer, 0, MS, "settling");
         step(writer, MS, MS + traced, "traced");
         step(writer, 3 * MS, 4 * MS, "settling");
         step(writer, 4 * MS, 5 * MS, "timed");
         step(writer, 5 * MS, 6 * MS, "timed");
         const char *text = close_with(finish(writer), &lines);
-        if (traced > 1100 * US)
-            expect_line(text, "  recording made a step 20 % longer: 1.00 ms without it, 1.20 ms with it; advice is on "
-                              "the step without it");
-        else
-            expect_no(text, "recording made");
+        expect_line(text,
+                    traced > 1100 * US
+                        ? "  recording made a step about 200 µs (20.0 %) longer: cuda 150 µs, pytorch 50.0 µs; it "
+                          "took 1.00 ms in 2 steps that were only timed; the report was ready 1.00 ms after the "
+                          "program"
+                        : "  recording made a step less than 1 % longer; it took 1.00 ms in 2 steps that were only "
+                          "timed; the report was ready 1.00 ms after the program");
     }
 }
 

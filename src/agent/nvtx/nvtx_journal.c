@@ -331,7 +331,7 @@ void nvtx_apply_settings(void)
     atomic_store(&nvtx.domains[0], domain_flags(NULL));
     atomic_store(&nvtx.trigger,
                  (agent.arena->capture == WIRE_CAPTURE_NVTX ? NVTX_TRIGGERS_CAPTURE : 0) |
-                     (steps_are_timed() ? NVTX_TRIGGERS_STEPS : 0) |
+                     (steps_are_advised() ? NVTX_TRIGGERS_STEPS : 0) |
                      (nvtx_launch_read(setting(wire_nvtx(agent.arena)->launch_ranges)) ? NVTX_TRIGGERS_LAUNCHES : 0));
 }
 

@@ -63,7 +63,7 @@ void nvtx_step_ends(uint64_t key)
 void nvtx_step_string(const struct nvtx_text *text, uint32_t id)
 {
     _Alignas(8) char name[NAME_BYTES];
-    if (!steps_are_timed() || id >= STRINGS_MAX || text->kind == NVTX_TEXT_REGISTERED)
+    if (!steps_are_advised() || id >= STRINGS_MAX || text->kind == NVTX_TEXT_REGISTERED)
         return;
     uint32_t length = nvtx_steps_copy_name(name, text);
     atomic_store_explicit(&marks_of_strings[id], (uint8_t)step_mark_of(name, length), memory_order_relaxed);

@@ -80,6 +80,11 @@ static uint64_t step_agent_number_of(const char *name, size_t length)
     return number;
 }
 
+int steps_are_advised(void)
+{
+    return steps_are_timed() && !(agent.arena->flags & WIRE_FLAG_STEP_PROBES);
+}
+
 /* ---- Candidates ------------------------------------------------------------------------------------------------ */
 
 /* The begin or the end of an event that may mark steps. */
@@ -118,13 +123,21 @@ static int step_agent_is_better(const struct step_agent_candidate *candidate,
             (candidate->mark == current->mark && candidate->begins / MUCH_MORE > current->begins));
 }
 
+/* Ranks of a job would pause at different times, and a call that only some of them have looks like a late one. torchrun
+ * and its like set this variable in programs that the capture began with. */
+static int step_agent_is_rank(void)
+{
+    const char *ranks = getenv("WORLD_SIZE");
+    return ranks && strcmp(ranks, "1") != 0;
+}
+
 /* Steps are counted anew. What is recorded stays as it is until the next step. */
 static void step_agent_choose(const struct step_agent_candidate *candidate)
 {
-    if (!step_agent_is_better(candidate, steps.current))
+    if (!step_agent_is_better(candidate, steps.current) || (!steps_are_advised() && step_agent_is_rank()))
         return;
     steps.current = candidate;
-    steps.schedule = (struct step_schedule){ 0 };
+    steps.schedule = (struct step_schedule){ .is_plain = !steps_are_advised() };
     steps.start_ticks = 0;
     steps.count = 0;
     sources_switched();
@@ -132,13 +145,16 @@ static void step_agent_choose(const struct step_agent_candidate *candidate)
 
 /* ---- Steps ----------------------------------------------------------------------------------------------------- */
 
-/* Fails if the program or the collector switches recording at the same time: then their word counts until the next
+/* A probe keeps the ranges of the program: they cost next to nothing, and someone counts on them.
+ *
+ * Fails if the program or the collector switches recording at the same time: then their word counts until the next
  * change. */
 static void switch_to(enum step_records records)
 {
     _Atomic uint32_t *recording = &agent.arena->recording;
-    uint32_t before = atomic_load(recording);
-    uint32_t wanted = records == STEP_RECORDS_NOTHING ? WIRE_BIT(STEPS) : atomic_load(&agent.chosen);
+    uint32_t before = atomic_load(recording), wanted = atomic_load(&agent.chosen);
+    if (records == STEP_RECORDS_NOTHING)
+        wanted = WIRE_BIT(STEPS) | (steps_are_advised() ? 0 : wanted & WIRE_BIT(NVTX));
     if (before & WIRE_BIT(STEPS))
         atomic_compare_exchange_strong(recording, &before, wanted);
     sources_switched();
@@ -234,7 +250,7 @@ int step_needs_modules(void)
 
 int step_is_in_worker(void)
 {
-    return steps.is_child && !atomic_load_explicit(&steps.current, memory_order_relaxed);
+    return steps.is_child && steps_are_advised() && !atomic_load_explicit(&steps.current, memory_order_relaxed);
 }
 
 int step_has_details(void)

@@ -1,4 +1,5 @@
-/* Steps of the program, for captures that time all of them and record some (tacho profile --advise).
+/* Steps of the program. Captures with --advise time all of them and record some; others record all but those of a few
+ * probes, which are only timed (WIRE_FLAG_STEP_PROBES).
  *
  * Other sources report events that may mark steps: ranges and annotations by their names, calls of outermost modules.
  * The best mark that comes again counts. At each step the schedule says what is recorded from there on. */
@@ -23,6 +24,9 @@ static inline int steps_are_timed(void)
     return unlikely((agent.sources & WIRE_BIT(STEPS)) != 0);
 }
 
+/* True if it was asked to (--advise): then NVTX ranges and calls of modules mark steps, too. */
+int steps_are_advised(void);
+
 /* The mark that a range or annotation of this name is. */
 enum step_mark step_mark_of(const char *name, size_t length);
 
@@ -34,7 +38,7 @@ void step_mark_end(enum step_mark mark, const char *name, size_t length);
 /* True if shapes, stacks and modules are recorded now. */
 int step_has_details(void);
 
-/* True in a forked child that has no steps of its own: a worker of a DataLoader. */
+/* True in a forked child that has no steps of its own, with --advise: a worker of a DataLoader. */
 int step_is_in_worker(void);
 
 /* True if the calls of modules mark the steps, or may come to do so. */

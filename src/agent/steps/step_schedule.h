@@ -1,8 +1,10 @@
 /* Which steps of a program are only timed, which are recorded, and which are recorded with details.
  *
- * A pure state machine: number and time of the steps go in, the phase of the next step comes out. A round records a few
- * steps and then times some; each round is about twice as long as the one before it, so a program of a million steps
- * has some four hundred recorded ones, and one of twenty steps has a few of each kind. */
+ * A pure state machine: number and time of the steps go in, the phase of the next step comes out. With --advise a round
+ * records a few steps and then times some; each round is about twice as long as the one before it, so a program of a
+ * million steps has some four hundred recorded ones, and one of twenty steps has a few of each kind. Any other capture
+ * records all steps but those of its probes: a few steps that are only timed, so that the report knows what recording
+ * cost. A program of 300 steps has two probes, one of a million steps eight. */
 #ifndef TACHO_AGENT_STEPS_STEP_SCHEDULE_H
 #define TACHO_AGENT_STEPS_STEP_SCHEDULE_H
 
@@ -11,8 +13,9 @@
 /* What is recorded in a step beside its time. */
 enum step_records { STEP_RECORDS_EVENTS, STEP_RECORDS_DETAILS, STEP_RECORDS_NOTHING };
 
-/* All zero: before the first step. */
+/* Starts from {0}, or from { .is_plain = 1 }: all steps but those of probes are recorded. */
 struct step_schedule {
+    uint32_t is_plain;
     uint32_t round, block; /* the part of the round */
     uint32_t steps;        /* steps of the block that have begun */
     uint64_t since_ns;     /* begin of the block */

@@ -630,9 +630,9 @@ static void torch_agent_tell(void)
 
 static void choose_modules(void)
 {
-    unsigned modules = torch_wanted_now() & WIRE_TORCH_MODULES     ? TORCH_MODULES_ALL
-                       : steps_are_timed() && step_needs_modules() ? TORCH_MODULES_OUTERMOST
-                                                                   : TORCH_MODULES_NONE;
+    unsigned modules = torch_wanted_now() & WIRE_TORCH_MODULES       ? TORCH_MODULES_ALL
+                       : steps_are_advised() && step_needs_modules() ? TORCH_MODULES_OUTERMOST
+                                                                     : TORCH_MODULES_NONE;
     __atomic_store_n(&torch_modules_wanted, modules, __ATOMIC_RELAXED);
 }
 

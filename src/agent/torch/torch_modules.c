@@ -58,7 +58,7 @@ static void torch_modules_record_end(uint64_t call)
 
 uint64_t torch_module_begin(const char *name)
 {
-    uint64_t counted = name && steps_are_timed() && step_needs_modules() ? torch_modules_count(name) : 0;
+    uint64_t counted = name && steps_are_advised() && step_needs_modules() ? torch_modules_count(name) : 0;
     return counted | (name ? record_begin(name) : 0);
 }
 

@@ -1,7 +1,7 @@
 /* The time that the profiler took, taken out of the replay.
  *
- * CUPTI makes each CUDA call longer, and the agent each operator. In a capture with --advise it is known by how much in
- * all: a step that was recorded takes longer than the bare step, which was only timed. So every call and every operator
+ * CUPTI makes each CUDA call longer, and the agent each operator. If some steps were only timed (--advise, probes), it is
+ * known by how much in all: a step that was recorded takes longer than the bare step. So every call and every operator
  * is cut by the same multiple of its usual cost. Rules see the rest: nothing that the profiler took is charged to the
  * program.
  *
@@ -139,7 +139,7 @@ static int set_bases(struct adviser *adviser, const struct replay_edits *usual, 
 int adviser_use_bare_step(struct adviser *adviser, struct error *err)
 {
     struct replay_edits usual = { 0 };
-    int code = bare_step_read(&adviser->bare, adviser->report, err);
+    int code = bare_step_read(&adviser->bare, adviser->whole, err);
 
     if (code != 0 || !adviser->bare.bare_ns || !adviser->steps->count || !adviser->replay.graph.points)
         return code;

@@ -108,6 +108,9 @@ static const struct option first_options[] = {
     { .name = "advise", .kind = OPTION_FLAG, .offset = FIELD(advise),
       .help = "Time every step of the program, record some of them, and a few with shapes, stacks and modules. Turns "
               "CPU sampling off unless --sample is given, or the program contains GPU code." },
+    { .name = "step-probes", .kind = OPTION_BOOL, .offset = FIELD(step_probes),
+      .help = "Only time a few steps of a PyTorch loop, without recording them, to measure what recording costs. "
+              "Default: true; false in parallel jobs and if --trace, --duration or --capture-range is given." },
     { .name = "show-output", .letter = 'w', .kind = OPTION_BOOL, .offset = FIELD(show_output),
       .help = "Show the program's output. false: hide it and store it in the report (`tacho info --output` prints it). "
               "Default: true." },
@@ -220,6 +223,7 @@ void profile_options_init(struct profile_settings *settings)
         .options = profile_options(),
         .output = "report%n",
         .show_output = 1,
+        .step_probes = -1,
         .inherit_environment = 1,
         .stop_on_exit = 1,
         .trace_fork = 1,

@@ -1,12 +1,21 @@
-/* Steps: every one is timed with --advise, which also decides which of them the other sources record. */
-#include "analyze/model/steps/bare_step.h"
-#include "base/human.h"
+/* Steps. With --advise every one is timed, and some are recorded. Any other capture of which nobody asked for all of a
+ * source has probes, if the program marks its steps: a few steps that are only timed. */
 #include "cmd/cmd_source.h"
 #include "cmd/profile/profile_settings.h"
-#include "cmd/summary/source_summary.h"
+
+/* Ranks would pause at different times, and a call that only some of them have looks like a late one. */
+static int wants_probes(const struct profile_settings *settings, const struct collect_options *collect)
+{
+    int is_asked = settings->has_sources || collect->range != COLLECT_RANGE_NONE || settings->attach ||
+                   collect->duration_ns || settings->place.launcher;
+
+    return settings->step_probes < 0 ? !is_asked : settings->step_probes;
+}
 
 static int steps_source_finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
+    collect->step_probes = !settings->advise && (collect->sources & WIRE_BIT(TORCH)) && wants_probes(settings, collect);
+    collect->sources |= collect->step_probes ? WIRE_BIT(STEPS) : 0;
     if (!settings->advise)
         return 0;
     if (collect->range != COLLECT_RANGE_NONE)
@@ -18,33 +27,11 @@ static int steps_source_finish(struct profile_settings *settings, struct collect
     return 0;
 }
 
-/* "recording made a step 12 % longer: 18.4 ms without it, 20.6 ms with it" */
-static void steps_source_add_notes(struct text *out, const struct summary *summary, const void *finding)
-{
-    enum { MUCH_PERCENT = 5 };
-    struct bare_step bare;
-    struct error err;
-
-    if (bare_step_read(&bare, summary->request->report, &err) != 0 || !bare.bare_ns || !bare.traced_ns)
-        return;
-    double longer = 100 * ((double)bare.traced_ns / (double)bare.bare_ns - 1);
-    if (longer <= MUCH_PERCENT)
-        return;
-    text_addf(out, "  recording made a step %.0f %% longer: ", longer);
-    human_time(out, bare.bare_ns);
-    text_add(out, " without it, ");
-    human_time(out, bare.traced_ns);
-    text_add(out, " with it; advice is on the step without it\n");
-}
-
-static const struct source_summary steps_summary = { .add_notes = steps_source_add_notes };
-
 static const struct cmd_source_table steps_source_tables[] = { { "steps", "TACHO_STEP_TIME" }, { 0 } };
 
 const struct cmd_source cmd_source_steps = {
     .events = WIRE_BIT(STEPS),
     .finish = steps_source_finish,
     .tables = steps_source_tables,
-    .summary = &steps_summary,
     .last = SOURCE_LAST_IN_TABLES,
 };

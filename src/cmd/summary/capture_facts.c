@@ -40,9 +40,9 @@ static int capture_facts_read_settings(struct capture_facts *facts, struct repor
 
 static int read_capture(struct capture_facts *facts, struct report *report, struct error *err)
 {
-    enum { OVER, KILL, COST, START_COST, PYTHON, CUT, THROTTLED };
-    static const char *const names[] = { "over",        "killSignal", "costNs",    "startCostNs",
-                                         "pythonCpuNs", "cutStacks",  "throttled", NULL };
+    enum { OVER, KILL, COST, START_COST, OWN, CUT, THROTTLED };
+    static const char *const names[] = { "over",     "killSignal", "costNs",    "startCostNs",
+                                         "ownCpuNs", "cutStacks",  "throttled", NULL };
     struct row_cursor rows;
     int code = row_cursor_open(&rows, report, "TACHO_CAPTURE", names, err);
 
@@ -54,7 +54,7 @@ static int read_capture(struct capture_facts *facts, struct report *report, stru
         facts->kill_signal = row_int_or(&rows, KILL, facts->kill_signal);
         facts->cost_ns = saturating_add(facts->cost_ns, row_int_or(&rows, COST, 0)); /* over all reports of a set */
         facts->start_cost_ns = saturating_add(facts->start_cost_ns, row_int_or(&rows, START_COST, 0));
-        facts->python_cpu_ns = saturating_add(facts->python_cpu_ns, row_int_or(&rows, PYTHON, 0));
+        facts->own_cpu_ns = saturating_add(facts->own_cpu_ns, row_int_or(&rows, OWN, 0));
         facts->cut_stacks = saturating_add(facts->cut_stacks, row_int_or(&rows, CUT, 0));
         facts->throttled = saturating_add(facts->throttled, row_int_or(&rows, THROTTLED, 0));
     }

@@ -22,7 +22,7 @@ struct capture_facts {
     int64_t captured_ns;                   /* how long recording was on */
     const char *over;                      /* what ended the capture: TACHO_CAPTURE.over */
     int64_t kill_signal;                   /* 0: none was sent */
-    int64_t cpu_ns, cost_ns, start_cost_ns, python_cpu_ns, cut_stacks, throttled;
+    int64_t cpu_ns, cost_ns, start_cost_ns, own_cpu_ns, cut_stacks, throttled;
     const char *sampling;                  /* TACHO_SAMPLING.method */
 
     uint64_t processes, programs, threads; /* programs: different files that were run */

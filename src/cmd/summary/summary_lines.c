@@ -15,6 +15,7 @@
 #include "cmd/print/print.h"
 #include "collect/collect.h"
 #include "summary_advice.h"
+#include "summary_cost.h"
 #include "summary_findings.h"
 #include "summary_wrap.h"
 #include "wire/wire.h"
@@ -330,42 +331,6 @@ static void summary_lines_add_events(struct text *out, const struct capture_fact
     text_add(out, facts->is_over && !is_lossy && *before ? "; none lost\n" : "\n");
 }
 
-static void add_cost(struct text *out, const struct summary *summary)
-{
-    const struct capture_facts *facts = &summary->facts;
-    const char *before = "  ";
-
-    if (facts->cost_ns > 0) {
-        text_add(out, "  profiling cost about ");
-        human_time(out, facts->cost_ns);
-        text_add(out, " of CPU time");
-        if (facts->cpu_ns > facts->cost_ns) { /* no share of a program that sleeps while the machine is recorded */
-            text_add(out, " (");
-            summary_add_share(out, (double)facts->cost_ns, (double)facts->cpu_ns);
-            text_add_char(out, ')');
-        }
-        if (facts->start_cost_ns > facts->cost_ns / 2) {
-            text_add(out, ", most of it for the start of ");
-            human_count(out, facts->processes);
-            text_add(out, facts->processes == 1 ? " process" : " processes");
-        }
-        before = "; ";
-    }
-    if (facts->python_cpu_ns > 0 && facts->captured_ns > 0) {
-        text_addf(out, "%ssampling Python took ", before);
-        summary_add_share(out, (double)facts->python_cpu_ns, (double)facts->captured_ns);
-        text_add(out, " of another CPU");
-        before = "; ";
-    }
-    if (summary->request->finish_ns >= 0) {
-        text_addf(out, "%sthe report was ready ", before);
-        human_time(out, summary->request->finish_ns);
-        text_add(out, is_running(facts) ? " after the capture" : " after the program");
-        before = "; ";
-    }
-    text_add(out, *before == ';' ? "\n" : "");
-}
-
 /* ---- The report and what to type next -------------------------------------------------------------------------- */
 
 static void add_report(struct text *out, const struct summary *summary)
@@ -566,7 +531,7 @@ int summary_add(struct text *out, const struct summary_request *request, struct 
     text_free(&first);
     summary_lines_add_body(&lines, summary);
     summary_lines_add_events(&lines, &summary->facts);
-    add_cost(&lines, summary);
+    summary_add_cost(&lines, summary, is_running(&summary->facts) ? "the capture" : "the program");
     add_report(&lines, summary);
     summary_lines_add_next(&lines, summary);
     summary_wrap(out, text_string(&lines), request->columns);

@@ -34,24 +34,35 @@ int64_t overhead_of_start(const struct wire_header *arena, int forked)
     return (measured < START_MAX_NS ? (int64_t)measured : 0) + (forked ? 0 : LOAD_NS);
 }
 
-int64_t overhead_estimate(const struct collect_result *result)
+/* A double cannot overflow, and the program may have overwritten its counts with any value. */
+static int64_t overhead_limited(double ns)
 {
-    double read = (double)reading_cost();
-    /* In 1/1024 ns. A double cannot overflow, and the program may have overwritten its counts with any value. */
-    double total = 1024.0 * (double)result->start_cost_ns;
+    return ns < (double)COST_MAX_NS ? (int64_t)ns : COST_MAX_NS;
+}
+
+static double overhead_of_source(const struct collect_result *result, int index, double read_ns)
+{
+    const struct collect_counts *counts = &result->counts[index];
+    const struct collect_source *source = collect_counted_sources[index];
+    if (!source)
+        return 0;
+    uint64_t counted = counts->lost_damaged;
+    for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
+        counted += fate == WIRE_UNTIMED ? 0 : counts->fates[fate];
+    const struct collect_cost *cost = &source->cost;
+    return (double)counts->recorded * (cost->recorded_reads * read_ns + cost->recorded_ns) +
+           (double)counted * (cost->counted_reads * read_ns + cost->counted_ns) +
+           (double)counts->fates[WIRE_UNTIMED] * cost->untimed_ns +
+           (source->extra_cost_ns ? source->extra_cost_ns(result) : 0);
+}
+
+void overhead_estimate(struct collect_result *result)
+{
+    double read_ns = (double)reading_cost() / 1024, sum = (double)result->start_cost_ns;
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
-        const struct collect_counts *counts = &result->counts[i];
-        const struct collect_source *source = collect_counted_sources[i];
-        if (!source)
-            continue;
-        uint64_t counted = counts->lost_damaged;
-        for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
-            counted += fate == WIRE_UNTIMED ? 0 : counts->fates[fate];
-        total += (double)counts->recorded * (source->cost.recorded_reads * read + source->cost.recorded_ns * 1024);
-        total += (double)counted * (source->cost.counted_reads * read + source->cost.counted_ns * 1024);
-        total += (double)counts->fates[WIRE_UNTIMED] * source->cost.untimed_ns * 1024;
-        if (source->extra_cost_ns)
-            total += 1024.0 * source->extra_cost_ns(result);
+        double ns = overhead_of_source(result, i, read_ns);
+        result->source_cost_ns[i] = overhead_limited(ns);
+        sum += ns;
     }
-    return total / 1024 < (double)COST_MAX_NS ? (int64_t)(total / 1024) : COST_MAX_NS;
+    result->cost_ns = overhead_limited(sum);
 }

@@ -8,7 +8,7 @@
  * which a forked process does not need. */
 int64_t overhead_of_start(const struct wire_header *arena, int forked);
 
-/* Events of each source times the cost of one event on this machine, plus the starts (result->start_cost_ns). */
-int64_t overhead_estimate(const struct collect_result *result);
+/* Sets the costs: events of each source times the cost of one event on this machine, and the sum, with the starts. */
+void overhead_estimate(struct collect_result *result);
 
 #endif

@@ -100,6 +100,8 @@ struct collect_options {
 
     uint32_t openmp_details; /* enum wire_openmp_detail */
 
+    int step_probes;         /* 1: of the source STEPS, a few steps are only timed; 0: most are */
+
     uint32_t torch_flags;    /* enum wire_torch_flag */
     /* 1: operators are NVTX ranges too, with the texts of torch.autograd.profiler.emit_nvtx. */
     int torch_nvtx;

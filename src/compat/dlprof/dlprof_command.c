@@ -330,8 +330,8 @@ static int warn_of_pauses(const struct dlprof_cmd_job *job, struct report *repor
     int code = step_pauses_read(&pauses, report, err);
 
     if (pauses.count && says(job, "normal"))
-        fputs("tacho dlprof: recorded with --advise, so most steps were only timed, and count as idle here: for right "
-              "figures record the program without --advise\n",
+        fputs("tacho dlprof: some steps were only timed and count as idle here: for right figures record the program "
+              "with --step-probes=false, without --advise\n",
               stderr);
     step_pauses_free(&pauses);
     return code;

@@ -1,5 +1,5 @@
-/* The bare step: how long a step takes while nothing is recorded, in a capture with --advise. A capture without it has
- * none. */
+/* The bare step: how long a step takes while nothing is recorded, in a capture that only timed some of its steps: with
+ * --advise, or with probes. */
 #ifndef TACHO_ANALYZE_MODEL_STEPS_BARE_STEP_H
 #define TACHO_ANALYZE_MODEL_STEPS_BARE_STEP_H
 

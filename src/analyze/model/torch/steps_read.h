@@ -7,8 +7,8 @@
 /* The tables any of which may have steps; NULL ends them. */
 extern const char *const steps_tables[];
 
-/* Defines the steps. If range and op are NULL, they are the first of these that the report has: steps that --advise
- * recorded, of which the others than traced ones are not chosen, steps of PyTorch's profiler, ranges and annotations
+/* Defines the steps. If range and op are NULL, they are the first of these that the report has: steps that were
+ * timed, of which the others than traced ones are not chosen, steps of PyTorch's profiler, ranges and annotations
  * named ProfilerStep#N, ranges and annotations named "iteration N" or "step N"; and if they may be guessed, calls of
  * Optimizer.step, of a DataLoader, of the outermost module, else launches that repeat. */
 struct steps_request {
@@ -17,7 +17,7 @@ struct steps_request {
     int may_guess;     /* else only steps that the program names */
 };
 
-/* The recorded steps of a capture with --advise, of which the traced ones are chosen; none in other captures. After an
+/* The recorded steps of a capture that only timed some, of which the traced ones are chosen; none in other captures. After an
  * error the caller frees the steps. */
 int steps_timed_read(struct steps *steps, struct report *report, struct error *err);
 

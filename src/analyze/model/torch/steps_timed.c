@@ -1,6 +1,7 @@
-/* The steps of a capture with --advise: those that were recorded. Only traced steps count. Detailed ones and those
- * beside a change of phase are there, so that each traced step has its neighbour before it. */
+/* The steps of a capture that only timed some: those that were recorded. Only traced steps count. Detailed ones and
+ * those beside a change of phase are there, so that each traced step has its neighbour before it. */
 #include <stdio.h>
+#include <string.h>
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/model/timed_steps.h"
@@ -23,12 +24,24 @@ static int steps_timed_add(struct steps *steps, size_t *room, const struct timed
     return 0;
 }
 
-static int has_traced(const struct timed_steps *timed)
+static size_t steps_timed_count(const struct timed_steps *timed, enum step_phase phase)
 {
+    size_t count = 0;
+
     for (size_t i = 0; i < timed->count; i++)
-        if (timed->list[i].phase == STEP_TRACED)
-            return 1;
-    return 0;
+        count += timed->list[i].phase == phase;
+    return count;
+}
+
+/* Probes leave out a few steps, --advise most of them. */
+static void steps_timed_name(struct steps *steps, const struct timed_steps *timed, struct report *report)
+{
+    if (steps_timed_count(timed, STEP_TIMED) >= steps_timed_count(timed, STEP_TRACED)) {
+        snprintf(steps->source, sizeof steps->source, "steps that --advise recorded");
+        return;
+    }
+    const char *name = report_string(report, timed->list[0].name, NULL);
+    snprintf(steps->source, sizeof steps->source, "steps by %.*s", (int)strcspn(name, "#"), name);
 }
 
 int steps_timed_read(struct steps *steps, struct report *report, struct error *err)
@@ -41,13 +54,14 @@ int steps_timed_read(struct steps *steps, struct report *report, struct error *e
         return code;
     if ((code = timed_steps_settle(&timed, err)) != 0)
         goto free_timed;
-    if (!has_traced(&timed)) /* it ended early, or its loop makes no marks: it is a capture like any other */
+    if (!steps_timed_count(
+            &timed, STEP_TRACED)) /* it ended early, or its loop makes no marks: it is a capture like any other */
         goto free_timed;
     for (size_t i = 0; i < timed.count; i++)
         if (timed.list[i].phase != STEP_TIMED && steps_timed_add(steps, &room, &timed.list[i]) != 0 &&
             (code = error_short_memory(err, "for the steps")) != 0)
             goto free_timed;
-    snprintf(steps->source, sizeof steps->source, "steps that --advise recorded");
+    steps_timed_name(steps, &timed, report);
     code = steps_arrange(steps, report, err);
 free_timed:
     timed_steps_free(&timed);

@@ -84,11 +84,12 @@ static void give_way(struct python_sampler *sampler)
         pthread_cond_wait(&sampler->done, &sampler->lock);
 }
 
-/* Does the process only time its steps now (--advise)? To read its memory would cost it time: its thread fetches the
+/* Does the process only time its steps now? To read its memory would cost it time: its thread fetches the
  * lines again that we have read. The arena stays mapped until the process is no target any more. */
 static int only_times_steps(const struct process *process)
 {
-    return process->arena && atomic_load(&process->arena->recording) == WIRE_BIT(STEPS);
+    return process->arena &&
+           (atomic_load(&process->arena->recording) | WIRE_BIT(NVTX)) == (WIRE_BIT(STEPS) | WIRE_BIT(NVTX));
 }
 
 /* The main thread may change the list, and take the batch, between two processes. */

@@ -13,7 +13,8 @@
 /* Modules are recorded in some steps if steps are timed. */
 static int has_modules(const struct collect_options *options)
 {
-    return (options->torch_flags & WIRE_TORCH_MODULES) || (options->sources & WIRE_BIT(STEPS));
+    return (options->torch_flags & WIRE_TORCH_MODULES) ||
+           ((options->sources & WIRE_BIT(STEPS)) && !options->step_probes);
 }
 
 /* Finds that directory beside the agent. Returns 1 if an option needs it. The path stays empty if there is no such

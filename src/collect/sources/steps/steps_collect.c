@@ -32,7 +32,8 @@ static void steps_collect_take(const struct collect_origin *origin, const struct
 
 static void steps_collect_finish(struct collector *collector)
 {
-    if ((collector->sources & WIRE_BIT(STEPS)) && !collector->result->counts[WIRE_SOURCE_STEPS].recorded)
+    if ((collector->sources & WIRE_BIT(STEPS)) && !collector->options->step_probes &&
+        !collector->result->counts[WIRE_SOURCE_STEPS].recorded)
         collector_warn(collector, 0,
                        "--advise found no steps, so everything was recorded as without it. It knows ProfilerStep#N, "
                        "NVTX ranges and annotations such as 'step N' or 'iteration N', Optimizer.step(), DataLoader "

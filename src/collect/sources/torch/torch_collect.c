@@ -30,7 +30,8 @@ static void torch_collect_loaded(const struct collect_origin *origin, const stru
     char version[sizeof result->version], quoted[sizeof version + 2];
     uint32_t flags = origin->collector->options->torch_flags;
     if (origin->collector->sources & WIRE_BIT(STEPS)) /* some steps have them all, the others get theirs */
-        flags |= WIRE_TORCH_SHAPES | WIRE_TORCH_STACKS | WIRE_TORCH_MODULES;
+        flags |= WIRE_TORCH_SHAPES | WIRE_TORCH_STACKS |
+                 (origin->collector->options->step_probes ? 0 : WIRE_TORCH_MODULES);
     if (result->processes++)
         return;
     record_copy_text(version, sizeof version, record, words, 0);
