@@ -105,7 +105,7 @@ const struct collect_source collect_source_osrt = {
     .state_bytes = sizeof(struct osrt),
     .records = osrt_collect_records,
     .tables = osrt_collect_tables,
-    .cost = { .recorded_reads = 2, .recorded_ns = 12, .counted_reads = 2, .counted_ns = 6, .untimed_ns = 3 },
+    .cost = { .recorded_reads = 2, .recorded_ns = 12, .counted_reads = 2, .counted_ns = 6, .untimed_ns = 8 },
     .describe = osrt_collect_describe,
     .begin = osrt_collect_begin,
     .arena = osrt_collect_arena,
