@@ -103,8 +103,8 @@ def check_finding():
     """The figures and the line of a finding are those of advice_sum."""
     row = lib.table("advice_sum", TRAIN)[0]
     result = sarif(TRAIN)["runs"][0]["results"][0]
-    check("sarif: figures", (row["Saves per Step (ns)"], row["About (ns)"], row["Confidence"]),
-          tuple(result["properties"][name] for name in ("bound_ns", "estimate_ns", "confidence")))
+    check("sarif: figures", (row["From (ns)"], row["To (ns)"], row["Saves per Step (ns)"], row["Confidence"]),
+          tuple(result["properties"][name] for name in ("low_ns", "high_ns", "estimate_ns", "confidence")))
     place = result["locations"][0]["physicalLocation"]
     check("sarif: the line", row["Where"].split()[0], f"{place['artifactLocation']['uri']}:{place['region']['startLine']}")
     check("sarif: the sentence", True, result["message"]["text"].startswith(row["Finding"]) and result["message"]["text"].endswith(row["Advice"]))
@@ -151,7 +151,7 @@ def make_calls(path, waits):
 
 def check_conditions():
     row = lib.table("advice_sum", TRAIN)[0]
-    about, bound = row["About (ns)"], row["Saves per Step (ns)"]
+    about, bound = row["Saves per Step (ns)"], row["To (ns)"]
     for condition, status in (("saving > 5 %", 1), ("saving>5%", 1), ("saving>99%", 0), (f"saving>{about - 1}ns", 1), (f"saving>{about}ns", 0),
                               (f"bound>{bound - 1}", 1), (f"bound>{bound}", 0), ("saving>1s", 0), ("saving>1ms", 1), ("impact>1%", 1)):
         for form in ("github", "sarif", "json", "csv"):

@@ -178,7 +178,7 @@ def check_advice(name, section, file):
         lib.check(f"{name}: {row['Finding']}", (True, True, True), (row["Finding"] in text, (row["Where"] or "") in text, row["Advice"] in text))
         values = [float(element.attributes["value"]) for element in item.all("data")]
         if row["Confidence"] and row["Saves per Step (ns)"]:
-            lib.check(f"{name}: saving of {row['Finding']}", [row["Saves per Step (ns)"], row["About (ns)"]], values[:2])
+            lib.check(f"{name}: saving of {row['Finding']}", [row["Saves per Step (ns)"], row["From (ns)"], row["To (ns)"]], values[:1] + values[-2:])
     return rows
 
 

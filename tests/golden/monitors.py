@@ -267,7 +267,7 @@ def energy(series):
         samples = series[number, "Power [W]"]
         joules += sum(value * (at - before) / 1e9 for (_, before), (value, at) in zip(samples, samples[1:]))
     told = re.search(r"([\d.]+) J", output("summary", "rec.tacho")).group(1)
-    check("energy", True, abs(float(told) - joules) <= 0.06)
+    check("energy, to its three digits", True, abs(float(told) / joules - 1) <= 0.006)
 
 
 def reports_that_cannot_be():

@@ -117,8 +117,8 @@ def check_advice(name):
     """What the lists of nsys's rules cost, a replay tells: they are no findings of their own (tests/unit/analyze_advice.c has the figures)."""
     rows = json.loads(tacho("stats", "-q", "-f", "json", "-r", "advice_sum", f"{name}.tacho"))
     check(f"{name} lists that are no findings", set(), {row["Rule"] for row in rows} & set(known("analyze", "--help-rules")[:NSYS_RULES]))
-    saved = [row["About (ns)"] for row in rows if row["Confidence"]]
-    check(f"{name} causes of a replay, the largest first", sorted(saved, reverse=True) + [""] * (len(rows) - len(saved)), [row["About (ns)"] for row in rows])
+    saved = [row["Saves per Step (ns)"] for row in rows if row["Confidence"]]
+    check(f"{name} causes of a replay, the largest first", sorted(saved, reverse=True) + [""] * (len(rows) - len(saved)), [row["Saves per Step (ns)"] for row in rows])
 
 
 def check_capture(name, reports):

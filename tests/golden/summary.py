@@ -35,7 +35,7 @@ def busy_share(database):
 
 def check_answer(name, text, causes, database):
     """The step, and what to change first, with the figures of advice_sum; no more than 15 lines of 120 columns."""
-    shown = re.findall(r"^   (\d) (.*?) +≤ ([\d.]+ [nµm]?s), about ([\d.]+ [nµm]?s) +(\w+)$", text, re.M)
+    shown = re.findall(r"^   (\d) (.*?) +about ([\d.]+ [nµm]?s) \(([\d.]+(?: [nµm]?s)? to [\d.]+ [nµm]?s)\) +(\w+)$", text, re.M)
     lib.check(f"{name}: causes", [(str(i + 1), row["Confidence"]) for i, row in enumerate(causes[:3])],
               [(number, confidence) for number, _, _, _, confidence in shown])
     for row, (_, what, _, _, _) in zip(causes, shown):
@@ -43,8 +43,10 @@ def check_answer(name, text, causes, database):
         lib.check(f"{name}: {what}", True, row["Finding"].startswith(begin) and end in row["Finding"])
         rate = row["Finding"].partition(end or what)[2][2:-1]
         lib.check(f"{name}: the rate of {what}", row["Confidence"] == "modelled", rate != "" and "Rate: " in text and rate in text)
-    for row, (_, _, bound, about, _) in zip(causes, shown):
-        for got, expected in ((bound, row["Saves per Step (ns)"]), (about, row["About (ns)"])):
+    for row, (_, _, about, both, _) in zip(causes, shown):
+        low, high = both.split(" to ")
+        low = low if " " in low else f"{low} {high.split()[1]}"
+        for got, expected in ((about, row["Saves per Step (ns)"]), (low, row["From (ns)"]), (high, row["To (ns)"])):
             value, unit = got.split()
             lib.check(f"{name}: {got}", True, abs(float(value) * UNITS[unit] / expected - 1) < 0.006)
     lib.check(f"{name}: lines of an answer", True, not causes or sum(-(-len(line) // 120) for line in text.splitlines()) <= 15)

@@ -201,7 +201,7 @@ def check_lines(folder):
         # the rule does more than drop waits if a line waits several times in a step, or copies much: the copy goes to pinned memory
         if not rows or rows[0]["Confidence"] != "measured" or "in each step" in rows[0]["Finding"]:
             continue
-        line, about = rows[0]["Where"].split()[0], rows[0]["About (ns)"]
+        line, about = rows[0]["Where"].split()[0], rows[0]["Saves per Step (ns)"]
         changed = what_if(path, "--no-wait", line)
         without, one = changed["without the profiler"], changed[f"--no-wait {line}"]
         print(f"{os.path.basename(path)}: {line}: about {about} ns of {without['Step (ns)']} ns, without its waits {one['Saves per Step (ns)']} ns")

@@ -59,9 +59,13 @@ def in_summary(tacho, report, pattern):
 
 
 def together(tacho, report):
-    """What the first findings promise together, (bound, estimate) in µs per step, as the summary prints it; None: it has fewer than two."""
-    found = in_summary(tacho, report, f"(?:both|all three): ≤ {TIME}, about {TIME}")
-    return found and found[1:]
+    """What the first findings promise together, (estimate, from, to) in µs per step, as the summary prints it; None: it has fewer than two."""
+    found = in_summary(tacho, report, f"(?:both|all three): about {TIME} \\(([\\d.,]+)(?: (ns|µs|ms|s))? to {TIME}\\)")
+    if not found:
+        return None
+    number, unit = re.search(r"\(([\d.,]+)(?: (ns|µs|ms|s))? to [\d.,]+ (?:ns|µs|ms|s)\)", found[0]).groups()
+    unit = unit or found[0].rstrip(")").split()[-1]
+    return found[1], float(number.replace(",", "")) * UNITS[unit], found[-1]
 
 
 def step(tacho, report):
@@ -76,7 +80,7 @@ def causes(rows):
     for row in rows or []:
         if isinstance(row.get("Saves per Step (ns)"), int):
             place = re.search(r"([^\s/]+):(\d+)", row.get("Where") or "")
-            found.append({"rule": row["Rule"], "bound": row["Saves per Step (ns)"] / 1000, "estimate": row["About (ns)"] / 1000,
+            found.append({"rule": row["Rule"], "low": row["From (ns)"] / 1000, "high": row["To (ns)"] / 1000, "estimate": row["Saves per Step (ns)"] / 1000,
                           "confidence": row["Confidence"], "file": place and place[1], "line": place and int(place[2]), "finding": row["Finding"]})
     return found
 
@@ -95,26 +99,26 @@ def chosen(pair):
     if not pair["together"]:
         return None, None
     confidence = "modelled" if any(cause["confidence"] == "modelled" for cause in found[:3]) else "measured"
-    promised = {"rule": "together", "bound": pair["together"][0], "estimate": pair["together"][1], "confidence": confidence}
+    promised = {"rule": "together", **dict(zip(("estimate", "low", "high"), pair["together"])), "confidence": confidence}
     return promised, (1 if len(lines) == pair["faults"] else None)
 
 
 def judge(pair):
-    """Whether each criterion holds. first: the fault is the first finding, on its line. bound: the repair saved no more. estimate: it saved about that.
+    """Whether each criterion holds. first: the fault is the first finding, on its line. range: the repair saved no less and no more. estimate: it saved about that.
     clean: nothing is left to advise on the repaired program; None: it was not profiled."""
     cause, rank = chosen(pair)
-    left = None if pair["advice_fixed"] is None else max((left["bound"] for left in causes(pair["advice_fixed"])), default=0.0)
-    verdict = {"first": rank == 1, "bound": False, "estimate": False, "clean": None if left is None else left <= OF_STEP * pair["fixed"]}
+    left = None if pair["advice_fixed"] is None else max((left["high"] for left in causes(pair["advice_fixed"])), default=0.0)
+    verdict = {"first": rank == 1, "range": False, "estimate": False, "clean": None if left is None else left <= OF_STEP * pair["fixed"]}
     if cause:
         error = abs(cause["estimate"] - pair["saved"])
-        verdict["bound"] = pair["low"] <= cause["bound"]
+        verdict["range"] = pair["low"] <= cause["high"] and pair["high"] >= cause["low"]
         verdict["estimate"] = error <= WITHIN.get(cause["confidence"], 0) * pair["saved"] or error <= OF_STEP * pair["step"]
     return {"cause": cause, "rank": rank, "left": left, "verdict": verdict}
 
 
 def show(pairs):
     """A table of all pairs, and how many satisfy each criterion."""
-    print(f"{'pair':22}{'bare µs':>9}{'traced':>9}{'saved':>9} {'(95 % interval)':18}{'bound':>9}{'about':>9} {'confidence':11}{'rule':24}"
+    print(f"{'pair':22}{'bare µs':>9}{'traced':>9}{'saved':>9} {'(95 % interval)':18}{'from':>9}{'about':>9}{'to':>9} {'confidence':11}{'rule':24}"
           f"{'line':>5}{'rank':>5}{'left %':>7}  verdict")
     totals = {}
     for pair in pairs:
@@ -126,11 +130,11 @@ def show(pairs):
         left = f"{100 * judged['left'] / pair['fixed']:7.1f}" if judged["left"] is not None else f"{'?':>7}"
         between = f"({pair['low']:.0f} to {pair['high']:.0f})"
         print(f"{pair['name']:22}{pair['step']:9.0f}{pair.get('traced_faulty') or 0:9.0f}{pair['saved']:9.0f} {between:18}"
-              f"{cause.get('bound', 0):9.0f}{cause.get('estimate', 0):9.0f} {cause.get('confidence') or '-':11}{cause.get('rule') or '-':24}"
+              f"{cause.get('low', 0):9.0f}{cause.get('estimate', 0):9.0f}{cause.get('high', 0):9.0f} {cause.get('confidence') or '-':11}{cause.get('rule') or '-':24}"
               f"{cause.get('line') or '-':>5}{judged['rank'] or '-':>5}{left}  {'missed: ' + ', '.join(missed) if missed else 'all right'}")
         for rank, other in enumerate(causes(pair["advice_faulty"])[:3], 1):
             if "first" in missed:
-                print(f"{'':22}{rank}. ≤ {other['bound']:.0f}, about {other['estimate']:.0f}: {other['rule']}, {other['file']}:{other['line']}: {other['finding'][:110]}")
+                print(f"{'':22}{rank}. about {other['estimate']:.0f} ({other['low']:.0f} to {other['high']:.0f}): {other['rule']}, {other['file']}:{other['line']}: {other['finding'][:110]}")
     for name, values in totals.items():
         print(f"{name}: {sum(bool(value) for value in values)} of {len(values)}")
     shares = {f"{pair['name']} {what}": share for pair in pairs for what, share in (pair.get("replay") or {}).items()}
@@ -148,18 +152,18 @@ def show_unplanted(name, known):
     for rank, cause in enumerate(known.get("unplanted_found", [])[:3], 1):
         saved = [before - after for before, after in zip(written, times.get(cause.get("follow"), []))]
         result = f"saved {statistics.median(saved):.0f} µs ({min(saved):.0f} to {max(saved):.0f})" if saved else "not tried"
-        print(f"  {rank}. ≤ {cause['bound']:.0f} µs, about {cause['estimate']:.0f}, {cause['confidence']}: {cause['rule']}, {cause['file']}:{cause['line']}: "
+        print(f"  {rank}. about {cause['estimate']:.0f} µs ({cause['low']:.0f} to {cause['high']:.0f}), {cause['confidence']}: {cause['rule']}, {cause['file']}:{cause['line']}: "
               f"{cause['finding'][:100]}\n     {cause.get('follow') or 'no variant follows it'}: {result}", flush=True)
 
 
 def markdown(pairs):
     """The table of the docs, from results that were kept; times are ms."""
-    lines = ["| program | step | saved by the repair | bound | about | rule | first, on its line | misses |", "|---|---|---|---|---|---|---|---|"]
+    lines = ["| program | step | saved by the repair | about | from | to | rule | first, on its line | misses |", "|---|---|---|---|---|---|---|---|---|"]
     for pair in pairs:
         cause, verdict = pair["promised"]["cause"] or {}, pair["promised"]["verdict"]
         missed = ", ".join(name for name, value in verdict.items() if value is False)
-        step, saved, low, high, bound, estimate = (f"{value / 1000:.2f}" for value in (pair["step"], pair["saved"], pair["low"], pair["high"],
-                                                                                      cause.get("bound", 0), cause.get("estimate", 0)))
-        lines.append(f"| {pair['name']} | {step} | {saved} ({low} to {high}) | {bound} | {estimate} | {cause.get('rule', 'none')} | "
+        step, saved, low, high, estimate, least, most = (f"{value / 1000:.2f}" for value in (pair["step"], pair["saved"], pair["low"], pair["high"],
+                                                                                      *(cause.get(name, 0) for name in ("estimate", "low", "high"))))
+        lines.append(f"| {pair['name']} | {step} | {saved} ({low} to {high}) | {estimate} | {least} | {most} | {cause.get('rule', 'none')} | "
                      f"{'yes' if verdict['first'] else 'no'} | {missed} |")
     return "\n".join(lines)

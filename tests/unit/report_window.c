@@ -210,7 +210,7 @@ static void a_part_says_what_the_whole_does(void **state)
     for (size_t row = 0; row < table_row_count(whole); row++) {
         assert_string_equal(table_text_at(part, row, "Rule"), table_text_at(whole, row, "Rule"));
         expect_near(part, whole, row, "Saves per Step");
-        expect_near(part, whole, row, "About");
+        expect_near(part, whole, row, "To");
         expect_near(part, whole, row, "Impact");
     }
     assert_non_null(strstr(table_note(part), " of 2,000 "));

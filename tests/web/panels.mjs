@@ -223,6 +223,7 @@ async function panels(shown, way) {
     const notes = `${file}.notes.json`;
     const written = () => (existsSync(notes) ? readFileSync(notes, "utf8") : "");
     if (way === "server") await until(written, (text) => text.includes("look <b>here</b>"));
+    else await page.waitForFunction(() => Object.values(localStorage).some((kept) => kept.includes("look <b>here</b>")));
     await page.reload();
     await page.waitForFunction(() => document.querySelector("#panel-notes input")?.value === "look <b>here</b>");
     await panel("notes").getByRole("button", { name: "Delete this bookmark" }).click();

@@ -1,9 +1,9 @@
 /* The time that the profiler took, taken out of the replay.
  *
- * CUPTI makes each CUDA call longer, and the agent each operator. If some steps were only timed (--advise, probes), it is
- * known by how much in all: a step that was recorded takes longer than the bare step. So every call and every operator
- * is cut by the same multiple of its usual cost. Rules see the rest: nothing that the profiler took is charged to the
- * program.
+ * CUPTI makes each CUDA call longer, and the agent each operator. If some steps were only timed (--advise, probes), it
+ * is known by how much in all: a step that was recorded takes longer than the bare step. So every call and every
+ * operator is cut by the same multiple of its usual cost. Rules see the rest: nothing that the profiler took is charged
+ * to the program.
  *
  * Where the host is the bottleneck, the bare step gives the multiple. Where it is not, because the GPU is or because
  * the host waits for it, any multiple yields about the bare step. Yet it matters once a wait is gone. So the multiple

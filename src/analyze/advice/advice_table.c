@@ -11,7 +11,8 @@ const char *const advice_work_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_
 static const struct table_column advice_table_columns[ADVICE_COLUMNS] = {
     [ADVICE_IMPACT] = { "Impact", CELL_INT, UNIT_NS, 0 },
     [ADVICE_SAVES] = { "Saves per Step", CELL_INT, UNIT_NS, 0 },
-    [ADVICE_ABOUT] = { "About", CELL_INT, UNIT_NS, 0 },
+    [ADVICE_FROM] = { "From", CELL_INT, UNIT_NS, 0 },
+    [ADVICE_TO] = { "To", CELL_INT, UNIT_NS, 0 },
     [ADVICE_CONFIDENCE] = { "Confidence", CELL_TEXT, UNIT_NONE, 0 },
     [ADVICE_FOUND] = { "Found", CELL_INT, UNIT_NONE, 0 },
     [ADVICE_WHAT] = { "Finding", CELL_TEXT, UNIT_NONE, 0 },
@@ -31,8 +32,9 @@ static int advice_table_add_row(struct table *table, const struct adviser *advis
     if (!row)
         return ERR_NO_MEMORY;
     cell_set_int(&row[ADVICE_IMPACT], saturating_multiply(cause->bound_ns, adviser_run_steps(adviser)));
-    cell_set_int(&row[ADVICE_SAVES], cause->bound_ns);
-    cell_set_int(&row[ADVICE_ABOUT], cause->estimate_ns);
+    cell_set_int(&row[ADVICE_SAVES], cause->estimate_ns);
+    cell_set_int(&row[ADVICE_FROM], cause->range.low_ns);
+    cell_set_int(&row[ADVICE_TO], cause->range.high_ns);
     cell_set_int(&row[ADVICE_FOUND], cause->count);
     cell_set_int(&row[ADVICE_START], cause->start_ns);
     cell_set_int(&row[ADVICE_DURATION], cause->duration_ns);

@@ -11,7 +11,7 @@
  * It never adds up durations. The saving of a cause is what the replay then takes less, so that nothing is counted
  * twice, and nothing is promised where the next bottleneck eats it. Each cause has two versions of its edits:
  *
- *     bound      the cause is gone entirely, in a slow step: no repair saves more
+ *     bound      the cause is gone entirely, in a slow step
  *     estimate   what usually remains, remains */
 #ifndef TACHO_ANALYZE_ADVICE_ADVISER_H
 #define TACHO_ANALYZE_ADVICE_ADVISER_H
@@ -51,6 +51,9 @@ struct advice_cause {
         int64_t least_ns;          /* if the profiler took as much as it may have */
     } bound_step, estimate_step;
     int64_t bound_ns, estimate_ns; /* set by adviser_judge(): per step, or of the run if there are no steps */
+    struct advice_range {
+        int64_t low_ns, high_ns;
+    } range;                       /* set by it too: adviser_range() */
     int64_t rank_ns;               /* set by it too: what it is sorted by */
 };
 void advice_cause_free(struct advice_cause *cause);
@@ -136,6 +139,12 @@ int adviser_judge(struct adviser *adviser, struct error *err);
 /* Sets where a cause is: the line at which most of the time lies that its estimate removes (advice_where.c). */
 int advice_find_where(struct adviser *adviser, struct advice_cause *cause, struct error *err);
 
+/* The range that a saving lies in, in about eight of ten cases: the replay knows neither what comes in the place of the
+ * cause nor how a step varies from one run to the next. */
+struct advice_range adviser_range(const struct adviser *adviser, int64_t bound_ns, int64_t estimate_ns);
+/* "about 12.1 ms (7.87 to 19.4 ms)" */
+void advice_add_saving(struct text *out, struct advice_range range, int64_t estimate_ns);
+
 /* The saving of the adviser's causes together, per step. The bound is at least that of each of them. */
 int adviser_combine(struct adviser *adviser, const struct advice_cause *const *causes, size_t count, int64_t *bound_ns,
                     int64_t *estimate_ns, struct error *err);
@@ -187,8 +196,9 @@ void advice_say(struct text *out, const struct table *table, size_t row);
 /* Columns of the table. */
 enum {
     ADVICE_IMPACT, /* bound, of the run */
-    ADVICE_SAVES,  /* bound, per step */
-    ADVICE_ABOUT,  /* estimate, per step */
+    ADVICE_SAVES,  /* estimate, per step */
+    ADVICE_FROM,   /* the range that it lies in */
+    ADVICE_TO,
     ADVICE_CONFIDENCE,
     ADVICE_FOUND,
     ADVICE_WHAT,

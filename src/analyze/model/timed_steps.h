@@ -1,5 +1,5 @@
-/* The steps of a capture that only timed some of them: TACHO_STEP_TIME has the time of each. With --advise most are only
- * timed, else a few (probes); the others are recorded and may take longer. Other captures have no such rows. */
+/* The steps of a capture that only timed some of them: TACHO_STEP_TIME has the time of each. With --advise most are
+ * only timed, else a few (probes); the others are recorded and may take longer. Other captures have no such rows. */
 #ifndef TACHO_ANALYZE_MODEL_TIMED_STEPS_H
 #define TACHO_ANALYZE_MODEL_TIMED_STEPS_H
 

@@ -3,7 +3,7 @@
 #include "analyze/findings/findings.h"
 #include "analyze/registry.h"
 
-enum { RULE, ANSWER, FOUND, SAVES, ABOUT, IMPACT, MISSING, OPTION, CELLS };
+enum { RULE, ANSWER, FOUND, SAVES, IMPACT, MISSING, OPTION, CELLS };
 
 /* The largest finding of a rule, and the number of its findings. */
 static const struct finding *largest_of(const struct findings *findings, const struct analysis *rule, int64_t *count)
@@ -33,10 +33,8 @@ static int sum_add_row(struct table *table, const struct findings *findings, con
         cell_set_int(&row[FOUND], count);
     if (largest)
         cell_set_int(&row[IMPACT], largest->impact_ns);
-    if (largest && largest->cause && largest->cause->confidence != ADVICE_TRY) {
-        cell_set_int(&row[SAVES], largest->cause->bound_ns);
-        cell_set_int(&row[ABOUT], largest->cause->estimate_ns);
-    }
+    if (largest && largest->cause && largest->cause->confidence != ADVICE_TRY)
+        cell_set_int(&row[SAVES], largest->cause->estimate_ns);
     if (answer->missing && cell_set_string(table, &row[MISSING], answer->missing->data) != 0)
         return ERR_NO_MEMORY;
     return option ? cell_set_string(table, &row[OPTION], option) : 0;
@@ -62,13 +60,9 @@ static int rule_sum(struct report *report, const struct analysis_request *reques
                     struct error *err)
 {
     static const struct table_column columns[CELLS] = {
-        [RULE] = { "Rule", CELL_TEXT, UNIT_NONE, 0 },
-        [ANSWER] = { "Answer", CELL_TEXT, UNIT_NONE, 0 },
-        [FOUND] = { "Findings", CELL_INT, UNIT_NONE, 0 },
-        [SAVES] = { "Saves per Step", CELL_INT, UNIT_NS, 0 },
-        [ABOUT] = { "About", CELL_INT, UNIT_NS, 0 },
-        [IMPACT] = { "Impact", CELL_INT, UNIT_NS, 0 },
-        [MISSING] = { "Missing Data", CELL_TEXT, UNIT_NONE, 0 },
+        [RULE] = { "Rule", CELL_TEXT, UNIT_NONE, 0 },          [ANSWER] = { "Answer", CELL_TEXT, UNIT_NONE, 0 },
+        [FOUND] = { "Findings", CELL_INT, UNIT_NONE, 0 },      [SAVES] = { "Saves per Step", CELL_INT, UNIT_NS, 0 },
+        [IMPACT] = { "Impact", CELL_INT, UNIT_NS, 0 },         [MISSING] = { "Missing Data", CELL_TEXT, UNIT_NONE, 0 },
         [OPTION] = { "Recorded By", CELL_TEXT, UNIT_NONE, 0 },
     };
     struct adviser adviser;

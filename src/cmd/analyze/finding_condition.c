@@ -15,7 +15,7 @@ static int64_t saving_of(const struct finding *finding)
 
 static int64_t finding_test_bound_of(const struct finding *finding)
 {
-    return finding->cause ? finding->cause->bound_ns : 0;
+    return finding->cause ? finding->cause->range.high_ns : 0;
 }
 
 static int64_t impact_of(const struct finding *finding)

@@ -78,8 +78,8 @@ static void add_properties(struct text *out, const struct finding *finding, cons
     if (cause)
         json_addf(out, "'confidence':%s", advice_confidence_names[cause->confidence]);
     if (cause && cause->confidence != ADVICE_TRY)
-        json_addf(out, "'bound_ns':%jd,'estimate_ns':%jd,'step_ns':%jd", cause->bound_ns, cause->estimate_ns,
-                  file->adviser.step_ns);
+        json_addf(out, "'low_ns':%jd,'high_ns':%jd,'estimate_ns':%jd,'step_ns':%jd", cause->range.low_ns,
+                  cause->range.high_ns, cause->estimate_ns, file->adviser.step_ns);
     text_add_char(out, '}');
 }
 

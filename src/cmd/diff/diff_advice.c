@@ -178,7 +178,7 @@ static int sum_up_gone(struct diff_advice *diff, const struct pairs *pairs, stru
     return code;
 }
 
-enum { BEFORE, AFTER, DELIVERED, OF_BEFORE, GONE, BOUND, ABOUT, OF, STEP_CELLS };
+enum { BEFORE, AFTER, DELIVERED, OF_BEFORE, GONE, PROMISE, OF, STEP_CELLS };
 
 static int diff_advice_add_step(struct diff_advice *diff)
 {
@@ -194,10 +194,8 @@ static int diff_advice_add_step(struct diff_advice *diff)
         cell_set_real(&row[OF_BEFORE], 100 * (double)delivered_ns / (double)diff->before_ns);
     }
     cell_set_int(&row[GONE], (int64_t)diff->gone);
-    if (diff->gone) {
-        cell_set_int(&row[BOUND], diff->bound_ns);
-        cell_set_int(&row[ABOUT], diff->estimate_ns);
-    }
+    if (diff->gone)
+        cell_set_int(&row[PROMISE], diff->estimate_ns);
     return cell_set_string(diff->steps, &row[OF],
                            diff->is_bare     ? "bare step"
                            : diff->has_steps ? "recorded step"
@@ -213,7 +211,7 @@ static const char *const state_names[DIFF_ADVICE_STATES] = {
     [ADVICE_NOT_CHECKED] = "not checked",
 };
 
-enum { STATE, PROMISED, EXPECTED, GOT, LEFT, LEFT_ABOUT, CONFIDENCE, RULE, WHERE, FINDING, ADVICE, CELLS };
+enum { STATE, PROMISED, GOT, LEFT, CONFIDENCE, RULE, WHERE, FINDING, ADVICE, CELLS };
 
 /* A row for a finding before, after, or both; NULL: it is not there. */
 static int diff_advice_add_change(struct diff_advice *diff, enum diff_advice_state state, const struct finding *before,
@@ -225,14 +223,10 @@ static int diff_advice_add_change(struct diff_advice *diff, enum diff_advice_sta
 
     if (!row)
         return ERR_NO_MEMORY;
-    if (has_saving(before)) {
-        cell_set_int(&row[PROMISED], before->cause->bound_ns);
-        cell_set_int(&row[EXPECTED], before->cause->estimate_ns);
-    }
-    if (has_saving(after)) {
-        cell_set_int(&row[LEFT], after->cause->bound_ns);
-        cell_set_int(&row[LEFT_ABOUT], after->cause->estimate_ns);
-    }
+    if (has_saving(before))
+        cell_set_int(&row[PROMISED], before->cause->estimate_ns);
+    if (has_saving(after))
+        cell_set_int(&row[LEFT], after->cause->estimate_ns);
     if (state == ADVICE_GONE && has_saving(before) && diff->gone == 1 &&
         diff->before_ns) /* the step's row has the gain of several */
         cell_set_int(&row[GOT], saturating_subtract(diff->before_ns, diff->after_ns));
@@ -271,16 +265,14 @@ static int diff_advice_make_tables(struct diff_advice *diff, const struct pairs 
     static const struct table_column step_columns[STEP_CELLS] = {
         [BEFORE] = { "Before", CELL_INT, UNIT_NS, 0 },        [AFTER] = { "After", CELL_INT, UNIT_NS, 0 },
         [DELIVERED] = { "Delivered", CELL_INT, UNIT_NS, 0 },  [OF_BEFORE] = { "Of Before", CELL_REAL, UNIT_PERCENT, 1 },
-        [GONE] = { "Findings Gone", CELL_INT, UNIT_NONE, 0 }, [BOUND] = { "Promised", CELL_INT, UNIT_NS, 0 },
-        [ABOUT] = { "About", CELL_INT, UNIT_NS, 0 },          [OF] = { "Times Of", CELL_TEXT, UNIT_NONE, 0 },
+        [GONE] = { "Findings Gone", CELL_INT, UNIT_NONE, 0 }, [PROMISE] = { "Promised", CELL_INT, UNIT_NS, 0 },
+        [OF] = { "Times Of", CELL_TEXT, UNIT_NONE, 0 },
     };
     static const struct table_column columns[CELLS] = {
         [STATE] = { "State", CELL_TEXT, UNIT_NONE, 0 },
         [PROMISED] = { "Promised", CELL_INT, UNIT_NS, 0 },
-        [EXPECTED] = { "About", CELL_INT, UNIT_NS, 0 },
         [GOT] = { "Delivered", CELL_INT, UNIT_NS, 0 },
         [LEFT] = { "Left", CELL_INT, UNIT_NS, 0 },
-        [LEFT_ABOUT] = { "Left About", CELL_INT, UNIT_NS, 0 },
         [CONFIDENCE] = { "Confidence", CELL_TEXT, UNIT_NONE, 0 },
         [RULE] = { "Rule", CELL_TEXT, UNIT_NONE, 0 },
         [WHERE] = { "Where", CELL_TEXT, UNIT_NONE, 0 },
@@ -343,7 +335,7 @@ static void add_delivered(struct text *out, const struct diff_advice *diff)
               100 * (double)(saved_ns < 0 ? -saved_ns : saved_ns) / (double)diff->before_ns);
 }
 
-/* "The finding that is gone promised ≤ 1.52 ms, about 1.52 ms." */
+/* "The finding that is gone promised about 1.52 ms (988 µs to 2.43 ms)." */
 static void add_promised(struct text *out, const struct diff_advice *diff)
 {
     if (!diff->gone) {
@@ -351,12 +343,10 @@ static void add_promised(struct text *out, const struct diff_advice *diff)
         return;
     }
     if (diff->gone == 1)
-        text_add(out, "The finding that is gone promised ≤ ");
+        text_add(out, "The finding that is gone promised ");
     else
-        text_addf(out, "The %zu findings that are gone promised together ≤ ", diff->gone);
-    human_time(out, diff->bound_ns);
-    text_add(out, ", about ");
-    human_time(out, diff->estimate_ns);
+        text_addf(out, "The %zu findings that are gone promised together ", diff->gone);
+    advice_add_saving(out, adviser_range(&diff->before->adviser, diff->bound_ns, diff->estimate_ns), diff->estimate_ns);
     text_add(out, ".\n");
 }
 

@@ -105,11 +105,11 @@ void html_add_tiles(struct text *out, struct html_page *page)
 
 /* ---- advice ---------------------------------------------------------------------------------------------------- */
 
-/* The saving of a cause: the bound as a light bar of the step, the estimate as a dark one in it. */
+/* The saving of a cause: the end of its range as a light bar of the step, the estimate as a dark one in it. */
 static void html_overview_add_saving(struct text *out, const struct html_page *page, size_t row)
 {
-    double bound = table_number_at(page->causes, row, "Saves per Step");
-    double about = table_number_at(page->causes, row, "About"), step = (double)page->adviser.step_ns;
+    double from = table_number_at(page->causes, row, "From"), to = table_number_at(page->causes, row, "To");
+    double about = table_number_at(page->causes, row, "Saves per Step"), step = (double)page->adviser.step_ns;
 
     if (!table_cell_at(page->causes, row, "Saves per Step")) {
         if (table_text_at(page->causes, row, "Confidence")[0])
@@ -119,17 +119,21 @@ static void html_overview_add_saving(struct text *out, const struct html_page *p
         text_add(out, "</p>\n");
         return;
     }
-    text_add(out, "<p class=\"saving\">Saves at most ");
-    html_add_time(out, saturating_from_double(bound));
-    text_add(out, ", about ");
+    text_add(out, "<p class=\"saving\">Saves about ");
     html_add_time(out, saturating_from_double(about));
     text_add(out, page->adviser.steps->count ? " per step" : "");
     if (step > 0) {
-        text_add(out, " (");
+        text_add(out, ", ");
         html_add_percent(out, 100 * about / step, 1);
-        text_addf(out, ")<span class=\"gain\" style=\"--bound:%.1f%%;--about:%.1f%%\"></span>",
-                  fmin(100 * bound / step, 100), fmin(100 * about / step, 100));
     }
+    text_add(out, " (");
+    html_add_time(out, saturating_from_double(from));
+    text_add(out, " to ");
+    html_add_time(out, saturating_from_double(to));
+    text_add_char(out, ')');
+    if (step > 0)
+        text_addf(out, "<span class=\"gain\" style=\"--bound:%.1f%%;--about:%.1f%%\"></span>", 100 * to / step,
+                  100 * about / step);
     text_add(out, "</p>\n");
 }
 
@@ -177,11 +181,14 @@ static void html_overview_add_together(struct text *out, struct html_page *page,
 
     if (count < 2 || adviser_combine_first(&page->adviser, count, &bound_ns, &estimate_ns, &err) != 0)
         return;
-    text_addf(out, "<p class=\"together\">The first %zu together: at most ", count);
-    html_add_time(out, bound_ns);
-    text_add(out, ", about ");
+    struct advice_range range = adviser_range(&page->adviser, bound_ns, estimate_ns);
+    text_addf(out, "<p class=\"together\">The first %zu together: about ", count);
     html_add_time(out, estimate_ns);
-    text_add(out, page->adviser.steps->count ? " per step.</p>\n" : ".</p>\n");
+    text_add(out, " (");
+    html_add_time(out, range.low_ns);
+    text_add(out, " to ");
+    html_add_time(out, range.high_ns);
+    text_add(out, page->adviser.steps->count ? ") per step.</p>\n" : ").</p>\n");
 }
 
 /* Rules that lacked data, and the options that record it. */

@@ -13,7 +13,7 @@
 #include "cmd/command.h"
 #include "cmd/print/display.h"
 
-enum { MOST_SHOWN = 3, WHAT_COLUMNS = 64, SAVES_COLUMNS = 27 };
+enum { MOST_SHOWN = 3, WHAT_COLUMNS = 58, SAVES_COLUMNS = 34 };
 
 /* ---- rules ----------------------------------------------------------------------------------------------------- */
 
@@ -68,22 +68,13 @@ static void summary_advice_add_padded(struct text *line, const char *part, size_
     text_add_repeat(line, ' ', taken < columns ? columns - taken : 2);
 }
 
-/* "≤ 13.4 ms, about 12.1 ms" */
-static void summary_advice_add_saving(struct text *out, int64_t bound_ns, int64_t estimate_ns)
-{
-    text_add(out, "≤ ");
-    human_time(out, bound_ns);
-    text_add(out, ", about ");
-    human_time(out, estimate_ns);
-}
-
 static void summary_advice_add_row(struct text *out, const struct advice_cause *cause, size_t number)
 {
     struct text what = { 0 }, saves = { 0 };
 
     display_add_middle(&what, text_string(&cause->what), cause->what.length, WHAT_COLUMNS - 1);
     if (cause->confidence != ADVICE_TRY)
-        summary_advice_add_saving(&saves, cause->bound_ns, cause->estimate_ns);
+        advice_add_saving(&saves, cause->range, cause->estimate_ns);
     text_addf(out, "   %zu ", number);
     summary_advice_add_padded(out, text_string(&what), what.length, WHAT_COLUMNS);
     summary_advice_add_padded(out, text_string(&saves), saves.length, SAVES_COLUMNS);
@@ -133,7 +124,7 @@ static void summary_advice_add_unchecked(struct text *out, struct report *report
     text_free(&options);
 }
 
-/* "all three: ≤ 14.0 ms, about 12.9 ms" */
+/* "all three: about 12.9 ms (8.39 to 20.6 ms)" */
 static void summary_advice_add_together(struct text *out, struct adviser *adviser, size_t shown)
 {
     int64_t bound_ns, estimate_ns;
@@ -142,7 +133,7 @@ static void summary_advice_add_together(struct text *out, struct adviser *advise
     if (shown < 2 || adviser_combine_first(adviser, shown, &bound_ns, &estimate_ns, &err) != 0)
         return;
     text_add(out, shown == 2 ? "  both: " : "  all three: ");
-    summary_advice_add_saving(out, bound_ns, estimate_ns);
+    advice_add_saving(out, adviser_range(adviser, bound_ns, estimate_ns), estimate_ns);
     if (adviser->count > shown)
         text_addf(out, " (%zu of %zu findings)", shown, adviser->count);
 }

@@ -9,7 +9,6 @@
 #include "analyze/model/steps/bare_step.h"
 #include "base/human.h"
 #include "base/saturating.h"
-#include "summary_lines.h"
 
 enum { SHOWN_PARTS = 3, SHOWN_SHARE = 20 }; /* a part of less than a twentieth is not shown */
 

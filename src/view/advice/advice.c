@@ -128,7 +128,8 @@ static void take_cause(struct advice_item *item, const struct adviser *adviser, 
         item->confidence = advice_confidence_names[cause->confidence];
         if (cause->confidence != ADVICE_TRY) {
             item->about_ns = cause->estimate_ns;
-            item->bound_ns = cause->bound_ns;
+            item->low_ns = cause->range.low_ns;
+            item->high_ns = cause->range.high_ns;
         }
         text_add(item->what, text_string(&cause->what));
         return;
@@ -175,7 +176,8 @@ static int advice_view_add_rows(struct advice *advice, const struct adviser *adv
             .where = advice_view_line_of(table, r),
             .confidence = "",
             .about_ns = -1,
-            .bound_ns = -1,
+            .low_ns = -1,
+            .high_ns = -1,
             .order = -1,
             .text = &words->text,
             .what = &words->what,

@@ -106,7 +106,8 @@ void advice_add(struct advice *advice, const struct advice_item *item)
     advice_list_add_text(out, "next", item->next);
     json_addf(out, "'where':%s,'confidence':%s", item->where, item->confidence);
     advice_list_add_saving(out, "about", item->about_ns);
-    advice_list_add_saving(out, "bound", item->bound_ns);
+    advice_list_add_saving(out, "low", item->low_ns);
+    advice_list_add_saving(out, "high", item->high_ns);
     json_addf(out, "'order':%jd,'row':%d,'event':%jd,'from':%jd,'to':%jd,'impact':", item->order, item->row,
               item->event, view_time(advice->view, item->from_ns), view_time(advice->view, item->to_ns));
     event_fields_add_int(out, item->impact_ns);

@@ -43,7 +43,7 @@ void advice_words_free(struct advice_words *words);
 struct advice_item {
     const char *rule, *title;
     const char *where, *confidence;       /* the line of the program, and how sure a replay is; "": not known */
-    int64_t about_ns, bound_ns;           /* the saving per step in a replay; -1: not known */
+    int64_t about_ns, low_ns, high_ns;    /* the saving per step in a replay, and its range; -1: not known */
     int64_t order;                        /* among the causes that a replay judged, or -1 */
     struct text *what, *operator, * next; /* the operator, and the work on a GPU that came next; may be empty */
     int row;

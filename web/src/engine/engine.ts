@@ -300,7 +300,7 @@ export interface Flame {
 }
 
 export interface Advice {
-  /** impact: the time that following it could gain at most. about and bound: per step, of a cause that a replay judged, and order: its
+  /** impact: the time that following it could gain at most. about: per step, of a cause that a replay judged, low and high: the range of it, order: its
    * place among them, or -1. what: the finding in a few words; where: its line of the program; next: the work on a GPU that came next. */
   advice: {
     rule: string;
@@ -316,7 +316,8 @@ export interface Advice {
     operator: string;
     next: string;
     about: number | null;
-    bound: number | null;
+    low: number | null;
+    high: number | null;
     confidence: string;
     order: number;
   }[];

@@ -65,12 +65,12 @@ export class AdvicePanel extends Panel {
   /** The finding in a sentence, and how to act on it. */
   private say({ row, saves }: AdviceRow, { rules }: Advice): void {
     const rule = rules.find(({ name }) => name === row.rule);
-    const head = make("p", {}, make("strong", {}, row.title), " ", make("span", { class: "muted" }, this.facts(row.bound, saves, row.confidence, rule?.count ?? 1)));
+    const head = make("p", {}, make("strong", {}, row.title), " ", make("span", { class: "muted" }, this.facts(row, saves, row.confidence, rule?.count ?? 1)));
     this.sentence.replaceChildren(head, make("p", {}, whole(row.text, "finding")));
   }
 
-  private facts(bound: number | null, saves: number, confidence: string, places: number): string {
-    const parts = bound !== null ? [`saves about ${time(saves)}, at most ${time(bound)}`, confidence] : saves > 0 ? [`up to ${time(saves)} of the run`] : [];
+  private facts({ low, high }: AdviceRow["row"], saves: number, confidence: string, places: number): string {
+    const parts = low !== null && high !== null ? [`saves about ${time(saves)} (${time(low)} to ${time(high)})`, confidence] : saves > 0 ? [`up to ${time(saves)} of the run`] : [];
     return [...parts, places > 1 ? `${count(places)} places` : ""].filter((part) => part !== "").join(" · ");
   }
 

@@ -17,8 +17,8 @@ struct steps_request {
     int may_guess;     /* else only steps that the program names */
 };
 
-/* The recorded steps of a capture that only timed some, of which the traced ones are chosen; none in other captures. After an
- * error the caller frees the steps. */
+/* The recorded steps of a capture that only timed some, of which the traced ones are chosen; none in other captures.
+ * After an error the caller frees the steps. */
 int steps_timed_read(struct steps *steps, struct report *report, struct error *err);
 
 /* All steps, all chosen; ERR_NO_DATA, with a sentence, if there are none. */

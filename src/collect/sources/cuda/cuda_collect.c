@@ -14,8 +14,8 @@
 #include "wire/wire_nvtx.h"
 
 #define BACKTRACE_BYTES 32768u /* of stack: there are about a hundred frames between PyTorch and a launch */
-/* CUPTI takes 2 µs of the thread that makes a call for its record, which every launch has, and 1.1 to 1.7 µs for that of
- * the kernel, on the host of an H200 (bench/cupti_cost.py). `recorded` counts both. */
+/* CUPTI takes 2 µs of the thread that makes a call for its record, which every launch has, and 1.1 to 1.7 µs for that
+ * of the kernel, on the host of an H200 (bench/cupti_cost.py). `recorded` counts both. */
 #define KERNEL_NS 1400
 
 static struct cuda_process *cuda_of(const struct process *process)
