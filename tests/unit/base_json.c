@@ -13,8 +13,9 @@
 static void conversions(void **state)
 {
     struct text out = { 0 };
+    const char *volatile none = NULL; /* the compiler takes the format for printf()'s */
 
-    json_addf(&out, "{'text':%s,'none':%s,'part':%.*s,'empty':''}", "a\"b\\\n", (char *)NULL, 2, "xyz");
+    json_addf(&out, "{'text':%s,'none':%s,'part':%.*s,'empty':''}", "a\"b\\\n", none, 2, "xyz");
     json_addf(&out, "{'int':%d,'unsigned':%u,'long':%jd,'count':%ju,'size':%zu}", -1, UINT32_MAX, INT64_MIN,
               UINT64_C(7), (size_t)8);
     json_addf(&out, "{'yes':%i,'no':%i,'real':%g,'nan':%g}", 2, 0, 0.1, NAN);

@@ -181,6 +181,18 @@ static const void *const made = (const void *)UINT64_C(0x700000001000);
 static pid_t child;
 static char map_path[64];
 
+/* The kernel fills it last: until then exec() is under way, and the process looks like ours or like none. */
+static int has_own_environment(pid_t pid)
+{
+    char environ_path[64], first[32] = "";
+    snprintf(environ_path, sizeof environ_path, "/proc/%d/environ", (int)pid);
+    FILE *file = fopen(environ_path, "r");
+    size_t length = file ? fread(first, 1, sizeof first - 1, file) : 0;
+    if (file)
+        fclose(file);
+    return length && strncmp(first, "JAVA_TOOL_OPTIONS=", strlen("JAVA_TOOL_OPTIONS=")) == 0;
+}
+
 /* A process that waits, with this option of Java's in its environment, and code that is in no file. */
 static struct symbols_process *begin_child(const char *java_options)
 {
@@ -193,10 +205,7 @@ static struct symbols_process *begin_child(const char *java_options)
         execle("/bin/sleep", "sleep", "1000", NULL, (char *[]){ variable, NULL });
         _exit(127);
     }
-    char link[64], before[4096] = "", now[4096] = "";
-    snprintf(link, sizeof link, "/proc/%d/exe", (int)child);
-    assert_true(readlink("/proc/self/exe", before, sizeof before - 1) > 0);
-    WAIT_UNTIL(readlink(link, now, sizeof now - 1) > 0 && strcmp(now, before) != 0) /* until it has called exec */
+    WAIT_UNTIL(has_own_environment(child))
         ;
     snprintf(map_path, sizeof map_path, "/tmp/perf-%d.map", (int)child);
     struct symbols_process *process = symbols_process_new(stacks_symbols(&capture->collector), child);
