@@ -929,7 +929,7 @@ static struct table *advice_of(struct report *report)
  * not above the time of the capture. */
 static void the_largest_impact_comes_first(void **state)
 {
-    enum { IMPACT, FOUND = 4, RULE, FINDING, WHERE, ADVICE };
+    enum { IMPACT, FOUND = 5, RULE, FINDING, WHERE, ADVICE };
     struct writer *writer = mutex_capture();
 
     add_mutex_program(writer, 0x1040);
@@ -957,7 +957,7 @@ static void the_largest_impact_comes_first(void **state)
 static void expect_advice(struct report *report, size_t place, const char *rule, int64_t impact)
 {
     static const char outside[] = "outside of the program (listed last): ";
-    enum { IMPACT, FOUND = 4, RULE, FINDING };
+    enum { IMPACT, FOUND = 5, RULE, FINDING };
     struct table *table = advice_of(report);
 
     assert_true(place < table_row_count(table));
