@@ -69,7 +69,7 @@ static const struct collective_instance *find_instance(const struct collectives 
     for (size_t i = 0; i < all->instance_count; i++) {
         const struct collective_instance *instance = &all->instances[i];
         for (size_t c = instance->first; c < instance->first + instance->count; c++)
-            if (all->calls[c].enter_ns == start_ns && is_row_of(row, all->calls[c].thread))
+            if (collective_call_start(&all->calls[c]) == start_ns && is_row_of(row, all->calls[c].thread))
                 return instance;
     }
     return NULL;
@@ -98,7 +98,7 @@ int rank_links_instance(struct rank_instance *out, struct rank_links *links, str
     out->rank_count = instance->count;
     for (size_t i = 0; i < instance->count; i++) {
         const struct collective_call *call = &all->calls[instance->first + i];
-        struct view_place found = rank_links_find_event(view, type, call->thread, call->enter_ns);
+        struct view_place found = rank_links_find_event(view, type, call->thread, collective_call_start(call));
         if (found.row == VIEW_NO_ROW)
             continue;
         if (i == figures.last) {

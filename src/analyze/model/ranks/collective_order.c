@@ -35,8 +35,9 @@ static int coll_order_compare(const void *a, const void *b)
         return x_process < y_process ? -1 : 1;
     if (x->communicator != y->communicator)
         return x->communicator < y->communicator ? -1 : 1;
-    if (x->call.enter_ns != y->call.enter_ns)
-        return x->call.enter_ns < y->call.enter_ns ? -1 : 1;
+    int64_t x_ns = collective_call_start(&x->call), y_ns = collective_call_start(&y->call);
+    if (x_ns != y_ns)
+        return x_ns < y_ns ? -1 : 1;
     return x->call.thread < y->call.thread ? -1 : x->call.thread > y->call.thread;
 }
 

@@ -1,11 +1,14 @@
 /* Collectives that PyTorch runs on CPUs (gloo), as it records them: "gloo:all_reduce", on the threads of the process
  * group. PyTorch does not say which group that is. Each group has threads of its own, which it starts in a row: so
- * threads that follow each other are a group, and groups are counted in that order. */
+ * threads that follow each other are a group, and groups are counted in that order.
+ *
+ * An operation on tensors of a GPU waits for the copies of them to the host first: until then its rank has not come. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/engine/row_cursor.h"
 #include "base/array.h"
+#include "base/text.h"
 #include "collective_order.h"
 
 /* A thread of a process; one that runs collectives, or any other. */
@@ -15,11 +18,18 @@ struct group_thread {
     uint64_t group; /* number in the process, from 1 */
 };
 
+/* A call on such a thread that waited for the GPU. */
+struct gpu_wait {
+    int64_t thread, start_ns, end_ns;
+};
+
 struct torch {
     struct collectives *all;
     struct group_thread *threads; /* by number; owned */
     size_t thread_count, thread_room;
     struct ordered_calls calls;
+    struct gpu_wait *waits;       /* by thread and time; owned */
+    size_t wait_count, wait_room;
 };
 
 static int coll_torch_add_thread(struct torch *torch, int64_t thread, int is_worker)
@@ -126,12 +136,61 @@ static int coll_torch_read_operations(struct torch *torch, struct error *err)
     return code;
 }
 
+static int coll_torch_compare_waits(const void *a, const void *b)
+{
+    const struct gpu_wait *x = a, *y = b;
+
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+static int read_gpu_waits(struct torch *torch, struct error *err)
+{
+    static const char *const names[] = { "start", "end", "globalTid", "nameId", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, torch->all->report, "CUPTI_ACTIVITY_KIND_RUNTIME", names, err);
+
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        int64_t thread = row_int_or(&rows, THREAD, 0);
+        if (row_is_null(&rows, END) || !coll_torch_group_of(torch, thread) ||
+            !text_begins_with(report_string(torch->all->report, row_int_or(&rows, NAME, 0), NULL),
+                              "cudaStreamSynchronize"))
+            continue;
+        if (array_reserve(&torch->waits, &torch->wait_room, torch->wait_count + 1, sizeof *torch->waits) != 0) {
+            code = ERR_NO_MEMORY;
+            break;
+        }
+        torch->waits[torch->wait_count++] = (struct gpu_wait){ thread, row_int(&rows, START), row_int(&rows, END) };
+    }
+    row_cursor_close(&rows);
+    if (torch->wait_count)
+        qsort(torch->waits, torch->wait_count, sizeof *torch->waits, coll_torch_compare_waits);
+    return code;
+}
+
+static void coll_torch_leave_out_waits(const struct torch *torch, struct collective_call *call)
+{
+    const struct gpu_wait wanted = { call->thread, call->enter_ns, 0 };
+    size_t at = BISECT(0, torch->wait_count, i, coll_torch_compare_waits(&torch->waits[i], &wanted) < 0);
+
+    for (; at < torch->wait_count && torch->waits[at].thread == call->thread; at++) {
+        if (torch->waits[at].start_ns >= call->leave_ns || torch->waits[at].end_ns > call->leave_ns)
+            break;
+        call->own_wait_ns = saturating_subtract(torch->waits[at].end_ns, wanted.start_ns);
+        call->enter_ns = torch->waits[at].end_ns;
+    }
+}
+
 static int name_groups(struct torch *torch)
 {
     for (size_t i = 0; i < torch->calls.count; i++) {
         struct ordered_call *at = &torch->calls.list[i];
         uint64_t group = coll_torch_group_of(torch, at->call.thread);
         at->communicator = hash_number(group ^ UINT64_C(0x676c6f6f));
+        coll_torch_leave_out_waits(torch, &at->call);
         if (ordered_communicator(torch->all, at->communicator, "gloo group", (int64_t)group, 0, 1) != 0)
             return ERR_NO_MEMORY;
     }
@@ -150,11 +209,14 @@ static int coll_torch_read_torch(struct collectives *all, struct error *err)
     if ((code = read_threads(&torch, err)) != 0)
         goto free_all;
     number_groups(&torch);
+    if ((code = read_gpu_waits(&torch, err)) != 0)
+        goto free_all;
     if ((code = name_groups(&torch)) != 0)
         goto free_all;
     code = ordered_calls_add(all, &torch.calls);
 free_all:
     free(torch.threads);
+    free(torch.waits);
     ordered_calls_free(&torch.calls);
     return code;
 }

@@ -32,11 +32,17 @@ struct collective_call {
     int64_t rank;               /* in the job; COLLECTIVE_UNKNOWN */
     int64_t thread;             /* global id; of work on a GPU, of its process */
     int64_t enter_ns, leave_ns; /* leave_ns: COLLECTIVE_NEVER_LEFT */
+    int64_t own_wait_ns;        /* from the start of its event to enter_ns: it waited for its own GPU */
     int64_t bytes;              /* the larger of what it sends and receives; COLLECTIVE_UNKNOWN */
     int64_t root;               /* number in the communicator; COLLECTIVE_UNKNOWN */
     int64_t operation;          /* string id of the report */
     int is_nonblocking;         /* it ran beside other work: its length says nothing of waits */
 };
+
+static inline int64_t collective_call_start(const struct collective_call *call)
+{
+    return saturating_subtract(call->enter_ns, call->own_wait_ns);
+}
 
 struct collective_instance {
     size_t first, count; /* of its calls, by rank */
