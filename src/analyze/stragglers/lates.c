@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "analyze/model/ranks/mpi_job.h"
+#include "analyze/model/torch/steps_read.h"
 #include "base/array.h"
 #include "base/hash.h"
 
-enum { LEAST_NS = 10000, LEAST_SHARE = 20 /* one in this many of a step */, MOST_HOPS = 16, LONGEST_LOOP = 64 };
+enum { LEAST_NS = 10000, LEAST_SHARE = 20 /* one in this many of a step */, MOST_HOPS = 16 };
+enum { LONGEST_LOOP = 64, LEAST_STEPS = 3 };
 
 /* A rank waited for another one. */
 struct rank_wait {
@@ -25,7 +27,11 @@ struct lates_finding {
     int64_t *scratch;                        /* owned; room for the waits of an instance */
     int64_t *others;                         /* owned; the same */
     struct rank_window *windows;             /* owned; the same */
+    int64_t *step_of;                        /* owned; by instance: number of its step on its communicator, from 0 */
+    int64_t *pauses;                         /* owned; scratch, by instance */
     const struct collective_call *first_out; /* of the instance before the one that is looked at */
+    uint32_t communicator;                   /* of the last instance that was looked at */
+    int64_t step;                            /* of the same; 0: none was */
 };
 
 /* ---- Waits ------------------------------------------------------------------------------------------------------ */
@@ -318,15 +324,18 @@ static int lates_look_at(struct lates_finding *finding, size_t i, struct error *
     const struct collective_instance *at = &all->instances[i];
     struct lates *lates = finding->lates;
 
-    if (!lates_is_next(all, i) || !collective_is_timed(at))
+    if (!lates_is_next(all, i) || !collective_is_timed(at) || !finding->step_of[i])
         return 0;
     lates->instances++;
+    lates->step_count += at->communicator != finding->communicator || finding->step_of[i] != finding->step;
+    finding->communicator = at->communicator;
+    finding->step = finding->step_of[i];
     const struct collective_figures figures = collective_figures(all, at, finding->scratch);
     if (figures.last == SIZE_MAX)
         return 0;
     int64_t last = all->calls[at->first + figures.last].rank;
     struct late late = {
-        .instance = i, .number = lates->instances - 1, .communicator = at->communicator, .wait_ns = figures.wait_ns
+        .instance = i, .step = lates->step_count - 1, .communicator = at->communicator, .wait_ns = figures.wait_ns
     };
     struct lates_chain chain = { { last }, 1 };
     int code = cpu_runs_read(finding->runs, all, err);
@@ -336,8 +345,7 @@ static int lates_look_at(struct lates_finding *finding, size_t i, struct error *
     lates_sum_up(finding, &chain, &late);
     late.window = blame(finding, i, last, late.lateness_ns, &chain);
     lates_sum_up(finding, &chain, &late);
-    if (late.window.rank == COLLECTIVE_UNKNOWN || late.gain_ns <= figures.error_ns || late.gain_ns < LEAST_NS ||
-        late.gain_ns < lates->step_ns[at->communicator] / LEAST_SHARE)
+    if (late.window.rank == COLLECTIVE_UNKNOWN || late.gain_ns <= figures.error_ns || late.gain_ns < LEAST_NS)
         return 0;
     late.usual = usual_window(finding, i, late.window.rank, last);
     if (!is_its_own_doing(&late))
@@ -362,17 +370,155 @@ static int64_t loop_length(const struct collective_instance *instances, size_t c
     return 1;
 }
 
-static void lates_find_steps(struct lates *lates, const struct collectives *all)
+/* The steps of the program that instances lie in; all in one, if it has none or its collectives lie elsewhere. */
+static void take_program_steps(struct lates_finding *finding, const struct steps *program, size_t first, size_t end)
 {
+    for (size_t i = first; i < end; i++) {
+        const struct collective_call *call = &finding->all->calls[finding->all->instances[i].first];
+        const struct step_process *own = steps_of(program, global_process(call->thread));
+        int64_t step = own ? (int64_t)(steps_from(program, own, call->enter_ns) - own->first) : 0;
+        finding->step_of[i] = i > first && step < finding->step_of[i - 1] ? finding->step_of[i - 1] : step;
+    }
+}
+
+/* How long the quickest rank was outside of collectives before an instance. */
+static int64_t pause_before(const struct collectives *all, const struct collective_instance *at)
+{
+    int64_t least_ns = INT64_MAX;
+
+    for (size_t i = 0; i < at->count; i++) {
+        const struct collective_call *call = &all->calls[at->first + i];
+        const struct collective_call *before = lates_call_of(all, at - 1, call->rank);
+        int64_t pause_ns = before ? saturating_subtract(call->enter_ns, before->leave_ns) : INT64_MAX;
+        least_ns = pause_ns < least_ns ? pause_ns : least_ns;
+    }
+    return least_ns == INT64_MAX || least_ns < 0 ? 0 : least_ns;
+}
+
+/* Half of the time in pauses, which are sorted, is in those that are as long at least. */
+static int64_t usual_pause(const int64_t *pauses, size_t count)
+{
+    double sum = 0, above = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += (double)pauses[i];
+    while (count && above * 2 < sum)
+        above += (double)pauses[--count];
+    return pauses[count];
+}
+
+/* Whether most steps have as many instances as the step before, if they begin after pauses of this length. */
+static int are_alike(const int64_t *pauses, size_t count, int64_t least_ns)
+{
+    size_t steps = 0, same = 0, length = 0, before = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        length++;
+        if (pauses[i] < least_ns)
+            continue;
+        same += length == before;
+        before = length;
+        length = 0;
+        steps++;
+    }
+    return steps >= LEAST_STEPS && same * 2 >= steps;
+}
+
+/* The instances of a step follow each other closely, such as those that reduce gradients one by one. A step begins
+ * after a pause that is half as long as a usual one at least. Longer pauses that come now and then, for an evaluation
+ * or a checkpoint, must not be taken for the usual ones. If no pauses divide the instances evenly, each is a step. */
+static void take_pauses(struct lates_finding *finding, size_t first, size_t end)
+{
+    int64_t *step_of = finding->step_of + first, *sorted = finding->pauses, least_ns = 0;
+    size_t count = end - first, left = count - 1;
+
+    for (size_t i = 1; i < count; i++)
+        sorted[i - 1] = step_of[i] = pause_before(finding->all, &finding->all->instances[first + i]);
+    if (left)
+        qsort(sorted, left, sizeof *sorted, array_by_int64);
+    while (left && (least_ns = usual_pause(sorted, left) / 2) > 0 && !are_alike(step_of + 1, count - 1, least_ns))
+        while (left && sorted[left - 1] >= least_ns)
+            left--;
+    step_of[0] = 0;
+    for (size_t i = 1; i < count; i++)
+        step_of[i] = step_of[i - 1] + (!left || step_of[i] >= least_ns);
+}
+
+static void take_loop(struct lates_finding *finding, size_t first, size_t end)
+{
+    int64_t length = loop_length(finding->all->instances + first, end - first);
+
+    if (length == 1)
+        take_pauses(finding, first, end);
+    for (size_t i = first; length > 1 && i < end; i++)
+        finding->step_of[i] = (int64_t)(i - first) / length;
+}
+
+static void lates_find_steps(struct lates_finding *finding, const struct steps *program)
+{
+    const struct collectives *all = finding->all;
+    int64_t *step_of = finding->step_of;
+
     for (size_t first = 0, end; first < all->instance_count; first = end) {
         const struct collective_instance *at = &all->instances[first];
         for (end = first + 1; end < all->instance_count && all->instances[end].communicator == at->communicator;)
             end++;
-        int64_t length = loop_length(at, end - first), steps = (int64_t)(end - first) / length;
-        int64_t from_ns = all->calls[at->first].enter_ns, to_ns = all->calls[all->instances[end - 1].first].enter_ns;
-        lates->steps[at->communicator] = steps;
-        lates->step_ns[at->communicator] = steps > 1 ? saturating_subtract(to_ns, from_ns) / (steps - 1) : 0;
+        take_program_steps(finding, program, first, end);
+        if (step_of[end - 1] == step_of[first])
+            take_loop(finding, first, end);
+        size_t last = BISECT(first, end, i, step_of[i] < step_of[end - 1]);
+        int64_t begin = step_of[first], steps = step_of[last] - begin;
+        int64_t span_ns = saturating_subtract(all->calls[all->instances[last].first].enter_ns,
+                                              all->calls[at->first].enter_ns);
+        for (size_t i = first; i < end; i++)
+            step_of[i] -= begin;
+        finding->lates->steps[at->communicator] = steps;
+        finding->lates->step_ns[at->communicator] = steps > 0 ? span_ns / steps : 0;
     }
+}
+
+static int lates_read_steps(struct lates_finding *finding, struct error *err)
+{
+    const struct steps_request automatic = { .may_guess = 1 };
+    struct steps program = { 0 };
+    int code = steps_read(&program, finding->all->report, &automatic, err);
+
+    if (code == 0 || code == ERR_NO_DATA)
+        lates_find_steps(finding, &program);
+    steps_free(&program);
+    return code == ERR_NO_DATA ? 0 : code;
+}
+
+/* ---- Steps that matter ------------------------------------------------------------------------------------------ */
+
+static int lates_compare(const void *a, const void *b)
+{
+    const struct late *x = a, *y = b;
+
+    if (x->step != y->step)
+        return x->step < y->step ? -1 : 1;
+    if (x->window.rank != y->window.rank)
+        return x->window.rank < y->window.rank ? -1 : 1;
+    return x->instance < y->instance ? -1 : x->instance > y->instance;
+}
+
+/* Keeps the delays of a rank in a step that are a twentieth of it together. */
+static void keep_large(struct lates *lates)
+{
+    size_t kept = 0;
+
+    if (lates->count)
+        qsort(lates->list, lates->count, sizeof *lates->list, lates_compare);
+    for (size_t first = 0, end; first < lates->count; first = end) {
+        int64_t gain_ns = lates->list[first].gain_ns;
+        for (end = first + 1; end < lates->count && !late_begins_step(lates, end); end++)
+            gain_ns = saturating_add(gain_ns, lates->list[end].gain_ns);
+        if (gain_ns < lates->step_ns[lates->list[first].communicator] / LEAST_SHARE)
+            continue;
+        memmove(lates->list + kept, lates->list + first, (end - first) * sizeof *lates->list);
+        kept += end - first;
+    }
+    lates->count = kept;
 }
 
 static int lates_find_all(struct lates_finding *finding, struct error *err)
@@ -385,10 +531,12 @@ static int lates_find_all(struct lates_finding *finding, struct error *err)
         return code;
     if (finding->wait_count)
         qsort(finding->waits, finding->wait_count, sizeof *finding->waits, lates_compare_waits);
-    lates_find_steps(finding->lates, finding->all);
+    if ((code = lates_read_steps(finding, err)) != 0)
+        return code;
     for (size_t i = 0; i < finding->all->instance_count; i++)
         if ((code = lates_look_at(finding, i, err)) != 0)
             return code;
+    keep_large(finding->lates);
     return 0;
 }
 
@@ -403,12 +551,17 @@ int lates_find(struct lates *lates, const struct collectives *all, struct cpu_ru
     finding.scratch = array_alloc(most, sizeof *finding.scratch);
     finding.others = array_alloc(most, sizeof *finding.others);
     finding.windows = array_alloc(most, sizeof *finding.windows);
-    if (lates->steps && lates->step_ns && finding.scratch && finding.others && finding.windows)
+    finding.step_of = array_alloc(all->instance_count + 1, sizeof *finding.step_of);
+    finding.pauses = array_alloc(all->instance_count + 1, sizeof *finding.pauses);
+    if (lates->steps && lates->step_ns && finding.scratch && finding.others && finding.windows && finding.step_of &&
+        finding.pauses)
         code = lates_find_all(&finding, err);
     free(finding.waits);
     free(finding.scratch);
     free(finding.others);
     free(finding.windows);
+    free(finding.step_of);
+    free(finding.pauses);
     return code;
 }
 

@@ -16,7 +16,7 @@ struct rank_window {
 
 struct late {
     size_t instance;
-    size_t number;             /* among those that were looked at */
+    size_t step;               /* of all steps of all communicators that were looked at */
     uint32_t communicator;
     int64_t wait_ns;           /* of all ranks */
     int64_t lateness_ns;       /* median wait of the others */
@@ -26,13 +26,22 @@ struct late {
 };
 
 struct lates {
-    struct late *list; /* owned; those that matter */
+    struct late *list; /* owned; those that matter, by step and rank */
     size_t count, room;
     size_t instances;  /* that were looked at */
+    size_t step_count; /* of these, on all communicators */
     /* By communicator, owned: */
-    int64_t *steps; /* how often its loop went round; 0: it has none */
+    int64_t *steps; /* from its first instance to its last; 0: it has none */
     int64_t *step_ns;
 };
+
+/* Whether it is the first delay by its rank in its step. */
+static inline int late_begins_step(const struct lates *lates, size_t i)
+{
+    const struct late *at = &lates->list[i];
+
+    return !i || at[-1].step != at->step || at[-1].window.rank != at->window.rank;
+}
 
 /* Freed by the caller after an error too. runs are read when they are needed. */
 int lates_find(struct lates *lates, const struct collectives *all, struct cpu_runs *runs, struct error *err);

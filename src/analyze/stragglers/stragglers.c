@@ -9,7 +9,7 @@
 #include "chance.h"
 #include "late_causes.h"
 
-/* A rank with fewer delays is none, however long they were. It must delay one in ten instances at least, and so much
+/* A rank that delays fewer steps is none, however much. It must delay one in ten steps at least, and so much
  * more than others that among equal ranks one would do so by chance in one of fifty jobs; in one of ten, if it has
  * three quarters of all delays. */
 enum { LEAST_TIMES = 3, LEAST_OF = 10, BLOCKS = 10, ONE_IN_JOBS = 50, ONE_IN_FEWER = 10, MOST_OF_USUAL = 2 };
@@ -42,7 +42,7 @@ static int stragglers_compare_ranks(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* All ranks that take part in anything, with the number of instances that they delayed. */
+/* All ranks that take part in anything, with the number of steps that they delayed. */
 static int count_ranks(struct stragglers_finding *finding)
 {
     size_t kept = 0;
@@ -66,7 +66,7 @@ static int count_ranks(struct stragglers_finding *finding)
         const struct count_of_rank wanted = { .rank = finding->lates.list[i].window.rank };
         struct count_of_rank *at = bsearch(&wanted, finding->ranks, kept, sizeof wanted, stragglers_compare_ranks);
         if (at)
-            at->times++;
+            at->times += late_begins_step(&finding->lates, i);
     }
     return 0;
 }
@@ -92,7 +92,7 @@ static void stragglers_fill_blocks(struct stragglers_finding *finding)
         const struct count_of_rank wanted = { .rank = at->window.rank };
         const struct count_of_rank *rank = bsearch(&wanted, finding->ranks, finding->rank_count, sizeof wanted,
                                                    stragglers_compare_ranks);
-        size_t block = at->number * BLOCKS / finding->lates.instances;
+        size_t block = at->step * BLOCKS / finding->lates.step_count;
         if (rank)
             finding->blocks[block * finding->rank_count + (size_t)(rank - finding->ranks)] += at->gain_ns < most_ns
                                                                                                   ? at->gain_ns
@@ -104,7 +104,7 @@ static int is_straggler(const struct stragglers_finding *finding, size_t i, doub
 {
     const struct count_of_rank *at = &finding->ranks[i];
 
-    if (at->times < LEAST_TIMES || at->times * LEAST_OF < (int64_t)finding->lates.instances)
+    if (at->times < LEAST_TIMES || at->times * LEAST_OF < (int64_t)finding->lates.step_count)
         return 0;
     *chance = chance_of_rank(finding->blocks, BLOCKS, finding->rank_count, i);
     double own = 0, all = 0;
@@ -115,9 +115,11 @@ static int is_straggler(const struct stragglers_finding *finding, size_t i, doub
     return *chance * (double)finding->rank_count * (own * 4 >= all * 3 ? ONE_IN_FEWER : ONE_IN_JOBS) <= 1;
 }
 
-/* Delays in one communicator may cause those in another: the one that costs most counts. */
-static void add_gain(struct stragglers_finding *finding, size_t count, struct straggler *straggler)
+/* Delays in one communicator may cause those in another: the one that costs most counts, which is returned. */
+static uint32_t add_gain(struct stragglers_finding *finding, size_t count, struct straggler *straggler)
 {
+    uint32_t dearest = 0;
+
     memset(finding->gains, 0, finding->all.communicator_count * sizeof *finding->gains);
     for (size_t i = 0; i < count; i++) {
         int64_t *gain_ns = &finding->gains[finding->of_rank[i]->communicator];
@@ -125,12 +127,32 @@ static void add_gain(struct stragglers_finding *finding, size_t count, struct st
     }
     for (uint32_t c = 0; c < finding->all.communicator_count; c++) {
         int64_t gain_ns = finding->gains[c], steps = finding->lates.steps[c];
-        if (steps && gain_ns / steps > straggler->gain_ns) {
+        if (steps > 0 && gain_ns / steps > straggler->gain_ns) {
+            dearest = c;
+            straggler->of_steps = steps;
             straggler->gain_ns = gain_ns / steps;
             straggler->all_gain_ns = gain_ns;
             straggler->step_ns = finding->lates.step_ns[c];
         }
     }
+    return dearest;
+}
+
+/* In how many steps the rank was late on a communicator, and how much in the median of these. */
+static void add_lateness(struct stragglers_finding *finding, uint32_t communicator, struct straggler *straggler)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < finding->lates.count; i++) {
+        const struct late *at = &finding->lates.list[i];
+        if (at->window.rank != straggler->rank || at->communicator != communicator)
+            continue;
+        if (late_begins_step(&finding->lates, i))
+            finding->numbers[count++] = 0;
+        finding->numbers[count - 1] = saturating_add(finding->numbers[count - 1], at->lateness_ns);
+    }
+    straggler->lateness_ns = stragglers_median_of(finding->numbers, count);
+    straggler->late_steps = (int64_t)count;
 }
 
 static int64_t stragglers_device_of(const struct stragglers_finding *finding, int64_t rank)
@@ -163,12 +185,10 @@ static int stragglers_describe(struct stragglers_finding *finding, int64_t rank,
         if (at->window.rank != rank)
             continue;
         straggler->caused_wait_ns = saturating_add(straggler->caused_wait_ns, at->wait_ns);
-        finding->numbers[count] = at->lateness_ns;
         finding->of_rank[count++] = at;
     }
     straggler->times_last = (int64_t)count;
-    straggler->lateness_ns = stragglers_median_of(finding->numbers, count);
-    add_gain(finding, count, straggler);
+    add_lateness(finding, add_gain(finding, count, straggler), straggler);
     int code = late_cause(&finding->causes, finding->of_rank, count, &cause, &where);
     straggler->cause = stragglers_keep(finding->found, &cause);
     straggler->where = stragglers_keep(finding->found, &where);
