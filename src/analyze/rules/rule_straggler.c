@@ -26,13 +26,15 @@ static int straggler_read_all(void *context, struct error *err)
     return stragglers_find(&search->found, search->base.report, &search->base.filter, err);
 }
 
-enum { IMPACT, RANK, HOST, TIMES, INSTANCES, LATENESS, GAIN, STEP, CAUSE, WHERE, CELLS };
+enum { IMPACT, RANK, HOST, TIMES, INSTANCES, LATE_STEPS, STEPS, LATENESS, GAIN, STEP, CAUSE, WHERE, CELLS };
 static const struct table_column straggler_columns[CELLS] = {
     { "Impact", CELL_INT, UNIT_NS, 0 },
     { "Rank", CELL_INT, UNIT_ID, 0 },
     { "Host", CELL_TEXT, UNIT_NONE, 0 },
     { "Times Last", CELL_INT, UNIT_NONE, 0 },
     { "Collectives", CELL_INT, UNIT_NONE, 0 },
+    { "Late Steps", CELL_INT, UNIT_NONE, 0 },
+    { "Steps", CELL_INT, UNIT_NONE, 0 },
     { "Typical Lateness", CELL_INT, UNIT_NS, 0 },
     { "Could Gain a Step", CELL_INT, UNIT_NS, 0 },
     { "Step", CELL_INT, UNIT_NS, 0 },
@@ -55,6 +57,8 @@ static int straggler_add_row(struct table *table, const struct straggler *stragg
     cell_set_int(&row[RANK], straggler->rank);
     cell_set_int(&row[TIMES], straggler->times_last);
     cell_set_int(&row[INSTANCES], straggler->of_instances);
+    cell_set_int(&row[LATE_STEPS], straggler->late_steps);
+    cell_set_int(&row[STEPS], straggler->of_steps);
     cell_set_int(&row[LATENESS], straggler->lateness_ns);
     cell_set_int(&row[GAIN], straggler->gain_ns);
     cell_set_int(&row[STEP], straggler->step_ns);
@@ -87,27 +91,29 @@ static int straggler(struct report *report, const struct analysis_request *reque
     return rule_run(&steps, &search.base, request, out, err);
 }
 
-/* "rank 1 on node7 delayed 39 of 40 collectives, typically by 3.93 ms (compute, in slow_part (solver.c:36)); without
- * that, a step of 4.90 ms would be 3.71 ms shorter" */
+/* "rank 1 on node7 is late: 3.93 ms in each of 200 steps; compute in slow_part (solver.c:36); without it a step of the
+ * job takes about 3.71 ms less of 4.90 ms" */
 static void straggler_say(struct text *out, const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
 
     text_addf(out, "rank %lld", (long long)row[RANK].integer);
     rule_add_text(out, " on ", &row[HOST]);
-    text_addf(out, " delayed %lld of %lld collectives, typically by ", (long long)row[TIMES].integer,
-              (long long)row[INSTANCES].integer);
+    text_add(out, " is late: ");
     human_time(out, row[LATENESS].integer);
-    if (row[CAUSE].kind == CELL_TEXT) {
-        rule_add_text(out, " (", &row[CAUSE]);
-        rule_add_text(out, ", in ", &row[WHERE]);
-        text_add(out, ")");
-    }
-    text_add(out, "; without that, a step of ");
-    human_time(out, row[STEP].integer);
-    text_add(out, " would be ");
+    text_add(out, " in ");
+    if (row[LATE_STEPS].integer < row[STEPS].integer)
+        text_addf(out, "%lld of ", (long long)row[LATE_STEPS].integer);
+    else
+        text_add(out, "each of ");
+    text_addf(out, "%lld steps", (long long)row[STEPS].integer);
+    rule_add_text(out, "; ", &row[CAUSE]);
+    if (row[CAUSE].kind == CELL_TEXT)
+        rule_add_text(out, " in ", &row[WHERE]);
+    text_add(out, "; without it a step of the job takes about ");
     human_time(out, row[GAIN].integer);
-    text_add(out, " shorter");
+    text_add(out, " less of ");
+    human_time(out, row[STEP].integer);
 }
 
 static const char *const straggler_tables[] = { "MPI_COLLECTIVES_EVENTS", "TACHO_TORCH_OP",
