@@ -279,6 +279,18 @@ static int findings_add_others(struct findings *findings, struct report *report,
     return code;
 }
 
+/* What holds all ranks of a job up comes first: findings about single ranks may be its result. */
+static void findings_put_job_first(struct findings *findings)
+{
+    for (size_t i = 1; i < findings->count; i++) {
+        struct finding found = findings->list[i];
+        if (!found.rule->is_of_one_job)
+            continue;
+        memmove(findings->list + 1, findings->list, i * sizeof found);
+        findings->list[0] = found;
+    }
+}
+
 /* ---- all ------------------------------------------------------------------------------------------------------- */
 
 static int has_found(const struct findings *findings, const struct analysis *rule)
@@ -318,6 +330,7 @@ static int read_chosen(struct findings *findings, struct adviser *adviser, const
     if ((code = findings_add_causes(findings, adviser, request, err)) != 0 ||
         (code = findings_add_others(findings, adviser->whole, request, err)) != 0)
         return code;
+    findings_put_job_first(findings);
     for (size_t i = 0; i < request->count; i++)
         if ((code = findings_add_answer(findings, adviser->whole, request->choices[i].rule, err)) != 0)
             return code;

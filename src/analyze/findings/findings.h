@@ -5,7 +5,8 @@
  *     … findings.list, findings.answers …
  *     findings_free(&findings);
  *
- * Causes that the replay judged come first, by what they save; then the other rules, by their impact, a finding each.
+ * A late rank of a job comes first, then causes that the replay judged, by what they save; then the other rules, by
+ * their impact, a finding each.
  * advice_sum, rule_sum, the formats of `tacho analyze`, --fail-if and `tacho diff --advice` all read this list. */
 #ifndef TACHO_ANALYZE_FINDINGS_FINDINGS_H
 #define TACHO_ANALYZE_FINDINGS_FINDINGS_H

@@ -133,6 +133,13 @@ int run_advice_read(struct adviser *adviser, struct table **causes, struct repor
     return 0;
 }
 
+const char *run_late_rank(const struct table *causes)
+{
+    int is_first = causes && strcmp(table_text_at(causes, 0, "Rule"), rule_straggler.name) == 0;
+
+    return is_first ? table_text_at(causes, 0, "Finding") : "";
+}
+
 /* ---- single figures -------------------------------------------------------------------------------------------- */
 
 double run_time_of(const struct table *run, const char *name)

@@ -38,9 +38,13 @@ int run_table_read(struct table **out, struct report *report, enum run_table whi
  * events that takes seconds and a gigabyte. */
 int run_table_read_replayed(struct table **out, struct adviser *adviser, enum run_table which, struct error *err);
 
-/* Runs all rules. The adviser's causes are the first rows of advice_sum; *causes is NULL if no rule found anything.
+/* Runs all rules. The adviser's causes are the first rows of advice_sum, after that about a late rank; *causes is NULL
+ * if no rule found anything.
  * ERR_NO_DATA: there was nothing to check. After an error there is nothing to free. */
 int run_advice_read(struct adviser *adviser, struct table **causes, struct report *report, struct error *err);
+
+/* The sentence about the rank that all others of the job wait for; "": there is none. */
+const char *run_late_rank(const struct table *causes);
 
 /* The time of a row of run_sum (analyze/reports/run_sum.h), or -1. */
 double run_time_of(const struct table *run, const char *name);

@@ -14,7 +14,7 @@ struct html_page {
     struct report *report;
     const char *path, *peaks;          /* from struct html_request */
     struct capture_facts facts;
-    struct adviser adviser;            /* its causes are the first rows of advice_sum */
+    struct adviser adviser;            /* its causes are rows of advice_sum, see run_figures.h */
     struct table *causes;              /* advice_sum; NULL: no rule found anything, or there was nothing to check */
     int is_checked;                    /* the rules ran */
     struct step_figures figures;

@@ -118,7 +118,13 @@ static void html_summary_add_header(struct text *out, const struct html_page *pa
         human_count(out, facts->threads);
         text_add(out, facts->threads == 1 ? " thread" : " threads");
     }
-    text_add(out, "</p>\n</header>\n");
+    text_add(out, "</p>\n");
+    if (*run_late_rank(page->causes)) {
+        text_add(out, "<p><strong>");
+        html_add_string(out, run_late_rank(page->causes));
+        text_add(out, "</strong></p>\n");
+    }
+    text_add(out, "</header>\n");
 }
 
 static void html_summary_add_page(struct text *out, struct html_page *page)

@@ -27,7 +27,7 @@ struct summary_request {
 struct summary {
     const struct summary_request *request;
     struct capture_facts facts;
-    struct adviser adviser;                 /* its causes are the first rows of advice_sum */
+    struct adviser adviser;                 /* its causes are rows of advice_sum, see run_figures.h */
     struct table *causes;                   /* advice_sum; NULL: no rule found anything */
     const char *slowed_by;                  /* why times are not worth advice; NULL: they are */
     struct table *tables[CMD_SOURCE_COUNT]; /* tables of source_summary.analysis; NULL: it has no rows */

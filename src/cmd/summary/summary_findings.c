@@ -6,6 +6,7 @@
 
 #include "analyze/engine/analysis.h"
 #include "analyze/registry.h"
+#include "analyze/summary/run_figures.h"
 #include "base/human.h"
 #include "cmd/print/display.h"
 #include "cmd/print/short_name.h"
@@ -50,8 +51,9 @@ static void finding_lines_add_cause(struct text *out, const struct table *causes
 
 void summary_add_causes(struct text *out, const struct summary *summary)
 {
-    enum { MOST_SHOWN = 3, MOST_BESIDE = 1 }; /* beside an answer */
-    size_t first = summary->adviser.count, most = first ? MOST_BESIDE : MOST_SHOWN;
+    enum { MOST_SHOWN = 3, MOST_BESIDE = 1 };                       /* beside an answer */
+    size_t judged = summary->adviser.count, most = judged ? MOST_BESIDE : MOST_SHOWN;
+    size_t first = judged + (*run_late_rank(summary->causes) != 0); /* which has a line above */
     size_t count = summary->causes ? table_row_count(summary->causes) - first : 0;
     size_t shown = count < most ? count : most;
     size_t impact = count ? table_find_column(summary->causes, "Impact") : TABLE_NO_COLUMN;
@@ -59,7 +61,7 @@ void summary_add_causes(struct text *out, const struct summary *summary)
     if (impact == TABLE_NO_COLUMN)
         return;
     text_addf(out, "  %s%s%s", summary_bold(summary->request),
-              first ? "of the whole run" : "causes, by time; they may overlap", summary_plain(summary->request));
+              judged ? "of the whole run" : "causes, by time; they may overlap", summary_plain(summary->request));
     if (count > shown)
         text_addf(out, " (%zu of %zu)", shown, count);
     text_add_char(out, '\n');

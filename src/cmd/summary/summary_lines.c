@@ -9,6 +9,7 @@
 #include "analyze/model/ranks/rank_lists.h"
 #include "analyze/model/stacks/missing_stacks.h"
 #include "analyze/registry.h"
+#include "analyze/summary/run_figures.h"
 #include "base/human.h"
 #include "cmd/command.h"
 #include "cmd/print/display.h"
@@ -415,6 +416,19 @@ static void summary_lines_add_next(struct text *out, const struct summary *summa
         summary_lines_add_command(out, summary, "info", "");
 }
 
+/* ---- The job ---------------------------------------------------------------------------------------------------- */
+
+static void summary_lines_add_late_rank(struct text *out, const struct summary *summary)
+{
+    const char *words = run_late_rank(summary->causes);
+
+    if (!*words)
+        return;
+    text_addf(out, "  %s", summary_bold(summary->request));
+    summary_lines_add_clean(out, words, 0);
+    text_addf(out, "%s\n", summary_plain(summary->request));
+}
+
 /* ---- All of it ------------------------------------------------------------------------------------------------- */
 
 /* NULL: there is nothing in it. */
@@ -518,6 +532,7 @@ int summary_add(struct text *out, const struct summary_request *request, struct 
         goto free_memory;
     read_report(summary);
     summary_lines_add_head(&first, summary);
+    summary_lines_add_late_rank(&first, summary);
     summary_lines_add_left(&first, &summary->facts);
     summary_lines_add_cut(&first, &summary->facts);
     summary_lines_add_warnings(&first, summary);
