@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Which planted faults straggler_sum names: bench/stragglers.py FOLDER [--families mpi,gloo] [--faults …] [--seeds FROM-TO] [--read] [--json FILE]
 How far lateness without clocks is off:      bench/stragglers.py FOLDER --lateness RUNS
+What a job gains by the repair of its fault: bench/stragglers.py FOLDER --families mpi --gain …, against "Could Gain a Step"
 
 Runs jobs of four ranks with one fault each (bench/planted/planted_faults.c with Open MPI, bench/planted/planted_gloo.py with torchrun), of another rank, length, number and size
 of steps for each seed, and keeps their reports in FOLDER: those that are there are not recorded again, with --read none is. Then asks for each run
@@ -32,7 +33,7 @@ while True:
 # fault: cause, function. The first cause is what was planted; all are right.
 MPI = {"none": None, "compute": (("compute",), "slow_part"), "sleep": (("sleeping",), "load_batch"), "uneven": (("compute",), "work"),
        "faults": (("page faults",), "touch_memory"), "hog": (("off CPU: others run there",), "work"), "message": (("compute",), "slow_part"),
-       "pair": (("compute",), "slow_part")}
+       "pair": (("compute",), "slow_part"), "layers": (("compute",), "slow_part")}
 GLOO = {"none": None, "compute": (("compute",), "slow_part"), "loader": (("data loader", "sleeping"), "__getitem__"), "gc": (("garbage collection",), "step"),
         "uneven": (("compute",), "work"), "faults": (("page faults",), "touch_memory"), "hog": (("off CPU: others run there",), "work"),
         "pair": (("compute",), "slow_part")}
@@ -49,9 +50,9 @@ def plan(family, fault, seed):
             "work_us": work, "fault_us": size}
 
 
-def record(tacho, program, folder, what):
-    words = [what["fault"], *(str(what[name]) for name in ("at", "steps", "work_us", "fault_us", "seed"))]
-    run = os.path.join(folder, "run/")
+def record(tacho, program, folder, what, name="run"):
+    words = [what["fault"], *(str(what[key]) for key in ("at", "steps", "work_us", "fault_us", "seed"))]
+    run = os.path.join(folder, name, "")
     if what["family"] == "mpi":
         command = ["mpirun.openmpi", "--oversubscribe", "-n", str(RANKS), tacho, "profile", "-t", "mpi,osrt", "-o", run, program, *words]
     else:
@@ -68,6 +69,15 @@ def record(tacho, program, folder, what):
     if done.returncode:
         shutil.rmtree(folder)
         sys.exit(f"{' '.join(command)}: {done.stderr[-2000:]}")
+    return int(done.stdout) if what["family"] == "mpi" else None
+
+
+def record_both(tacho, program, folder, what, with_gain):
+    """The job, and the same without its fault. Both are recorded, so that recording costs both the same."""
+    step_ns = record(tacho, program, folder, what)
+    if with_gain:
+        what["true_gain_ns"] = step_ns - record(tacho, program, folder, {**what, "fault_us": 0}, "repaired")
+        what["step_ns"] = step_ns
     with open(os.path.join(folder, "plan.json"), "w") as file:
         json.dump(what, file)
 
@@ -89,7 +99,7 @@ def judge(tacho, folder, what):
     first = rows[0] if rows else {}
     named = first.get("Rank") == what["at"]
     return {"first": named, "cause": named and first["Cause"] in causes, "line": named and function in (first["Where"] or ""),
-            "rule": bool(rule) and rule[0]["Rank"] == what["at"], "others": sum(row["Rank"] != what["at"] for row in rows), "rows": rows}
+            "rule": bool(rule) and rule[0]["Rank"] == what["at"], "gain_ns": first.get("Could Gain a Step (ns)", 0), "lateness_ns": first.get("Typical Lateness (ns)", 0), "others": sum(row["Rank"] != what["at"] for row in rows), "rows": rows}
 
 
 def instances(tacho, run, *words):
@@ -121,6 +131,7 @@ def main():
     parser.add_argument("--read", action="store_true", help="record nothing")
     parser.add_argument("--half", choices=("even", "odd"), help="only these seeds")
     parser.add_argument("--lateness", type=int, help="two ranks of MPI, each bound to a core, one of which sleeps 4 ms: lateness by durations alone against the counter that they share")
+    parser.add_argument("--gain", action="store_true", help="also run each job of MPI without its fault")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--json")
     options = parser.parse_args()
@@ -146,7 +157,9 @@ def main():
                         continue
                     shutil.rmtree(folder, ignore_errors=True)
                     os.makedirs(folder)
-                    record(tacho, program, folder, what)
+                    record_both(tacho, program, folder, what, options.gain)
+                with open(os.path.join(folder, "plan.json")) as file:
+                    what = json.load(file)
                 results.append({**what, **judge(tacho, folder, what)})
                 if options.verbose:
                     print(json.dumps(results[-1]), flush=True)
@@ -156,7 +169,15 @@ def main():
             json.dump({"host": host(), "runs": results}, file)
 
 
+def show_gains(results):
+    lines = [(run["fault"], run["seed"], *(f"{run[key] / 1e6:.2f}" for key in ("step_ns", "true_gain_ns", "gain_ns", "lateness_ns")))
+             for run in results if "true_gain_ns" in run and "gain_ns" in run]
+    if lines:
+        table("Gain a step by the repair, ms", ("fault", "seed", "step", "measured", "could gain", "lateness"), lines)
+
+
 def show(results):
+    show_gains(results)
     for name, rest in (("even", 0), ("odd", 1)):
         lines = []
         for family, faults in FAMILIES.items():

@@ -1,4 +1,5 @@
 /* Steps of a job with one planted fault: planted_faults FAULT RANK STEPS WORK_US FAULT_US [SEED]
+ * Prints how long a step took on average, in ns, with a FAULT_US of 0 that of the repaired job.
  *
  * Each rank works in each step, for as long as the others within 5 %, and calls an allreduce. The fault is on one rank:
  *
@@ -9,7 +10,8 @@
  *     faults    touch_memory() maps new memory and touches it, where the others touch memory that they have
  *     hog       bench/stragglers.py runs other programs on the CPU that the rank is bound to
  *     message   slow_part(), before a message to the next rank, which comes last because it waits for it
- *     pair      slow_part(), before a barrier with the next rank */
+ *     pair      slow_part(), before a barrier with the next rank
+ *     layers    slow_part(), before the first of twelve allreduces of the same size */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>
@@ -20,7 +22,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { PAGE = 4096 }; /* one is mapped and touched in about a µs */
+enum { LAYERS = 12, PAGE = 4096 }; /* one is mapped and touched in about a µs */
 
 static long cpu_us(void)
 {
@@ -98,7 +100,7 @@ static void fault_of(const char *fault, int rank, int at, int size, long us)
 
     if (strcmp(fault, "faults") == 0) {
         touch_memory(us, rank == at);
-    } else if (strcmp(fault, "compute") == 0 && rank == at) {
+    } else if ((strcmp(fault, "compute") == 0 || strcmp(fault, "layers") == 0) && rank == at) {
         slow_part(us);
     } else if (strcmp(fault, "sleep") == 0 && rank == at) {
         load_batch(us);
@@ -134,12 +136,17 @@ int main(int argc, char **argv)
     if (strcmp(fault, "hog") == 0)
         bind_to(rank == at ? 1 : 0);
     raise_priority();
+    MPI_Barrier(MPI_COMM_WORLD);
+    double start = MPI_Wtime();
     for (int step = 0; step < steps; step++) {
         long us = work_us + (long)((double)work_us * 0.05 * (drand48() - 0.5));
         work(strcmp(fault, "uneven") == 0 && rank == at ? us + fault_us : us);
         fault_of(fault, rank, at, size, fault_us);
-        MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        for (int layer = 0; layer < (strcmp(fault, "layers") == 0 ? LAYERS : 1); layer++)
+            MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     }
+    if (rank == 0)
+        printf("%.0f\n", (MPI_Wtime() - start) / steps * 1e9);
     MPI_Finalize();
     return 0;
 }
