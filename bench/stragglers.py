@@ -19,7 +19,6 @@ import sys
 
 from figures import HERE, find_tacho, host, table
 
-RANKS = 4
 HOGS = 6
 HOG = """import os
 nice = os.environ.get("PLANTED_NICE")
@@ -41,12 +40,12 @@ FAMILIES = {"mpi": MPI, "gloo": GLOO}
 SETTINGS = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMP_NUM_THREADS": "1"}
 
 
-def plan(family, fault, seed):
+def plan(family, fault, seed, ranks):
     """What a seed stands for."""
     chance = random.Random(f"{family} {fault} {seed}")
     work = chance.randint(500, 4000) if family == "mpi" else chance.randint(2000, 8000)
     size = max(2000 if family == "mpi" else 5000, int(work * chance.uniform(1, 4)))
-    return {"family": family, "fault": fault, "seed": seed, "at": chance.randrange(RANKS), "steps": chance.randint(40, 100) if family == "mpi" else chance.randint(20, 50),
+    return {"family": family, "fault": fault, "seed": seed, "at": chance.randrange(ranks), "ranks": ranks, "steps": chance.randint(40, 100) if family == "mpi" else chance.randint(20, 50),
             "work_us": work, "fault_us": size}
 
 
@@ -54,10 +53,10 @@ def record(tacho, program, folder, what, name="run"):
     words = [what["fault"], *(str(what[key]) for key in ("at", "steps", "work_us", "fault_us", "seed"))]
     run = os.path.join(folder, name, "")
     if what["family"] == "mpi":
-        command = ["mpirun.openmpi", "--oversubscribe", "-n", str(RANKS), tacho, "profile", "-t", "mpi,osrt", "-o", run, program, *words]
+        command = ["mpirun.openmpi", "--oversubscribe", "-n", str(what["ranks"]), tacho, "profile", "-t", "mpi,osrt", "-o", run, program, *words]
     else:
         python = os.environ.get("TACHO_TEST_TORCH", sys.executable)
-        command = [python, "-m", "torch.distributed.run", f"--nproc-per-node={RANKS}", "--standalone", "--no-python", tacho, "profile", "--pytorch=auto", "-t", "osrt",
+        command = [python, "-m", "torch.distributed.run", f"--nproc-per-node={what['ranks']}", "--standalone", "--no-python", tacho, "profile", "--pytorch=auto", "-t", "osrt",
                    "--python-sampling=true", "--python-events=true", "-o", run, python, os.path.join(HERE, "planted", "planted_gloo.py"), *words]
     hogs = [subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "taskset", "-c", "1", sys.executable, "-c", HOG]) for _ in range(HOGS if what["fault"] == "hog" else 0)]
     try:
@@ -131,6 +130,7 @@ def main():
     parser.add_argument("--read", action="store_true", help="record nothing")
     parser.add_argument("--half", choices=("even", "odd"), help="only these seeds")
     parser.add_argument("--lateness", type=int, help="two ranks of MPI, each bound to a core, one of which sleeps 4 ms: lateness by durations alone against the counter that they share")
+    parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--gain", action="store_true", help="also run each job of MPI without its fault")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--json")
@@ -148,7 +148,7 @@ def main():
             continue
         for family in options.families.split(","):
             for fault in options.faults.split(",") if options.faults else FAMILIES[family]:
-                what = plan(family, fault, seed)
+                what = plan(family, fault, seed, options.ranks)
                 folder = os.path.abspath(os.path.join(options.folder, f"{family}-{fault}-{seed:02}"))
                 if fault not in FAMILIES[family]:
                     continue

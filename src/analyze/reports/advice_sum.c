@@ -1,5 +1,5 @@
-/* advice_sum: the changes to make first. Causes that a replay judged come first, by the time they save; then the other
- * rules with findings, by their impact. */
+/* advice_sum: the changes to make first. A late rank of a job, then causes that a replay judged, by the time they save;
+ * then the other rules with findings, by their impact. */
 #include "advice_sum.h"
 
 #include "analyze/engine/cell_text.h"
@@ -106,13 +106,12 @@ const struct analysis analysis_advice_sum = {
     .name = "advice_sum",
     .title = "Advice by Impact",
     .usage = "",
-    .help =
-        "What to change first. The first rows are causes that a replay of the run judged: Saves per Step is what a "
-        "step would take less after the change, and From and To the range in which that lies in eight of ten cases. "
-        "Rows of other rules follow, "
-        "with a sentence about the largest finding of each; Impact is the wall time in which at least one thread "
-        "waited, at most the length of the capture. Rows can overlap. A cause outside of the program comes last, "
-        "unless it took half of the capture.",
+    .help = "What to change first: in a job, a rank that all others wait for; then causes that a replay of the run "
+            "judged: Saves per Step is what a step would take less after the change, and From and To the range in "
+            "which that lies in eight of ten cases. Rows of other rules follow, with a sentence about the largest "
+            "finding of each; Impact is the wall time in which at least one thread waited, at most the length of the "
+            "capture. Rows can overlap. A cause outside of the program comes last, unless it took half of the "
+            "capture.",
     .needs = { { "data that a rule needs", advice_tables } },
     .overlap = "findings overlap",
     .run = advice_sum,
