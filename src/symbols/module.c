@@ -134,8 +134,9 @@ struct symbols_module *module_of_mapping(struct symbols_process *process, const 
 struct symbols_module *module_of_kernel(struct symbols *symbols)
 {
     struct symbols_module *module = single(symbols, MODULE_KERNEL, "[kernel.kallsyms]");
-    if (module && !module->kernel)
-        module->kernel = calloc(1, sizeof *module->kernel);
+    if (module && !module->kernel && (module->kernel = calloc(1, sizeof *module->kernel)) &&
+        !symbols->settings.no_names)
+        kernel_names_begin(module->kernel);
     return module && module->kernel ? module : NULL;
 }
 

@@ -66,11 +66,26 @@ static int take_function(const char *at, struct symbol_names_entry *entry)
     return 1;
 }
 
-void kernel_names_free(struct kernel_names *kept)
+static void runtime_names_forget(struct kernel_names *kept)
 {
     text_free(&kept->lines);
     free(kept->functions);
-    *kept = (struct kernel_names){ 0 };
+    kept->functions = NULL;
+    kept->count = kept->room = 0;
+    kept->is_read = 0;
+}
+
+static void runtime_names_join(struct kernel_names *kept)
+{
+    if (kept->is_reading)
+        pthread_join(kept->reader, NULL);
+    kept->is_reading = 0;
+}
+
+void kernel_names_free(struct kernel_names *kept)
+{
+    runtime_names_join(kept);
+    runtime_names_forget(kept);
 }
 
 /* Returns -1 when memory is short. */
@@ -100,16 +115,27 @@ static void read_kernel(struct kernel_names *kept)
     struct runtime_names_lines lines = { .file = fopen("/proc/kallsyms", "re"), .bytes_left = NAMES_BYTES_MAX };
     struct symbol_names_entry entry;
     int is_short = 0;
-    kernel_names_free(kept);
+    runtime_names_forget(kept);
     for (const char *line; !is_short && (line = next_line(&lines)) != NULL;)
         is_short = take_function(line, &entry) && keep_function(kept, line, &entry) != 0;
     if (lines.file)
         fclose(lines.file);
     if (is_short)
-        kernel_names_free(kept); /* half a line may be the last */
+        runtime_names_forget(kept); /* half a line may be the last */
     else if (kept->count)
         qsort(kept->functions, kept->count, sizeof *kept->functions, runtime_names_by_start);
     kept->is_read = !is_short;
+}
+
+static void *read_aside(void *kept)
+{
+    read_kernel(kept);
+    return NULL;
+}
+
+void kernel_names_begin(struct kernel_names *kept)
+{
+    kept->is_reading = pthread_create(&kept->reader, NULL, read_aside, kept) == 0;
 }
 
 /* Only the function that begins last before an address can contain it; it may have several names. */
@@ -127,6 +153,7 @@ static void runtime_names_add_nearest(struct symbol_names *names, const struct k
 
 void names_add_kernel(struct symbol_names *names, struct kernel_names *kept)
 {
+    runtime_names_join(kept);
     int is_stale = !kept->is_read;
     for (size_t i = 0; i < names->count && kept->count; i++)
         is_stale |= names->addresses[i] < kept->start || names->addresses[i] >= kept->end;

@@ -2,6 +2,8 @@
 #ifndef TACHO_SYMBOLS_RUNTIME_NAMES_H
 #define TACHO_SYMBOLS_RUNTIME_NAMES_H
 
+#include <pthread.h>
+
 #include "base/text.h"
 #include "symbols/names/symbol_names.h"
 
@@ -18,12 +20,16 @@ struct kernel_names {
     struct kernel_function *functions; /* by address, then by line */
     size_t count, room;
     int is_read;
+    pthread_t reader;                  /* reads them while the program runs */
+    int is_reading;                    /* that thread is to be joined */
     uint64_t start, end; /* of the kernel's own code, which does not change; modules and BPF programs come and go */
 };
 
 /* Adds the names of /proc/kallsyms, if it shows addresses, and keeps them for the next call. The text of a function in
  * a loadable kernel module is followed by a tab and [module]. */
 void names_add_kernel(struct symbol_names *names, struct kernel_names *kept);
+/* Begins to read them, so that the end of a short program need not wait for the kernel. */
+void kernel_names_begin(struct kernel_names *kept);
 void kernel_names_free(struct kernel_names *kept);
 
 /* Adds the names of /tmp/perf-PID.map, which has one line for each piece of code: start, size and name. *bytes: the
