@@ -581,9 +581,11 @@ static void counts_beyond_reason_have_a_cost(void **state)
         result.counts[i].recorded = UINT64_MAX / 2;
         result.counts[i].fates[WIRE_UNTIMED] = UINT64_MAX;
     }
-    assert_true(overhead_estimate(&result) > 0);
+    overhead_estimate(&result);
+    assert_true(result.cost_ns > 0);
     memset(&result, 0, sizeof result);
-    assert_int_equal(overhead_estimate(&result), 0);
+    overhead_estimate(&result);
+    assert_int_equal(result.cost_ns, 0);
 }
 
 static void random_bytes_do_no_harm(void **state)
