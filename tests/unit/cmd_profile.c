@@ -38,7 +38,9 @@ static void defaults(void **state)
 {
     assert_int_equal(parse("./a.out -o x"), 0);
     assert_int_equal(program_count, 3);
-    assert_int_equal(settings.collect.sources, WIRE_BIT(CUDA) | WIRE_BIT(NVTX) | WIRE_BIT(OSRT) | WIRE_BIT(TORCH));
+    assert_int_equal(settings.collect.sources,
+                     WIRE_BIT(CUDA) | WIRE_BIT(NVTX) | WIRE_BIT(OSRT) | WIRE_BIT(TORCH) | WIRE_BIT(STEPS));
+    assert_int_equal(settings.collect.step_probes, 1);
     assert_int_equal(settings.collect.osrt_threshold_ns, 1000);
     assert_int_equal(settings.collect.kill_signal, SIGTERM);
     assert_int_equal(settings.collect.range_end, COLLECT_END_STOP_SHUTDOWN);

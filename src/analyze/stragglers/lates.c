@@ -395,15 +395,16 @@ static int64_t pause_before(const struct collectives *all, const struct collecti
     return least_ns == INT64_MAX || least_ns < 0 ? 0 : least_ns;
 }
 
-/* Half of the time in pauses, which are sorted, is in those that are as long at least. */
+/* Half of the time in pauses, which are sorted, is in those that are as long at least. There is one at least. */
 static int64_t usual_pause(const int64_t *pauses, size_t count)
 {
     double sum = 0, above = 0;
 
     for (size_t i = 0; i < count; i++)
         sum += (double)pauses[i];
-    while (count && above * 2 < sum)
+    do
         above += (double)pauses[--count];
+    while (count && above * 2 < sum);
     return pauses[count];
 }
 
