@@ -43,9 +43,9 @@ def declared(mpi):
 def listed():
     """name: (words, action, members of the shape with their places), of the table."""
     with open(os.path.join(lib.SOURCE, "src/wire/mpi_calls.def")) as file:
-        rows = re.findall(r"^MPI_CALL\((\w+), (\d+), \w+, (\w+)([^)]*)\)", file.read(), flags=re.M)
-    return {"MPI_" + name: (int(words), action, {member: int(place) for member, place in re.findall(r"\.(\w+) = (\d+)", shape)})
-            for name, words, action, shape in rows}
+        rows = re.findall(r"^MPI_CALL(S?)\((\w+), (\d+), \w+, (\w+)([^)]*)\)", file.read(), flags=re.M)
+    return {"MPI_" + name + large: (int(words), action, {member: int(place) for member, place in re.findall(r"\.(\w+) = (\d+)", shape)})
+            for has_large, name, words, action, shape in rows for large in (("", "_c") if has_large else ("",))}
 
 
 def is_address(parameter):
