@@ -7,10 +7,11 @@ lists=$(sed -nE 's/^#include "(.*\.calls)"/\1/p' "$SOURCE/src/agent/stubs/librar
 [ "$lists" = "$(sed -nE 's/^#include "(.*\.calls)"/\1/p' "$SOURCE/src/agent/stubs/libraries/library_calls.c")" ] || complain "library_stubs.S and library_calls.c read the lists in different order"
 [ "$(wc -w <<<"$lists")" = "$(ls "$SOURCE"/src/agent/stubs/libraries/*.calls | wc -l)" ] || complain "a list is not read"
 
-names=$(cd "$SOURCE/src/agent/stubs/libraries" && sed -nE 's/^CALL\((\w+), [0-9]+, (PLAIN|SMALL)\)$/\1/p' $lists)
+names=$(cd "$SOURCE/src/agent/stubs/libraries" && { echo '#define CALL(name, words, kind) name'; sed 's/.*/#include "&"/' <<<"$lists"; } |
+    "$CC" -E -P -x c - | tr -s ' ' '\n' | grep .)
 [ "$(wc -l <<<"$names")" -ge 1500 ] || complain "only $(wc -l <<<"$names") functions: fewer than 1500, or the check itself is broken"
-rows=$(cd "$SOURCE/src/agent/stubs/libraries" && cat $lists | grep -c '^CALL')
-[ "$rows" = "$(wc -l <<<"$names")" ] || complain "$rows rows, but $(wc -l <<<"$names") of them are of the usual form"
+odd=$(cd "$SOURCE/src/agent/stubs/libraries" && cat $lists | grep '^CALL' | grep -vE '^CALL(_AND_64)?\(\w+, [0-9]+, (PLAIN|SMALL)\)$')
+[ -z "$odd" ] || complain "rows that are not of the usual form: $odd"
 LC_ALL=C sort -uc <<<"$names" || complain "the lists are not sorted, or name a function twice"
 
 exported=$("$NM" -D --defined-only "$library" | awk '$2 == "T" { print $3 }' | LC_ALL=C sort)
