@@ -300,13 +300,6 @@ static const char *const *type_names(void)
     return names;
 }
 
-static const char *const *sample_kinds(void)
-{
-    static const char *const kinds[] = { "cpu", "python", NULL };
-
-    return kinds;
-}
-
 static int take_max_size(void *settings, const char *value, struct error *err)
 {
     uint64_t bytes = option_size(value, 1000);
@@ -346,7 +339,8 @@ static const struct option export_options[] = {
       .help = "stacks: time to write, self_cpu_time_total or self_cuda_time_total. Default: self_cpu_time_total." },
     { .name = "metadata", .kind = OPTION_TEXT, .offset = FIELD(export.metadata), .value = "OBJECT",
       .help = "chrome: JSON object, such as {\"batch\": 64}, to add to the trace as metadata." },
-    { .name = "samples", .kind = OPTION_CHOICE, .offset = FIELD(samples), .value = "KIND", .choices = sample_kinds,
+    { .name = "samples", .kind = OPTION_CHOICE, .offset = FIELD(samples), .value = "KIND",
+      .words = OPTION_WORDS("cpu", "python"),
       .help = "folded, speedscope, pprof, svg: samples to write, CPU samples (cpu) or Python samples (python). "
               "Default: cpu if there are any." },
     { .name = "waiting", .kind = OPTION_BOOL, .offset = FIELD(export.waiting_samples),

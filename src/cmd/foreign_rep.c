@@ -39,13 +39,6 @@ static const struct foreign {
       .prints = 1 },
 };
 
-const char *const *foreign_rep_clocks(void)
-{
-    static const char *const names[] = { "collectives", "utc", "none", NULL };
-
-    return names;
-}
-
 /* Whose file it is, and the length of its path without the ending; NULL if it has none of these endings. */
 static const struct foreign *foreign_of(const char *path, size_t *stem)
 {

@@ -34,12 +34,9 @@ struct foreign_rep_settings {
     { .name = "filter-host", .kind = OPTION_TEXT, .offset = offsetof(type, member.hosts), .value = "HOSTS",            \
       .help = "Read only the reports of these hosts: node01,gpu*." },                                                  \
     { .name = "clock", .kind = OPTION_CHOICE, .offset = offsetof(type, member.clock),                                  \
-      .choices = foreign_rep_clocks,                                                                                   \
+      .words = OPTION_WORDS("collectives", "utc", "none"),                                                             \
       .help = "What brings the clocks of several hosts together: collectives of the program, utc, or none. Default: "  \
               "collectives if the reports have them, else utc." }
-
-/* The names for --clock. */
-const char *const *foreign_rep_clocks(void);
 
 /* Finds the file to read for a path. It is path itself, or path.tacho if path is no file that can be read. For a
  * .nsys-rep (or .qdrep) it is X.tacho or X.sqlite beside it, for a .ncu-rep X.tacho or X.ncu.csv; if there is neither,

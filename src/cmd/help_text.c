@@ -35,8 +35,10 @@ int help_is_listed(const struct option *option)
 
 void help_add_choices(struct text *out, const struct option *option, const char *between)
 {
-    for (const char *const *choice = option->choices(); *choice; choice++)
-        text_addf(out, "%s%s", choice == option->choices() ? "" : between, *choice);
+    const char *const *choices = option_choices(option);
+
+    for (const char *const *choice = choices; *choice; choice++)
+        text_addf(out, "%s%s", choice == choices ? "" : between, *choice);
 }
 
 int help_add_value(struct text *out, const struct option *option, size_t most)
@@ -46,7 +48,7 @@ int help_add_value(struct text *out, const struct option *option, size_t most)
 
     if (option->kind == OPTION_FLAG)
         return 0;
-    if (option->kind == OPTION_BOOL && !option->choices)
+    if (option->kind == OPTION_BOOL && !option_choices(option))
         text_add(&choices, "true|false");
     else if (option->kind == OPTION_BOOL || option->kind == OPTION_CHOICE)
         help_add_choices(&choices, option, "|");

@@ -116,11 +116,16 @@ static int complain_unknown(const struct option *options, const char *argument, 
     return error_set(err, ERR_BAD_ARGUMENT, "unknown option %s; --help lists the options", name);
 }
 
+const char *const *option_choices(const struct option *option)
+{
+    return option->choices ? option->choices() : option->words;
+}
+
 static int check_choice(const struct option *option, const char *value, struct error *err)
 {
     char all[256] = "";
 
-    for (const char *const *choice = option->choices(); *choice; choice++) {
+    for (const char *const *choice = option_choices(option); *choice; choice++) {
         if (strcmp(*choice, value) == 0)
             return 0;
         if (strlen(all) + strlen(*choice) + 3 < sizeof all)
@@ -167,7 +172,7 @@ static int option_store(struct option_parse *parse, const struct option *option,
 /* Whether it may be left out, and is then one of its choices when it is there. */
 static int has_optional_value(const struct option *option)
 {
-    return option->kind == OPTION_TEXT && option->choices && option->value && option->value[0] == '[';
+    return option->kind == OPTION_TEXT && option_choices(option) && option->value && option->value[0] == '[';
 }
 
 /* Whether it may stand without a value: it is true or false, or says so. */
@@ -186,7 +191,7 @@ static const char *separate_value(const struct option *option, const char *next)
         return next;
     if (!has_optional_value(option))
         return option_bool(next) < 0 ? NULL : next;
-    for (const char *const *choice = option->choices(); *choice; choice++)
+    for (const char *const *choice = option_choices(option); *choice; choice++)
         if (strcmp(*choice, next) == 0)
             return next;
     return NULL;

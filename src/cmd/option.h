@@ -29,11 +29,14 @@ struct option {
      * choices: the value may be omitted (and is then ""); as a separate argument it must be one of the choices. */
     const char *value;
     const char *help; /* one sentence; OPTION_IGNORED: why it has no effect */
-    /* NULL-terminated list for OPTION_CHOICE, and for completion of any other option; may be NULL. */
-    const char *const *(*choices)(void);
+    /* The choices of OPTION_CHOICE, and for completion those of any other option; NULL: none. */
+    const char *const *words;            /* OPTION_WORDS() */
+    const char *const *(*choices)(void); /* instead of `words`, if they come from a table: a NULL-terminated list */
     int (*take)(void *settings, const char *value, struct error *err);
-    int hidden; /* an old spelling: not in help or completion */
+    int hidden;                          /* an old spelling: not in help or completion */
 };
+
+#define OPTION_WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 enum { OPTION_LIST_MAX = 64 };
 
@@ -54,6 +57,9 @@ struct option_parse {
 
 /* Parses argv, except argv[0]. ERR_BAD_ARGUMENT names the option and, if it is unknown, the nearest known one. */
 int options_parse(struct option_parse *parse, int argc, char **argv, struct error *err);
+
+/* The option's choices as a NULL-terminated list; NULL: it has none. */
+const char *const *option_choices(const struct option *option);
 
 /* Parses true, false, yes, no, on, off, 1, 0. Returns 1 or 0; -1 for anything else. */
 int option_bool(const char *value);

@@ -25,13 +25,6 @@ const char *const *output_format_names(void)
     return names;
 }
 
-const char *const *output_time_unit_names(void)
-{
-    static const char *const names[] = { "nsec", "usec", "msec", "seconds", "auto", NULL };
-
-    return names;
-}
-
 void output_help(struct text *out)
 {
     struct text help = { 0 };

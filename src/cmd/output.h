@@ -31,7 +31,7 @@ struct output_settings {
       .help = "Output: '-' (stdout), '@CMD' (the standard input of a command), '.' (files named after FILE), or "      \
               "the start of the file names. Several outputs pair with the tables like formats. Default: '-'." },       \
     { .name = "timeunit", .kind = OPTION_TEXT, .offset = offsetof(type, member.time_unit), .value = "UNIT",            \
-      .choices = output_time_unit_names,                                                                               \
+      .words = OPTION_WORDS("nsec", "usec", "msec", "seconds", "auto"),                                                \
       .help = "Unit of times: nsec, usec, msec or seconds, or a prefix of one; auto (human only) picks one for each "  \
               "time. Default: auto for human, else nsec." },                                                           \
     { .name = "rows", .kind = OPTION_TEXT, .offset = offsetof(type, member.rows), .value = "N|all",                    \
@@ -44,7 +44,6 @@ struct output_settings {
     { .name = "force-overwrite", .kind = OPTION_BOOL, .offset = offsetof(type, member.force_overwrite),                \
       .help = "Overwrite existing files. Default: false." }
 const char *const *output_format_names(void);
-const char *const *output_time_unit_names(void);
 
 /* One format and one output. */
 struct output_destination {

@@ -11,13 +11,6 @@
 #include "base/array.h"
 #include "report/reader/unite.h"
 
-const char *const *run_by_names(void)
-{
-    static const char *const names[] = { "rank", "host", NULL };
-
-    return names;
-}
-
 enum set_by run_by_find(const char *name)
 {
     return !name ? SET_BY_NONE : strcmp(name, "rank") == 0 ? SET_BY_RANK : SET_BY_HOST;

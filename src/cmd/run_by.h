@@ -12,8 +12,7 @@ struct run_by {
     struct run_share *share;                    /* NULL: this process does all */
 };
 
-/* The names for --by, and what one of them stands for; NULL: SET_BY_NONE. */
-const char *const *run_by_names(void);
+/* What a name for --by stands for; NULL: SET_BY_NONE. */
 enum set_by run_by_find(const char *name);
 
 /* analysis_run(), or the joined table of all ranks or hosts (table_by.h). */

@@ -12,7 +12,7 @@
 
 struct settings {
     int quiet, force;
-    const char *output, *type;
+    const char *output, *type, *unit;
     struct option_list reports;
     char taken[32];
 };
@@ -34,14 +34,15 @@ static int take(void *settings, const char *value, struct error *err)
 
 #define FIELD(name) offsetof(struct settings, name)
 static const struct option options[] = {
-    { "quiet", 'q', OPTION_FLAG, FIELD(quiet), NULL, "help", NULL, NULL, 0 },
-    { "force-overwrite", 'f', OPTION_BOOL, FIELD(force), NULL, "help", NULL, NULL, 0 },
-    { "output", 'o', OPTION_TEXT, FIELD(output), "FILE", "help", NULL, NULL, 0 },
-    { "type", 't', OPTION_CHOICE, FIELD(type), "TYPE", "help", types, NULL, 0 },
-    { "report", 'r', OPTION_LIST, FIELD(reports), "NAME", "help", NULL, NULL, 0 },
-    { "custom", 0, OPTION_CUSTOM, 0, "VALUE", "help", NULL, take, 0 },
-    { "sample", 's', OPTION_IGNORED, 0, "VALUE", "sampling is for later", NULL, NULL, 0 },
-    { "force-export", 0, OPTION_IGNORED, 0, "BOOL", "nothing is exported", NULL, NULL, 0 },
+    { "quiet", 'q', OPTION_FLAG, FIELD(quiet), NULL, "help", NULL, NULL, NULL, 0 },
+    { "force-overwrite", 'f', OPTION_BOOL, FIELD(force), NULL, "help", NULL, NULL, NULL, 0 },
+    { "output", 'o', OPTION_TEXT, FIELD(output), "FILE", "help", NULL, NULL, NULL, 0 },
+    { "type", 't', OPTION_CHOICE, FIELD(type), "TYPE", "help", NULL, types, NULL, 0 },
+    { "report", 'r', OPTION_LIST, FIELD(reports), "NAME", "help", NULL, NULL, NULL, 0 },
+    { "unit", 0, OPTION_CHOICE, FIELD(unit), "UNIT", "help", OPTION_WORDS("ms", "ns"), NULL, NULL, 0 },
+    { "custom", 0, OPTION_CUSTOM, 0, "VALUE", "help", NULL, NULL, take, 0 },
+    { "sample", 's', OPTION_IGNORED, 0, "VALUE", "sampling is for later", NULL, NULL, NULL, 0 },
+    { "force-export", 0, OPTION_IGNORED, 0, "BOOL", "nothing is exported", NULL, NULL, NULL, 0 },
     { 0 },
 };
 
@@ -138,6 +139,8 @@ static void slips_of_the_finger(void **state)
     assert_int_equal(PARSE("-Z"), ERR_BAD_ARGUMENT);
     assert_int_equal(PARSE("--type=sqlit"), ERR_BAD_ARGUMENT);
     assert_string_equal(err.text, "--type cannot be 'sqlit': use one of sqlite, chrome");
+    assert_int_equal(PARSE("--unit=us"), ERR_BAD_ARGUMENT);
+    assert_string_equal(err.text, "--unit cannot be 'us': use one of ms, ns");
     assert_int_equal(PARSE("--output"), ERR_BAD_ARGUMENT);
     assert_string_equal(err.text, "--output needs a value: FILE");
     assert_int_equal(PARSE("--quiet=loud"), ERR_BAD_ARGUMENT);

@@ -37,13 +37,6 @@ static const char *const *diff_report_names(void)
     return names;
 }
 
-static const char *const *diff_column_names(void)
-{
-    static const char *const names[] = { "total", "count", "avg", "med", "min", "max", "stddev", "share", NULL };
-
-    return names;
-}
-
 #define FIELD(name) offsetof(struct diff_settings, name)
 /* clang-format off */
 static const struct option diff_options[] = {
@@ -52,7 +45,7 @@ static const struct option diff_options[] = {
       .help = "Report to compare; separate several with commas. Default: run_sum, and the reports that stats "
               "prints on a terminal." },
     { .name = "column", .letter = 'c', .kind = OPTION_TEXT, .offset = FIELD(column), .value = "COLUMN",
-      .choices = diff_column_names,
+      .words = OPTION_WORDS("total", "count", "avg", "med", "min", "max", "stddev", "share"),
       .help = "Column to compare: total, count, avg, med, min, max, stddev, share, or the name of a column. Default: "
               "total." },
     { .name = "range", .kind = OPTION_LIST, .offset = FIELD(ranges), .value = "RANGE[@DOMAIN][/N]",

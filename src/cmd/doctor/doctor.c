@@ -136,17 +136,10 @@ struct doctor_settings {
     const char *format;
 };
 
-static const char *const *doctor_format_names(void)
-{
-    static const char *const names[] = { "human", "json", NULL };
-
-    return names;
-}
-
 /* clang-format off */
 static const struct option doctor_options[] = {
     { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = offsetof(struct doctor_settings, format),
-      .choices = doctor_format_names, .help = "Output format: human (the default), or json." },
+      .words = OPTION_WORDS("human", "json"), .help = "Output format: human (the default), or json." },
     { 0 },
 };
 /* clang-format on */

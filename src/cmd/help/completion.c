@@ -34,9 +34,8 @@ const char *const *completion_values(const struct option *option)
 {
     static const char *const truth[] = { "true", "false", NULL };
 
-    if (option->choices)
-        return option->choices();
-    return option->kind == OPTION_BOOL ? truth : NULL;
+    const char *const *choices = option_choices(option);
+    return choices || option->kind != OPTION_BOOL ? choices : truth;
 }
 
 const char *const *completion_operands(const struct command *command)

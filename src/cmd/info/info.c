@@ -26,19 +26,12 @@ struct info_settings {
     const char *format;
 };
 
-static const char *const *info_format_names(void)
-{
-    static const char *const names[] = { "human", "json", NULL };
-
-    return names;
-}
-
 /* clang-format off */
 static const struct option info_options[] = {
     { .name = "all", .letter = 'a', .kind = OPTION_FLAG, .offset = offsetof(struct info_settings, all),
       .help = "Show every process, table and message, not only the first ones." },
     { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = offsetof(struct info_settings, format),
-      .choices = info_format_names,
+      .words = OPTION_WORDS("human", "json"),
       .help = "Output format: human (the default), or json, one document for all FILEs." },
     { .name = "output", .kind = OPTION_FLAG, .offset = offsetof(struct info_settings, output),
       .help = "Print only the program's output that `tacho profile -w false` hid: its stdout to stdout, its stderr to "

@@ -61,13 +61,6 @@ static int ops_take_rows(void *settings, const char *value, struct error *err)
     return 0;
 }
 
-static const char *const *ops_format_names(void)
-{
-    static const char *const names[] = { "human", "table", "csv", "json", NULL };
-
-    return names;
-}
-
 #define FIELD(name) offsetof(struct ops_settings, name)
 /* clang-format off */
 static const struct option ops_options[] = {
@@ -87,7 +80,7 @@ static const struct option ops_options[] = {
     { .name = "with-flops", .kind = OPTION_BOOL, .offset = FIELD(with_flops),
       .help = "Compute FLOPs from the input shapes. Default: only for a trace that was recorded with_flops." },
     { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = FIELD(format), .value = "FORMAT",
-      .choices = ops_format_names,
+      .words = OPTION_WORDS("human", "table", "csv", "json"),
       .help = "human (fitted to the terminal), table (as torch prints it), csv or json; csv and json have times in µs. "
               "Default: human on a terminal, else table." },
     { .name = "max-name-column-width", .kind = OPTION_CUSTOM, .value = "N", .take = take_name_width,

@@ -74,20 +74,6 @@ static int take_export(void *context, const char *value, struct error *err)
     return code;
 }
 
-static const char *const *attach_names(void)
-{
-    static const char *const names[] = { "caller", "caller-temporary", NULL };
-
-    return names;
-}
-
-static const char *const *preload_names(void)
-{
-    static const char *const names[] = { "yes", "no", NULL };
-
-    return names;
-}
-
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 /* clang-format off */
@@ -122,11 +108,12 @@ static const struct option first_options[] = {
       .take = profile_window_take_duration,
       .help = "End the capture SECONDS after recording starts. Default: 0, no limit." },
     { .name = "capture-range", .letter = 'c', .kind = OPTION_CUSTOM, .value = "WHAT",
-      .choices = profile_window_ranges, .take = profile_window_take_range,
+      .words = OPTION_WORDS("none", "nvtx", "cudaProfilerApi", "api", "mpi"), .take = profile_window_take_range,
       .help = "Event that starts recording: none (the start of the program), nvtx (the range of --nvtx-capture), "
               "cudaProfilerApi or api (a call of cudaProfilerStart() or tacho_start()), mpi (a call of "
               "MPI_Pcontrol(1), until MPI_Pcontrol(0)). Default: none." },
-    { .name = "capture-range-end", .kind = OPTION_CUSTOM, .value = "WHAT", .choices = profile_window_range_ends,
+    { .name = "capture-range-end", .kind = OPTION_CUSTOM, .value = "WHAT",
+      .words = OPTION_WORDS("none", "stop", "stop-shutdown", "repeat", "repeat-shutdown:1"),
       .take = profile_window_take_range_end,
       .help = "Action at the end of the range: none (keep recording), stop (stop recording), stop-shutdown (also send "
               "--kill to the program), repeat[:N] (wait for the next range, at most N times), repeat-shutdown:N "
@@ -134,11 +121,12 @@ static const struct option first_options[] = {
     { .name = "nvtx-capture", .letter = 'p', .kind = OPTION_CUSTOM, .value = "RANGE[@DOMAIN]",
       .take = profile_window_take_nvtx_capture,
       .help = "NVTX range for --capture-range=nvtx; @* matches any domain. Default domain: NVTX's default one." },
-    { .name = "kill", .kind = OPTION_CUSTOM, .value = "SIGNAL", .choices = profile_program_signals,
+    { .name = "kill", .kind = OPTION_CUSTOM, .value = "SIGNAL",
+      .words = OPTION_WORDS("none", "sigint", "sigterm", "sigkill"),
       .take = profile_program_take_kill,
       .help = "Signal to send to a program that outlives the capture: none, sigint, sigterm, sigkill or a number. "
               "Default: sigterm." },
-    { .name = "wait", .kind = OPTION_CUSTOM, .value = "all|primary", .choices = profile_program_waits,
+    { .name = "wait", .kind = OPTION_CUSTOM, .value = "all|primary", .words = OPTION_WORDS("all", "primary"),
       .take = profile_program_take_wait,
       .help = "Wait until all processes of the program have exited (all), or only its first (primary). Default: all." },
     { .name = "env-var", .letter = 'e', .kind = OPTION_CUSTOM, .value = "A=B,C=D",
@@ -162,7 +150,7 @@ static const struct option process_options[] = {
     { .name = "buffer-limit", .kind = OPTION_CUSTOM, .value = "SIZE", .take = take_buffer_limit,
       .help = "Limit the memory for events of one process that are not yet written, such as 64M; events beyond it are "
               "dropped. 4M to 64G. Default: 256M, less in a small container." },
-    { .name = "preload", .kind = OPTION_BOOL, .offset = FIELD(preload), .choices = preload_names,
+    { .name = "preload", .kind = OPTION_BOOL, .offset = FIELD(preload), .words = OPTION_WORDS("yes", "no"),
       .help = "Load the agent with LD_PRELOAD. no: only through CUDA and NVTX injection, which records no OS and "
               "library calls, and no processes that use neither CUDA nor NVTX. Default: yes." },
     { 0 },
@@ -170,7 +158,8 @@ static const struct option process_options[] = {
 
 /* Options that help shows last, and options that it hides. */
 static const struct option last_options[] = {
-    { .name = "attach", .kind = OPTION_CHOICE, .offset = FIELD(attach), .value = "caller", .choices = attach_names,
+    { .name = "attach", .kind = OPTION_CHOICE, .offset = FIELD(attach), .value = "caller",
+      .words = OPTION_WORDS("caller", "caller-temporary"),
       .help = "Record the process that starts tacho, instead of a program. That process must load the agent itself, as "
               "the Python package does. caller-temporary: delete the report at the end." },
     { .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = FIELD(quiet),

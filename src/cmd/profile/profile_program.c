@@ -14,20 +14,6 @@ int profile_program_take_kill(void *context, const char *value, struct error *er
     return 0;
 }
 
-const char *const *profile_program_signals(void)
-{
-    static const char *const names[] = { "none", "sigint", "sigterm", "sigkill", NULL };
-
-    return names;
-}
-
-const char *const *profile_program_waits(void)
-{
-    static const char *const names[] = { "all", "primary", NULL };
-
-    return names;
-}
-
 int profile_program_take_wait(void *context, const char *value, struct error *err)
 {
     if (strcmp(value, "all") != 0 && strcmp(value, "primary") != 0)

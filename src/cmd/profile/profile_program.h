@@ -13,8 +13,4 @@ int profile_program_take_pid(void *settings, const char *value, struct error *er
 /* The error of a command line without a program. */
 int profile_program_lacking(const struct profile_settings *settings, struct error *err);
 
-/* Values for completion. */
-const char *const *profile_program_signals(void);
-const char *const *profile_program_waits(void);
-
 #endif

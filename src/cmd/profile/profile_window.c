@@ -26,13 +26,6 @@ int profile_window_take_duration(void *settings, const char *value, struct error
     return read_seconds("duration", value, &((struct profile_settings *)settings)->collect.duration_ns, err);
 }
 
-const char *const *profile_window_ranges(void)
-{
-    static const char *const names[] = { "none", "nvtx", "cudaProfilerApi", "api", "mpi", NULL };
-
-    return names;
-}
-
 int profile_window_take_range(void *context, const char *value, struct error *err)
 {
     struct profile_settings *settings = context;
@@ -65,13 +58,6 @@ static const struct {
     { "repeat", COLLECT_END_REPEAT, 1, 0 },
     { "repeat-shutdown", COLLECT_END_REPEAT_SHUTDOWN, 1, 1 },
 };
-
-const char *const *profile_window_range_ends(void)
-{
-    static const char *const names[] = { "none", "stop", "stop-shutdown", "repeat", "repeat-shutdown:1", NULL };
-
-    return names;
-}
 
 int profile_window_take_range_end(void *context, const char *value, struct error *err)
 {

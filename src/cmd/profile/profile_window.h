@@ -12,8 +12,4 @@ int profile_window_take_range_end(void *settings, const char *value, struct erro
 int profile_window_take_stop_on_range_end(void *settings, const char *value, struct error *err);
 int profile_window_take_nvtx_capture(void *settings, const char *value, struct error *err);
 
-/* Values for completion. */
-const char *const *profile_window_ranges(void);
-const char *const *profile_window_range_ends(void);
-
 #endif

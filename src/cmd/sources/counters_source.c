@@ -247,7 +247,7 @@ static const char *counters_source_leave_host(struct collect_options *collect)
 
 /* clang-format off */
 static const struct option counters_source_options[] = {
-    { .name = "event-sample", .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = scope_names,
+    { .name = "event-sample", .kind = OPTION_CUSTOM, .value = "SCOPE", .words = SCOPE_WORDS,
       .take = take_scope,
       .help = "Count kernel and CPU events of: process-tree (the program and its descendants), system-wide, none. "
               "Default: process-tree if one of the next three options is given, else none." },

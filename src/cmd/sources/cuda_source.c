@@ -31,36 +31,6 @@ static const struct cuda_settings cuda_source_defaults = { .flush_on_stop = 1,
 enum { LONGEST_FLUSH_MS = 3600000 };
 #define LONGEST_BACKTRACE_NS UINT64_C(3600000000000)
 
-static const char *const *graph_traces(void)
-{
-    static const char *const names[] = {
-        "graph", "node", "graph:host-only", "graph:host-and-device", "node:host-only", "node:host-and-device", NULL
-    };
-
-    return names;
-}
-
-static const char *const *event_traces(void)
-{
-    static const char *const names[] = { "auto", "true", "false", NULL };
-
-    return names;
-}
-
-static const char *const *pc_modes(void)
-{
-    static const char *const names[] = { "continuous", "serialized", "none", NULL };
-
-    return names;
-}
-
-static const char *const *cuda_source_backtraces(void)
-{
-    static const char *const names[] = { "all", "none", "kernel", "memory", "sync", "other", NULL };
-
-    return names;
-}
-
 static struct cuda_settings *cuda_source_settings(void *settings)
 {
     return profile_source_settings(settings, &cmd_source_cuda);
@@ -286,10 +256,13 @@ static int cuda_source_finish(struct profile_settings *settings, struct collect_
 
 /* clang-format off */
 static const struct option cuda_source_options[] = {
-    { .name = "cuda-graph-trace", .kind = OPTION_CUSTOM, .value = "graph|node", .choices = graph_traces,
+    { .name = "cuda-graph-trace", .kind = OPTION_CUSTOM, .value = "graph|node",
+      .words = OPTION_WORDS("graph", "node", "graph:host-only", "graph:host-and-device", "node:host-only",
+                            "node:host-and-device"),
       .take = take_graph_trace, .help = "Trace CUDA graphs as a whole (graph), or each of their nodes (node). Default: "
                                         "graph." },
-    { .name = "cuda-event-trace", .kind = OPTION_CUSTOM, .value = "auto|BOOL", .choices = event_traces,
+    { .name = "cuda-event-trace", .kind = OPTION_CUSTOM, .value = "auto|BOOL",
+      .words = OPTION_WORDS("auto", "true", "false"),
       .take = take_event_trace, .help = "Record the time when the GPU reaches each CUDA event; auto means true. "
                                         "Default: false." },
     { .name = "cuda-memory-usage", .kind = OPTION_BOOL, .offset = offsetof(struct cuda_settings, memory_usage),
@@ -300,11 +273,13 @@ static const struct option cuda_source_options[] = {
       .help = "Record GPU page faults in unified memory. Default: false." },
     { .name = "cuda-trace-all-apis", .kind = OPTION_BOOL, .offset = offsetof(struct cuda_settings, all_calls),
       .help = "Trace all CUDA API calls, not only those that matter for performance. Default: false." },
-    { .name = "cudabacktrace", .kind = OPTION_CUSTOM, .value = "LIST", .choices = cuda_source_backtraces,
+    { .name = "cudabacktrace", .kind = OPTION_CUSTOM, .value = "LIST",
+      .words = OPTION_WORDS("all", "none", "kernel", "memory", "sync", "other"),
       .take = cuda_source_take_backtrace,
       .help = "Record a backtrace for CUDA calls that take at least 80000 ns: all, none, or a list of kernel, memory, "
               "sync, other. Append :NS for another threshold (kernel:500). Default: none." },
-    { .name = "pc-sampling", .kind = OPTION_CUSTOM, .value = "continuous|serialized|none", .choices = pc_modes,
+    { .name = "pc-sampling", .kind = OPTION_CUSTOM, .value = "continuous|serialized|none",
+      .words = OPTION_WORDS("continuous", "serialized", "none"),
       .take = take_pc_sampling,
       .help = "Sample what warps wait for, by kernel, instruction and source line (programs compiled with -lineinfo). "
               "serialized runs one kernel at a time and tells launches apart. Default: none." },

@@ -45,13 +45,6 @@ static struct gpu_source_settings *gpu_source_settings(void *settings)
 
 /* ---- Values ---------------------------------------------------------------------------------------------------- */
 
-static const char *const *device_names(void)
-{
-    static const char *const names[] = { "none", "all", "cuda-visible", "help", NULL };
-
-    return names;
-}
-
 static int take_devices(void *settings, const char *value, struct error *err)
 {
     static const struct {
@@ -199,11 +192,6 @@ free_names:
 static const char *const source_names[] = {
     [SOURCE_AUTO] = "auto", [SOURCE_COUNTERS] = "counters", [SOURCE_GPM] = "gpm", [SOURCE_NVML] = "nvml", NULL
 };
-
-static const char *const *sources(void)
-{
-    return source_names;
-}
 
 static int take_source(void *settings, const char *value, struct error *err)
 {
@@ -377,7 +365,8 @@ static const char *gpu_source_leave_host(struct collect_options *collect)
 
 /* clang-format off */
 static const struct option gpu_source_options[] = {
-    { .name = "gpu-metrics-devices", .kind = OPTION_CUSTOM, .value = "LIST", .choices = device_names,
+    { .name = "gpu-metrics-devices", .kind = OPTION_CUSTOM, .value = "LIST",
+      .words = OPTION_WORDS("none", "all", "cuda-visible", "help"),
       .take = take_devices,
       .help = "Record metrics of these GPUs: none, all, cuda-visible, or a list of numbers, UUIDs or PCI addresses "
               "(`help` lists the GPUs). Default: power, clocks, temperature, throttling, memory and utilization of the "
@@ -386,7 +375,8 @@ static const struct option gpu_source_options[] = {
       .help = "GPU metrics to record: a set by name or number, also by nsys's name (gh100), file:NAME, or a list of "
               "metrics (`help` lists them; those of counters are listed by `tacho ncu --query-metrics`). Default: "
               "general if one of these options is given, else basic." },
-    { .name = "gpu-metrics-source", .kind = OPTION_CUSTOM, .value = "SOURCE", .choices = sources, .take = take_source,
+    { .name = "gpu-metrics-source", .kind = OPTION_CUSTOM, .value = "SOURCE", .words = source_names,
+      .take = take_source,
       .help = "Source of GPU metrics: auto, counters, gpm (Hopper and later), nvml. Default: auto." },
     { .name = "gpu-metrics-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = gpu_source_take_frequency,
       .help = "Samples of GPU metrics per second: 10 to 200000 of counters, 1 to 100 of GPM and NVML. Default: 10000 "

@@ -41,13 +41,6 @@ static int python_source_take_frequency(void *settings, const char *value, struc
     return 0;
 }
 
-static const char *const *python_source_backtraces(void)
-{
-    static const char *const names[] = { "cuda", "none", NULL };
-
-    return names;
-}
-
 static int python_source_take_backtrace(void *settings, const char *value, struct error *err)
 {
     int is_none = strcmp(value, "none") == 0 || option_bool(value) == 0;
@@ -69,13 +62,6 @@ static int python_source_take_functions(void *settings, const char *value, struc
     }
     ((struct profile_settings *)settings)->collect.python_functions = path;
     return 0;
-}
-
-static const char *const *samplings(void)
-{
-    static const char *const names[] = { "auto", "true", "false", NULL };
-
-    return names;
 }
 
 static int python_source_take_sampling(struct collect_options *collect, const char *value, int is_gil_traced,
@@ -111,12 +97,12 @@ static int python_source_finish(struct profile_settings *settings, struct collec
 /* clang-format off */
 static const struct option python_source_options[] = {
     { .name = "python-sampling", .kind = OPTION_TEXT, .value = "[auto|true|false]",
-      .offset = offsetof(struct python_source_settings, sampling), .choices = samplings,
+      .offset = offsetof(struct python_source_settings, sampling), .words = OPTION_WORDS("auto", "true", "false"),
       .help = "Sample the call stacks of all Python threads, without stopping the program. auto: in programs that run "
               "CPython 3.9 to 3.14. Default: auto." },
     { .name = "python-sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = python_source_take_frequency,
       .help = "Take HZ Python samples per second, 1 to 2000. Default: 1000." },
-    { .name = "python-backtrace", .kind = OPTION_CUSTOM, .value = "cuda|none", .choices = python_source_backtraces,
+    { .name = "python-backtrace", .kind = OPTION_CUSTOM, .value = "cuda|none", .words = OPTION_WORDS("cuda", "none"),
       .take = python_source_take_backtrace,
       .help = "Add Python frames to the backtraces of CUDA and OS calls (cuda). Sets --cudabacktrace=all unless that "
               "option is given. Default: none." },

@@ -20,13 +20,6 @@ static struct collect_samples_options *samples_source_settings(void *settings)
     return profile_source_settings(settings, &cmd_source_samples);
 }
 
-static const char *const *samples_source_backtraces(void)
-{
-    static const char *const names[] = { "dwarf", "fp", "lbr", "none", NULL };
-
-    return names;
-}
-
 static int samples_source_take_sample(void *settings, const char *value, struct error *err)
 {
     samples_source_settings(settings)->samples_asked = 1;
@@ -162,11 +155,12 @@ static const char *samples_source_leave_host(struct collect_options *collect)
 
 /* clang-format off */
 static const struct option samples_source_options[] = {
-    { .name = "sample", .letter = 's', .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = scope_names,
+    { .name = "sample", .letter = 's', .kind = OPTION_CUSTOM, .value = "SCOPE", .words = SCOPE_WORDS,
       .take = samples_source_take_sample,
       .help = "Sample the CPU call stacks of: process-tree (the program and its descendants), system-wide, none. "
               "Default: process-tree; with --advise only for programs that contain GPU code, else none." },
-    { .name = "backtrace", .letter = 'b', .kind = OPTION_CUSTOM, .value = "HOW", .choices = samples_source_backtraces,
+    { .name = "backtrace", .letter = 'b', .kind = OPTION_CUSTOM, .value = "HOW",
+      .words = OPTION_WORDS("dwarf", "fp", "lbr", "none"),
       .take = samples_source_take_backtrace,
       .help = "Method to unwind the call stack of a sample: dwarf (call frame information), fp (frame pointers), lbr "
               "(last branch records of Intel CPUs), none. Default: dwarf." },
@@ -182,7 +176,7 @@ static const struct option samples_source_options[] = {
     { .name = "backtrace-stack-size", .kind = OPTION_CUSTOM, .value = "BYTES", .take = take_stack_size,
       .help = "Copy at most BYTES of the stack with each sample for --backtrace=dwarf, 512 to 65528. Default: 65528, "
               "less where ulimit -l keeps the ring buffers small." },
-    { .name = "cpuctxsw", .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = scope_names,
+    { .name = "cpuctxsw", .kind = OPTION_CUSTOM, .value = "SCOPE", .words = SCOPE_WORDS,
       .take = take_switches,
       .help = "Record context switches of: process-tree (the program and its descendants), system-wide, none. Default: "
               "the value of --sample." },

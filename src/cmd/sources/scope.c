@@ -3,13 +3,6 @@
 
 #include <string.h>
 
-const char *const *scope_names(void)
-{
-    static const char *const names[] = { "process-tree", "system-wide", "none", NULL };
-
-    return names;
-}
-
 int scope_read(const char *option, const char *value, enum collect_scope *out, struct error *err)
 {
     static const struct {

@@ -8,7 +8,6 @@
 /* Parses the name of a scope; option: its name, for the error. */
 int scope_read(const char *option, const char *value, enum collect_scope *out, struct error *err);
 
-/* Values for completion. */
-const char *const *scope_names(void);
+#define SCOPE_WORDS OPTION_WORDS("process-tree", "system-wide", "none") /* for completion */
 
 #endif

@@ -40,7 +40,7 @@ static const struct option stats_options[] = {
     DELIVER_OPTIONS(struct stats_settings, show.deliver),
     PART_OPTIONS(struct stats_settings, show.part),
     FOREIGN_REP_OPTIONS(struct stats_settings, show.input),
-    { .name = "by", .kind = OPTION_CHOICE, .offset = FIELD(show.input.by), .choices = run_by_names,
+    { .name = "by", .kind = OPTION_CHOICE, .offset = FIELD(show.input.by), .words = OPTION_WORDS("rank", "host"),
       .help = "Print a row for each rank (rank) or host (host), and the least, the median and the greatest of them." },
     EACH_OPTION(struct stats_settings, show.each),
     SHARE_OPTIONS(struct stats_settings, show.share),

@@ -17,13 +17,6 @@ struct what_if_settings {
     const char *step_range, *step_operator, *format;
 };
 
-static const char *const *what_if_format_names(void)
-{
-    static const char *const names[] = { "human", "csv", "json", NULL };
-
-    return names;
-}
-
 #define FIELD(name) offsetof(struct what_if_settings, name)
 /* clang-format off */
 static const struct option what_if_options[] = {
@@ -44,7 +37,7 @@ static const struct option what_if_options[] = {
     { .name = "step-op", .kind = OPTION_TEXT, .offset = FIELD(step_operator), .value = "NAME",
       .help = "Start a step at each call of this operator." },
     { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = FIELD(format), .value = "FORMAT",
-      .choices = what_if_format_names,
+      .words = OPTION_WORDS("human", "csv", "json"),
       .help = "human, csv or json; csv and json have times in ns. Default: human." },
     { 0 },
 };

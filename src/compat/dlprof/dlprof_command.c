@@ -27,19 +27,7 @@ struct dlprof_cmd_settings {
 
 /* ---- options --------------------------------------------------------------------------------------------------- */
 
-static const char *const *verbosity_names(void)
-{
-    static const char *const names[] = { "quiet", "minimal", "normal", "detailed", "diagnostic", NULL };
-
-    return names;
-}
-
-static const char *const *dlprof_cmd_mode_names(void)
-{
-    static const char *const names[] = { "simple", "pytorch", NULL };
-
-    return names;
-}
+static const char *const verbosities[] = { "quiet", "minimal", "normal", "detailed", "diagnostic", NULL };
 
 static const char *const *dlprof_cmd_report_names(void)
 {
@@ -47,13 +35,6 @@ static const char *const *dlprof_cmd_report_names(void)
 
     for (size_t i = 0; dlprof_reports[i].option && i + 2 < MOST_REPORTS; i++)
         names[i + 1] = dlprof_reports[i].option;
-    return names;
-}
-
-static const char *const *dlprof_cmd_format_names(void)
-{
-    static const char *const names[] = { "csv", "json", NULL };
-
     return names;
 }
 
@@ -78,11 +59,11 @@ static const struct option dlprof_cmd_options[] = {
     { .name = "force", .letter = 'f', .kind = OPTION_BOOL, .offset = FIELD(force),
       .help = "Overwrite existing files. Default: false." },
     { .name = "verbosity", .letter = 'v', .kind = OPTION_CHOICE, .offset = FIELD(verbosity), .value = "LEVEL",
-      .choices = verbosity_names,
+      .words = verbosities,
       .help = "quiet, minimal, normal (list the files written), detailed or diagnostic (also what the capture holds). "
               "Default: normal." },
     { .name = "mode", .letter = 'm', .kind = OPTION_CHOICE, .offset = FIELD(mode), .value = "MODE",
-      .choices = dlprof_cmd_mode_names,
+      .words = OPTION_WORDS("simple", "pytorch"),
       .help = "pytorch, or simple: the whole program is one operator. Default: pytorch." },
     { .name = "nsys_database", .kind = OPTION_TEXT, .offset = FIELD(database), .value = "FILE",
       .help = "Read FILE, and run no program: an SQLite export of nsys, a .tacho report or a trace of "
@@ -115,7 +96,7 @@ static const struct option dlprof_cmd_options[] = {
       .help = "Reports to write: all, or any of summary, detail, kernel, iteration, tensor, op_type, group_op "
               "(group_node), expert_systems. Default: none." },
     { .name = "formats", .kind = OPTION_TEXT, .offset = FIELD(formats), .value = "LIST",
-      .choices = dlprof_cmd_format_names, .help = "csv, json or both. Default: csv." },
+      .words = OPTION_WORDS("csv", "json"), .help = "csv, json or both. Default: csv." },
     { .name = "domains", .kind = OPTION_TEXT, .offset = FIELD(domains), .value = "LIST",
       .help = "NVTX domains whose ranges are the operators; each has reports of its own. Default: the operators of "
               "PyTorch." },
@@ -160,12 +141,11 @@ struct dlprof_cmd_job {
 
 static int says(const struct dlprof_cmd_job *job, const char *level)
 {
-    const char *const *names = verbosity_names();
     size_t asked = 0, wanted = 0;
 
-    while (strcmp(names[asked], job->settings->verbosity) != 0)
+    while (strcmp(verbosities[asked], job->settings->verbosity) != 0)
         asked++;
-    while (strcmp(names[wanted], level) != 0)
+    while (strcmp(verbosities[wanted], level) != 0)
         wanted++;
     return asked >= wanted;
 }

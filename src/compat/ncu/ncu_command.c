@@ -7,18 +7,6 @@
 #include "abi/counters/counter_sections.h"
 #include "abi/counters/name_pattern.h"
 
-static const char *const *modes(void)
-{
-    static const char *const names[] = { "base", "suffix", "all", NULL };
-    return names;
-}
-
-static const char *const *collections(void)
-{
-    static const char *const names[] = { "profiling", "pmsampling", NULL };
-    return names;
-}
-
 static const char *const *ncu_command_set_names(void)
 {
     static const char *names[COUNTER_SET_COUNT + 1];
@@ -26,20 +14,6 @@ static const char *const *ncu_command_set_names(void)
         names[i] = counter_sets[i].name;
     return names;
 }
-
-#define CHOICES(function, ...)                                                                                         \
-    static const char *const *function(void)                                                                           \
-    {                                                                                                                  \
-        static const char *const names[] = { __VA_ARGS__, NULL };                                                      \
-        return names;                                                                                                  \
-    }
-CHOICES(name_bases, "function", "mangled", "demangled")
-CHOICES(filter_modes, "global", "per-gpu", "per-launch-config")
-CHOICES(replay_modes, "kernel", "application", "range", "app-range")
-CHOICES(cache_controls, "all", "none")
-CHOICES(clock_controls, "base", "none", "boost", "force-boost", "reset")
-CHOICES(target_processes, "all", "application-only")
-#undef CHOICES
 
 /* One function for each option that tacho ncu refuses. */
 #define IGNORED(option, key, kind, why)
@@ -59,13 +33,13 @@ static const struct option ncu_command_options[] = {
       .help = "Report with counters of kernels to print: .tacho, .ncu-rep or a CSV of ncu." },
     { .name = "csv", .kind = OPTION_FLAG, .offset = FIELD(csv),
       .help = "Print comma-separated values, not tables for people." },
-    { .name = "page", .kind = OPTION_CHOICE, .offset = FIELD(page), .value = "PAGE", .choices = ncu_page_names,
+    { .name = "page", .kind = OPTION_CHOICE, .offset = FIELD(page), .value = "PAGE", .words = ncu_pages,
       .help = "Page to print: details (a row per metric) or raw (a column per metric). Default: details." },
     { .name = "print-units", .kind = OPTION_CHOICE, .offset = FIELD(print_units), .value = "UNITS",
-      .choices = ncu_unit_names,
+      .words = ncu_units,
       .help = "Units of values: auto (scaled to their size: us, Kbyte) or base (ns, byte). Default: auto." },
     { .name = "print-summary", .kind = OPTION_CHOICE, .offset = FIELD(print_summary), .value = "KIND",
-      .choices = ncu_summary_names,
+      .words = ncu_summaries,
       .help = "Print minimum, maximum and average instead of each launch: none, per-gpu, per-kernel or per-nvtx. "
               "Default: none." },
     { .name = "list-sets", .kind = OPTION_FLAG, .offset = FIELD(list_sets),
@@ -80,9 +54,11 @@ static const struct option ncu_command_options[] = {
     { .name = "query-metrics", .kind = OPTION_FLAG, .offset = FIELD(query_metrics),
       .help = "List all metrics of the first GPU, or of --chips." },
     { .name = "query-metrics-mode", .kind = OPTION_CHOICE, .offset = FIELD(query_mode), .value = "MODE",
-      .help = "Names to list: base (default), suffix (all names of --metrics), all.", .choices = modes },
+      .help = "Names to list: base (default), suffix (all names of --metrics), all.",
+      .words = OPTION_WORDS("base", "suffix", "all") },
     { .name = "query-metrics-collection", .kind = OPTION_CHOICE, .offset = FIELD(query_collection), .value = "WAY",
-      .help = "Metrics to list: of kernels (profiling, default), or over time (pmsampling).", .choices = collections },
+      .help = "Metrics to list: of kernels (profiling, default), or over time (pmsampling).",
+      .words = OPTION_WORDS("profiling", "pmsampling") },
     { .name = "chips", .kind = OPTION_TEXT, .offset = FIELD(chips), .value = "LIST",
       .help = "Chips for the lists, such as GH100,GB202 (default: that of the first GPU)." },
     { .name = "chip", .kind = OPTION_TEXT, .offset = FIELD(chips), .value = "CHIP",
@@ -96,7 +72,7 @@ static const struct option ncu_command_options[] = {
     { .name = "kernel-name", .letter = 'k', .kind = OPTION_TEXT, .offset = FIELD(kernel_name), .value = "NAME",
       .help = "Count kernels of this name, or regex:EXPRESSION to search for in names." },
     { .name = "kernel-name-base", .kind = OPTION_CHOICE, .offset = FIELD(kernel_name_base), .value = "BASE",
-      .choices = name_bases,
+      .words = OPTION_WORDS("function", "mangled", "demangled"),
       .help = "Name that --kernel-name and --kernel-id match: function (without scope, template arguments and "
               "parameters) or mangled. Default: function." },
     { .name = "kernel-id", .kind = OPTION_TEXT, .offset = FIELD(kernel_id), .value = "ID",
@@ -108,7 +84,7 @@ static const struct option ncu_command_options[] = {
     { .name = "launch-skip-before-match", .kind = OPTION_TEXT, .offset = FIELD(skip_before), .value = "N",
       .help = "Skip the first N launches, whether they match or not. Default: 0." },
     { .name = "filter-mode", .kind = OPTION_CHOICE, .offset = FIELD(filter_mode), .value = "MODE",
-      .choices = filter_modes,
+      .words = OPTION_WORDS("global", "per-gpu", "per-launch-config"),
       .help = "Apply --launch-skip and --launch-count to all launches (global), per-gpu, or per-launch-config. "
               "Default: global." },
     { .name = "devices", .kind = OPTION_TEXT, .offset = FIELD(devices), .value = "LIST",
@@ -129,20 +105,20 @@ static const struct option ncu_command_options[] = {
       .help = "Count from the start of the program. false: only between cudaProfilerStart() and cudaProfilerStop(). "
               "Default: true." },
     { .name = "replay-mode", .kind = OPTION_CHOICE, .offset = FIELD(replay_mode), .value = "MODE",
-      .choices = replay_modes,
+      .words = OPTION_WORDS("kernel", "application", "range", "app-range"),
       .help = "Collect metrics that need several passes by replay of each kernel, with its memory restored (kernel), "
               "or by a run of the program for each pass (application). Default: kernel, or no replay if one pass is "
               "enough." },
     { .name = "cache-control", .kind = OPTION_CHOICE, .offset = FIELD(cache_control), .value = "WHAT",
-      .choices = cache_controls,
+      .words = OPTION_WORDS("all", "none"),
       .help = "Control of the caches between passes. Only none is supported; all is accepted with a note. Default: "
               "none." },
     { .name = "clock-control", .kind = OPTION_CHOICE, .offset = FIELD(clock_control), .value = "WHAT",
-      .choices = clock_controls,
+      .words = OPTION_WORDS("base", "none", "boost", "force-boost", "reset"),
       .help = "Control of the GPU's clocks. Only none is supported; other values are accepted with a note. Default: "
               "none." },
     { .name = "target-processes", .kind = OPTION_CHOICE, .offset = FIELD(target_processes), .value = "WHICH",
-      .choices = target_processes,
+      .words = OPTION_WORDS("all", "application-only"),
       .help = "Processes whose kernels are counted. Only all is supported; application-only is accepted with a note. "
               "Default: all." },
     { .name = "max-time", .kind = OPTION_TEXT, .offset = FIELD(max_time), .value = "SECONDS",

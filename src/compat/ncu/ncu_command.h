@@ -36,9 +36,7 @@ int ncu_add_filters(struct text *lines, const struct ncu_settings *settings, str
 /* Adds the counters of the report that --import names. */
 int ncu_import(struct text *out, const struct ncu_settings *settings, struct error *err);
 /* The values of --page, --print-units and --print-summary; the default comes first. */
-const char *const *ncu_page_names(void);
-const char *const *ncu_unit_names(void);
-const char *const *ncu_summary_names(void);
+extern const char *const ncu_pages[], *const ncu_units[], *const ncu_summaries[];
 
 /* Each adds what it lists, as ncu prints it. */
 void ncu_list_sets(struct text *out, const struct ncu_settings *settings);

@@ -6,27 +6,10 @@
 #include "ncu_page.h"
 
 /* In the order of enum ncu_page; the last is refused. */
-const char *const *ncu_page_names(void)
-{
-    static const char *const names[] = { "details", "raw", "source", NULL };
-
-    return names;
-}
-
-const char *const *ncu_unit_names(void)
-{
-    static const char *const names[] = { "auto", "base", NULL };
-
-    return names;
-}
-
+const char *const ncu_pages[] = { "details", "raw", "source", NULL };
+const char *const ncu_units[] = { "auto", "base", NULL };
 /* In the order of enum ncu_summary. */
-const char *const *ncu_summary_names(void)
-{
-    static const char *const names[] = { "none", "per-gpu", "per-kernel", "per-nvtx", NULL };
-
-    return names;
-}
+const char *const ncu_summaries[] = { "none", "per-gpu", "per-kernel", "per-nvtx", NULL };
 
 /* The place of a chosen name; the first is the default. */
 static int chosen(const char *name, const char *const *names)
@@ -55,9 +38,9 @@ static int ncu_import_add_page(struct text *out, const struct kernel_counters *c
 {
     struct ncu_asked asked;
     struct ncu_page_options options = {
-        .page = (enum ncu_page)chosen(settings->page, ncu_page_names()),
-        .summary = (enum ncu_summary)chosen(settings->print_summary, ncu_summary_names()),
-        .base_units = chosen(settings->print_units, ncu_unit_names()),
+        .page = (enum ncu_page)chosen(settings->page, ncu_pages),
+        .summary = (enum ncu_summary)chosen(settings->print_summary, ncu_summaries),
+        .base_units = chosen(settings->print_units, ncu_units),
         .is_text = !settings->csv,
         .asked = &asked,
     };

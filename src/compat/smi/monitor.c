@@ -12,12 +12,7 @@
 
 /* ---- options --------------------------------------------------------------------------------------------------- */
 
-const char *const *monitor_format_names(void)
-{
-    static const char *const names[] = { "csv", "nounit", "noheader", NULL };
-
-    return names;
-}
+const char *const monitor_formats[] = { "csv", "nounit", "noheader", NULL };
 
 int monitor_each_word(const char *list, int (*take)(void *context, const char *word, struct error *err), void *context,
                       struct error *err)
@@ -39,14 +34,13 @@ static int monitor_take_format(void *context, const char *word, struct error *er
 {
     struct monitor_table *table = context;
     int *flags[] = { &table->is_csv, &table->without_units, &table->without_names };
-    const char *const *names = monitor_format_names();
 
-    for (size_t i = 0; names[i]; i++)
-        if (strcmp(names[i], word) == 0) {
+    for (size_t i = 0; monitor_formats[i]; i++)
+        if (strcmp(monitor_formats[i], word) == 0) {
             *flags[i] = 1;
             return 0;
         }
-    const char *nearest = nearest_name(word, names);
+    const char *nearest = nearest_name(word, monitor_formats);
     if (nearest)
         return error_set(err, ERR_BAD_ARGUMENT, "--format cannot be '%s'; did you mean '%s'?", word, nearest);
     return error_set(err, ERR_BAD_ARGUMENT, "--format cannot be '%s'; use csv, nounit or noheader", word);

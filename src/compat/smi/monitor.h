@@ -24,12 +24,12 @@ struct monitor_settings {
     { .name = "filename", .letter = 'f', .kind = OPTION_TEXT, .offset = offsetof(type, member.file),                  \
       .value = "FILE", .help = "Write to FILE instead of stdout." },                                                  \
     { .name = "format", .kind = OPTION_LIST, .offset = offsetof(type, member.formats), .value = "LIST",               \
-      .choices = monitor_format_names,                                                                                \
+      .words = monitor_formats,                                                                                       \
       .help = "Output format: csv (commas between values), nounit (no line of units), noheader (no line of "          \
               "names); several are separated by commas. Default: columns." },                                         \
     { .name = "json", .kind = OPTION_FLAG, .offset = offsetof(type, member.feed.is_json),                             \
       .help = "Print each line as a JSON object, in base units (W, Hz, bytes, bytes/s) and with the time in UTC." }
-const char *const *monitor_format_names(void);
+extern const char *const monitor_formats[];
 
 /* Exit statuses of nvidia-smi, which scripts compare: an unknown GPU, and unknown letters of -s. */
 enum { MONITOR_NO_GPU = 6, MONITOR_NO_COLUMN = 255 };

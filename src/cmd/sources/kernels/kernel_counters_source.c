@@ -76,13 +76,6 @@ static int counted_source_take_counters(void *settings, const char *value, struc
     return code;
 }
 
-static const char *const *replays(void)
-{
-    static const char *const names[] = { "kernel", "application", NULL };
-
-    return names;
-}
-
 static int take_max_time(void *settings, const char *value, struct error *err)
 {
     struct counted_source_settings *own = profile_source_settings(settings, &cmd_source_kernel_counters);
@@ -148,7 +141,7 @@ static const struct option counted_source_options[] = {
               "several passes each kernel is replayed, and only counted kernels are recorded. Kernels of graphs and of "
               "NCCL are not counted. Default: none." },
     { .name = "gpu-counters-replay", .kind = OPTION_CHOICE, .offset = FIELD(replay), .value = "MODE",
-      .choices = replays,
+      .words = OPTION_WORDS("kernel", "application"),
       .help = "Collect metrics that need several passes by replay of each kernel, with its memory restored (kernel), "
               "or count only what one pass can count, and refuse the rest (application); `tacho ncu --replay-mode "
               "application` repeats the program. Default: kernel, or no replay if one pass is enough." },

@@ -9,11 +9,6 @@
 
 static const char *const implementations[] = { "auto", "openmpi", "mpich", "abi", NULL };
 
-static const char *const *choices(void)
-{
-    return implementations;
-}
-
 /* The names stand in the order of enum wire_mpi_flavour. */
 static int take_implementation(void *context, const char *value, struct error *err)
 {
@@ -29,7 +24,7 @@ static int take_implementation(void *context, const char *value, struct error *e
 
 /* clang-format off */
 static const struct option mpi_source_options[] = {
-    { .name = "mpi-impl", .kind = OPTION_CUSTOM, .value = "NAME", .choices = choices, .take = take_implementation,
+    { .name = "mpi-impl", .kind = OPTION_CUSTOM, .value = "NAME", .words = implementations, .take = take_implementation,
       .help = "MPI library of the program: openmpi, mpich (also Intel MPI, MVAPICH and Cray MPICH), abi (the standard "
               "ABI of MPI 5.0), or auto. Rarely needed. Default: auto." },
     { 0 },

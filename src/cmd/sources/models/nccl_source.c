@@ -17,11 +17,6 @@ static const char *const levels[] = {
     [WIRE_NCCL_LEVELS] = NULL,
 };
 
-static const char *const *level_names(void)
-{
-    return levels;
-}
-
 static int nccl_source_finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
     const struct nccl_settings *own = profile_source_settings(settings, &cmd_source_nccl);
@@ -39,7 +34,7 @@ static int nccl_source_finish(struct profile_settings *settings, struct collect_
 /* clang-format off */
 static const struct option nccl_source_options[] = {
     { .name = "nccl-plugin", .kind = OPTION_CHOICE, .offset = offsetof(struct nccl_settings, level), .value = "WHAT",
-      .choices = level_names,
+      .words = levels,
       .help = "Record what NCCL reports to profiler plugins: off, coll (groups, collectives and transfers with "
               "algorithm, protocol, channels), proxy (also the steps of network transfers). Default: off." },
     { 0 },
