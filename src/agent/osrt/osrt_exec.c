@@ -525,28 +525,39 @@ static int run_execveat(const struct exec_request *request, strings environment)
     return LIBC_REAL(execveat)(request->file, request->path, request->arguments, environment, request->flags);
 }
 
-int osrt_hook_execve(const char *path, strings arguments, strings environment)
+static int exec_path(enum osrt_function function, const char *path, strings arguments, strings environment)
 {
     return osrt_exec_execute(&(struct exec_request){
         .file = AT_FDCWD,
         .run = run_execve,
-        .function = OSRT_execve,
+        .function = function,
         .path = path,
         .arguments = arguments,
         .environment = environment,
     });
 }
-int osrt_hook_execvpe(const char *path, strings arguments, strings environment)
+
+/* The same along PATH. */
+static int exec_searched(enum osrt_function function, const char *path, strings arguments, strings environment)
 {
     return osrt_exec_execute(&(struct exec_request){
         .file = AT_FDCWD,
         .searched = 1,
         .run = run_execvpe,
-        .function = OSRT_execvpe,
+        .function = function,
         .path = path,
         .arguments = arguments,
         .environment = environment,
     });
+}
+
+int osrt_hook_execve(const char *path, strings arguments, strings environment)
+{
+    return exec_path(OSRT_execve, path, arguments, environment);
+}
+int osrt_hook_execvpe(const char *path, strings arguments, strings environment)
+{
+    return exec_searched(OSRT_execvpe, path, arguments, environment);
 }
 int osrt_hook_fexecve(int file, strings arguments, strings environment)
 {
@@ -573,26 +584,11 @@ int osrt_hook_execveat(int folder, const char *path, strings arguments, strings 
 }
 int osrt_hook_execv(const char *path, strings arguments)
 {
-    return osrt_exec_execute(&(struct exec_request){
-        .file = AT_FDCWD,
-        .run = run_execve,
-        .function = OSRT_execv,
-        .path = path,
-        .arguments = arguments,
-        .environment = environ,
-    });
+    return exec_path(OSRT_execv, path, arguments, environ);
 }
 int osrt_hook_execvp(const char *path, strings arguments)
 {
-    return osrt_exec_execute(&(struct exec_request){
-        .file = AT_FDCWD,
-        .searched = 1,
-        .run = run_execvpe,
-        .function = OSRT_execvp,
-        .path = path,
-        .arguments = arguments,
-        .environment = environ,
-    });
+    return exec_searched(OSRT_execvp, path, arguments, environ);
 }
 
 /* The arguments of execl and its variants, up to the NULL, as an array on the stack of the caller. */
@@ -616,29 +612,14 @@ int osrt_hook_execl(const char *path, const char *first, ...)
     COUNT_ARGUMENTS(first, count)
     TAKE_ARGUMENTS(first, count, arguments)
     va_end(list);
-    return osrt_exec_execute(&(struct exec_request){
-        .file = AT_FDCWD,
-        .run = run_execve,
-        .function = OSRT_execl,
-        .path = path,
-        .arguments = arguments,
-        .environment = environ,
-    });
+    return exec_path(OSRT_execl, path, arguments, environ);
 }
 int osrt_hook_execlp(const char *path, const char *first, ...)
 {
     COUNT_ARGUMENTS(first, count)
     TAKE_ARGUMENTS(first, count, arguments)
     va_end(list);
-    return osrt_exec_execute(&(struct exec_request){
-        .file = AT_FDCWD,
-        .searched = 1,
-        .run = run_execvpe,
-        .function = OSRT_execlp,
-        .path = path,
-        .arguments = arguments,
-        .environment = environ,
-    });
+    return exec_searched(OSRT_execlp, path, arguments, environ);
 }
 int osrt_hook_execle(const char *path, const char *first, ...)
 {
@@ -646,14 +627,7 @@ int osrt_hook_execle(const char *path, const char *first, ...)
     TAKE_ARGUMENTS(first, count, arguments)
     strings environment = va_arg(list, strings); /* comes after the NULL */
     va_end(list);
-    return osrt_exec_execute(&(struct exec_request){
-        .file = AT_FDCWD,
-        .run = run_execve,
-        .function = OSRT_execle,
-        .path = path,
-        .arguments = arguments,
-        .environment = environment,
-    });
+    return exec_path(OSRT_execle, path, arguments, environment);
 }
 
 /* ---- posix_spawn ----------------------------------------------------------------------------------------------- */
