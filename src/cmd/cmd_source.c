@@ -17,11 +17,6 @@ size_t cmd_source_index(const struct cmd_source *source)
     return index;
 }
 
-uint32_t cmd_source_bit(const struct cmd_source *source)
-{
-    return 1u << cmd_source_index(source);
-}
-
 void cmd_sources_order(unsigned list, const struct cmd_source *ordered[CMD_SOURCE_COUNT])
 {
     size_t count = 0;

@@ -105,9 +105,8 @@ extern const struct cmd_source *const cmd_sources[];
 #include "cmd_sources.def"
 #undef CMD_SOURCE
 
-/* The index of a source in cmd_sources, and the same as a bit. */
+/* The index of a source in cmd_sources. */
 size_t cmd_source_index(const struct cmd_source *source);
-uint32_t cmd_source_bit(const struct cmd_source *source);
 
 /* All sources in the order of one of these lists. */
 void cmd_sources_order(unsigned list, const struct cmd_source *ordered[CMD_SOURCE_COUNT]);

@@ -25,12 +25,6 @@ struct nvtx_thread *nvtx_thread_new(struct nvtx_process *process, int64_t global
 /* Sets the sources of the capture, as WIRE_BIT()s. Call it if libraries may be among them. */
 void nvtx_process_sources(struct nvtx_process *process, uint32_t sources);
 
-/* Is this a record type of NVTX? */
-static inline int nvtx_is_record(unsigned type)
-{
-    return type >= WIRE_NVTX_MARK && type <= WIRE_NVTX_SYNC;
-}
-
 /* Handles one record. The caller has checked `words`: at least WIRE_HEAD_WORDS, all of them readable. */
 void nvtx_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words);
 

@@ -21,11 +21,6 @@ void osrt_init(struct osrt *osrt, struct writer *writer, const struct clock_map 
     osrt->clock = clock;
 }
 
-const char *osrt_function_name(uint32_t function)
-{
-    return function < OSRT_FUNCTION_COUNT ? osrt_records_names[function] : NULL;
-}
-
 static int64_t osrt_records_name_id(struct osrt *osrt, uint32_t function)
 {
     int64_t *id = &osrt->name_ids[function];

@@ -38,7 +38,4 @@ int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record 
  * ends at end_ns and is marked incomplete. 0, or -1 if the two values are invalid. */
 int osrt_incomplete(struct osrt *osrt, int64_t global_tid, uint32_t function, uint64_t start_ticks, int64_t end_ns);
 
-/* The function's name in reports, or NULL. */
-const char *osrt_function_name(uint32_t function);
-
 #endif
