@@ -39,3 +39,14 @@ int newfile_open(const char *path, int access, mode_t mode, int overwrite)
     errno = EBUSY;
     return -1;
 }
+
+int newfile_write(int file, const char *bytes, size_t length)
+{
+    for (size_t done = 0; done < length;) {
+        ssize_t wrote = write(file, bytes + done, length - done);
+        if (wrote < 0 && errno != EINTR)
+            return -1;
+        done += wrote > 0 ? (size_t)wrote : 0;
+    }
+    return 0;
+}

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/nearest.h"
+#include "base/newfile.h"
 #include "cmd/print/display.h"
 
 #define NAME_COLUMNS 60 /* for an unknown command */
@@ -81,17 +82,12 @@ int command_print(const struct text *text)
 {
     if (flush_stdout() != 0)
         return -1;
-    for (size_t at = 0; at < text->length;) {
-        ssize_t written = write(STDOUT_FILENO, text->bytes + at, text->length - at);
-        if (written < 0 && errno == EPIPE)
-            end_with_pipe();
-        if (written < 0 && errno != EINTR) {
-            stdout_failure = errno;
-            return -1;
-        }
-        at += written > 0 ? (size_t)written : 0;
-    }
-    return 0;
+    if (newfile_write(STDOUT_FILENO, text->bytes, text->length) == 0)
+        return 0;
+    if (errno == EPIPE)
+        end_with_pipe();
+    stdout_failure = errno;
+    return -1;
 }
 
 int command_write(const struct command *self, const struct text *text)

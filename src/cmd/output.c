@@ -277,28 +277,15 @@ void output_file(struct text *out, const struct output_destination *destination,
 
 /* ---- handing over ---------------------------------------------------------------------------------------------- */
 
-static int output_write_all(int fd, const struct text *text)
-{
-    for (size_t at = 0; at < text->length;) {
-        ssize_t written = write(fd, text->bytes + at, text->length - at);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return -1;
-        at += (size_t)written;
-    }
-    return 0;
-}
-
-static int output_write_file(const char *path, int overwrite, const struct text *text, struct error *err)
+int output_write_file(const char *path, int overwrite, const char *option, const struct text *text, struct error *err)
 {
     int fd = newfile_open(path, O_WRONLY, 0666, overwrite);
 
     if (fd < 0 && errno == EEXIST)
-        return error_set(err, ERR_EXISTS, "'%s' exists already: overwrite it with --force-overwrite=true", path);
+        return error_set(err, ERR_EXISTS, "'%s' exists already: overwrite it with --%s=true", path, option);
     if (fd < 0)
         return error_set_errno(err, "cannot write '%s'", path);
-    int failed = output_write_all(fd, text), saved = errno;
+    int failed = newfile_write(fd, text->bytes, text->length), saved = errno;
     if (close(fd) != 0 && !failed) {
         failed = -1;
         saved = errno;
@@ -347,7 +334,7 @@ static int feed_command(char **words, int input, pid_t pid, const struct text *t
 
     /* A command that has read enough closes its end of the pipe, which is not a failure. */
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
-    if (output_write_all(input, text) != 0 && errno != EPIPE)
+    if (newfile_write(input, text->bytes, text->length) != 0 && errno != EPIPE)
         code = error_set_errno(err, "cannot write to '%s'", words[0]);
     close(input);
     signal(SIGPIPE, before);
@@ -391,6 +378,6 @@ int output_deliver(const struct output_delivery *delivery, const struct output_d
     if (destination->output[0] == '@')
         return pipe_to(destination->output + 1, text, err);
     if (!output_is_console(destination))
-        return output_write_file(file, delivery->overwrite, text, err);
+        return output_write_file(file, delivery->overwrite, "force-overwrite", text, err);
     return command_print(text) == 0 ? 0 : error_set_errno(err, "cannot write the output");
 }

@@ -99,6 +99,9 @@ void output_file(struct text *out, const struct output_destination *destination,
 int output_deliver(const struct output_delivery *delivery, const struct output_destination *destination,
                    const char *file, const struct text *text, struct error *err);
 
+/* Writes a new file. `option`: the one that sets `overwrite`, for the error if the file exists. */
+int output_write_file(const char *path, int overwrite, const char *option, const struct text *text, struct error *err);
+
 /* Adds the text of --help-formats. */
 void output_help(struct text *out);
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/json_scan.h"
+#include "base/newfile.h"
 #include "base/utf8.h"
 
 #define LEVELS_MOST 16 /* nesting depth of brackets */
@@ -73,17 +74,6 @@ int notes_read(const char *path, struct text *out, struct error *err)
     return 0;
 }
 
-static int notes_write_all(int fd, const char *bytes, size_t length)
-{
-    for (size_t at = 0; at < length;) {
-        ssize_t written = write(fd, bytes + at, length - at);
-        if (written < 0 && errno != EINTR)
-            return -1;
-        at += written > 0 ? (size_t)written : 0;
-    }
-    return 0;
-}
-
 /* mkostemp() creates files for their owner only; notes get the mode that the umask gives to new files. */
 static int give_usual_mode(int fd)
 {
@@ -109,7 +99,7 @@ int notes_write(const char *path, const char *bytes, size_t length, struct error
     int fd = mkostemp(unfinished, O_CLOEXEC);
     if (fd < 0)
         return notes_fail(err, "cannot save notes beside the report, in", path);
-    int good = notes_write_all(fd, bytes, length) == 0 && give_usual_mode(fd) == 0 && fsync(fd) == 0;
+    int good = newfile_write(fd, bytes, length) == 0 && give_usual_mode(fd) == 0 && fsync(fd) == 0;
     if (close(fd) != 0 || !good || rename(unfinished, path) != 0) {
         code = notes_fail(err, "cannot save the notes to", path);
         unlink(unfinished);

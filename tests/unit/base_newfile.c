@@ -36,7 +36,7 @@ static void make(const char *path, int overwrite)
     int file = newfile_open(path, O_WRONLY, 0600, overwrite);
     struct stat status;
     assert_true(file >= 0);
-    assert_int_equal(write(file, "new", 3), 3);
+    assert_int_equal(newfile_write(file, "new", 3), 0);
     close(file);
     assert_int_equal(lstat(path, &status), 0);
     assert_int_equal(status.st_mode, S_IFREG | 0600);
@@ -61,6 +61,14 @@ static void test_a_name_that_is_taken(void **state)
     make("new", 0);
     fails("new", 0, EEXIST);
     make("new", 1);
+}
+
+static void test_writing_fails_with_the_cause(void **state)
+{
+    int file = open("/dev/full", O_WRONLY);
+    assert_int_equal(newfile_write(file, "new", 3), -1);
+    assert_int_equal(errno, ENOSPC);
+    close(file);
 }
 
 static void test_links_are_replaced_not_followed(void **state)
@@ -114,6 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_name_that_is_taken),
+        cmocka_unit_test(test_writing_fails_with_the_cause),
         cmocka_unit_test(test_links_are_replaced_not_followed),
         cmocka_unit_test(test_what_is_no_file),
     };

@@ -11,6 +11,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/newfile.h"
+
 #define BEGIN "\033[?1049h\033[?25l\033[H\033[2J" /* the other screen, no cursor, empty */
 #define HOME "\033[H" /* ends each drawing: the hidden cursor rests there, and whoever reads the bytes knows the end */
 #define END "\033[0m\033[?25h\033[?1049l"
@@ -23,23 +25,12 @@ static const int crashes[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPIPE
 static struct termios cooked;
 static volatile sig_atomic_t is_taken;
 
-static void screen_write_all(const char *bytes, size_t length)
-{
-    while (length) {
-        ssize_t wrote = write(STDOUT_FILENO, bytes, length);
-        if (wrote < 0 && errno != EINTR)
-            return;
-        bytes += wrote > 0 ? wrote : 0;
-        length -= wrote > 0 ? (size_t)wrote : 0;
-    }
-}
-
 static void put_back(void)
 {
     if (!is_taken)
         return;
     is_taken = 0;
-    screen_write_all(END, strlen(END));
+    newfile_write(STDOUT_FILENO, END, strlen(END));
     tcsetattr(STDIN_FILENO, TCSADRAIN, &cooked);
 }
 
@@ -70,7 +61,7 @@ static int screen_take(void)
     if (tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) != 0)
         return -1;
     is_taken = 1;
-    screen_write_all(BEGIN, strlen(BEGIN));
+    newfile_write(STDOUT_FILENO, BEGIN, strlen(BEGIN));
     return 0;
 }
 
@@ -122,7 +113,7 @@ void screen_measure(struct screen *screen)
     screen_forget(screen);
     screen->shown = calloc(screen->rows, sizeof *screen->shown);
     screen->shown_count = screen->shown ? screen->rows : 0;
-    screen_write_all("\033[2J", 4);
+    newfile_write(STDOUT_FILENO, "\033[2J", 4);
 }
 
 void screen_measure_changed(struct screen *screen)
@@ -155,7 +146,7 @@ void screen_show(struct screen *screen, const struct text *lines)
     }
     if (out.length)
         text_add(&out, HOME);
-    screen_write_all(text_string(&out), out.length);
+    newfile_write(STDOUT_FILENO, text_string(&out), out.length);
     text_free(&out);
 }
 

@@ -1,6 +1,4 @@
 /* tacho summary: the last lines of `tacho profile` once more, for any report; or all that matters on a page of HTML. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +6,9 @@
 #include <unistd.h>
 
 #include "analyze/model/flops/gpu_peaks.h"
-#include "base/newfile.h"
 #include "cmd/command.h"
 #include "cmd/open_report.h"
+#include "cmd/output.h"
 #include "cmd/print/print.h"
 #include "html_summary.h"
 #include "summary_lines.h"
@@ -73,21 +71,6 @@ free_texts:
 
 /* ---- HTML ------------------------------------------------------------------------------------------------------ */
 
-static int summary_cmd_write_file(const char *path, const struct text *text, int overwrite, struct error *err)
-{
-    int fd = newfile_open(path, O_WRONLY, 0666, overwrite);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-
-    if (fd < 0 && errno == EEXIST)
-        return error_set(err, ERR_EXISTS, "'%s' exists already: overwrite it with --force-overwrite=true", path);
-    if (!file)
-        return error_set_errno(err, "cannot write '%s'", path);
-    size_t written = fwrite(text_string(text), 1, text->length, file);
-    if (fclose(file) != 0 || written != text->length)
-        return error_set_errno(err, "cannot write '%s'", path);
-    return 0;
-}
-
 /* The page of an open report, to a file or to stdout. */
 static int write_page(const struct command *self, const struct html_request *request,
                       const struct summary_cmd_settings *settings, struct error *err)
@@ -102,7 +85,7 @@ static int write_page(const struct command *self, const struct html_request *req
     else if (strcmp(settings->output, "-") == 0)
         status = command_write(self, &out);
     else
-        code = summary_cmd_write_file(settings->output, &out, settings->overwrite, err);
+        code = output_write_file(settings->output, settings->overwrite, "force-overwrite", &out, err);
 free_text:
     text_free(&out);
     return code != 0 ? command_fail(self, err) : status;

@@ -18,6 +18,7 @@
 
 #include "base/array.h"
 #include "base/install_place.h"
+#include "base/newfile.h"
 
 extern char **environ;
 
@@ -44,11 +45,8 @@ static int long_options(const char *const *options)
     int failed = file < 0;
 
     for (; *options && !failed; options++)
-        for (size_t done = 0, length = strlen(*options) + 1; length > LONG_BYTES && done < length && !failed;) {
-            ssize_t wrote = write(file, *options + done, length - done);
-            failed = wrote <= 0;
-            done += failed ? 0 : (size_t)wrote;
-        }
+        if (strlen(*options) + 1 > LONG_BYTES)
+            failed = newfile_write(file, *options, strlen(*options) + 1) != 0;
     if (made >= 0)
         close(made);
     if (failed && file >= 0)

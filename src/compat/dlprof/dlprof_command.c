@@ -1,6 +1,5 @@
 /* tacho dlprof: DLProf's command line and reports, for a program that it runs or for any file that Tacho reads. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +8,9 @@
 
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/timed_steps.h"
-#include "base/newfile.h"
 #include "cmd/command.h"
 #include "cmd/open_report.h"
+#include "cmd/output.h"
 #include "dlprof_program.h"
 #include "dlprof_write.h"
 
@@ -150,32 +149,15 @@ static int says(const struct dlprof_cmd_job *job, const char *level)
     return asked >= wanted;
 }
 
-static int dlprof_cmd_write_all(int fd, const struct text *text)
-{
-    for (size_t at = 0; at < text->length;) {
-        ssize_t written = write(fd, text->bytes + at, text->length - at);
-        if (written < 0 && errno != EINTR)
-            return -1;
-        at += written < 0 ? 0 : (size_t)written;
-    }
-    return 0;
-}
-
 static int dlprof_cmd_write_file(const struct dlprof_cmd_job *job, const char *path, const struct text *text,
                                  struct error *err)
 {
-    int fd;
+    int code;
 
     if (text_failed(text))
         return error_no_memory(err);
-    fd = newfile_open(path, O_WRONLY, 0666, job->settings->force);
-    if (fd < 0 && errno == EEXIST)
-        return error_set(err, ERR_EXISTS, "'%s' exists already: overwrite it with --force=true", path);
-    if (fd < 0)
-        return error_set_errno(err, "cannot write '%s'", path);
-    int failed = dlprof_cmd_write_all(fd, text);
-    if (close(fd) != 0 || failed)
-        return error_set_errno(err, "cannot write '%s'", path);
+    if ((code = output_write_file(path, job->settings->force, "force", text, err)) != 0)
+        return code;
     if (says(job, "normal"))
         fprintf(stderr, "tacho dlprof: wrote %s\n", path);
     return 0;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/newfile.h"
 #include "base/text.h"
 
 #define DEEPEST 256
@@ -134,12 +135,8 @@ static void tell_line(struct text *out, uint32_t line, const char *name, const c
 
 static int debug_info_flush(struct text *out, int to)
 {
-    for (size_t done = 0; done < out->length;) {
-        ssize_t wrote = write(to, out->bytes + done, out->length - done);
-        if (wrote <= 0)
-            return -1;
-        done += (size_t)wrote;
-    }
+    if (newfile_write(to, out->bytes, out->length) != 0)
+        return -1;
     text_clear(out);
     return 0;
 }
