@@ -18,6 +18,34 @@ int option_seconds(const char *name, const char *value, double *seconds, struct 
     return 0;
 }
 
+int option_read_number(const char *value, uint64_t least, uint64_t most, uint64_t *number)
+{
+    char *end;
+
+    errno = 0;
+    *number = strtoull(value, &end, 10);
+    return isdigit((unsigned char)*value) && !*end && !errno && *number >= least && *number <= most ? 0 : -1;
+}
+
+int option_range_read(const struct option_range *range, const char *value, uint64_t *number, struct error *err)
+{
+    if (option_read_number(value, range->least, range->most, number) == 0)
+        return 0;
+    return error_set(err, ERR_BAD_ARGUMENT, "--%s must be a number of %s from %llu to %llu, not '%s'", range->name,
+                     range->unit, (unsigned long long)range->least, (unsigned long long)range->most, value);
+}
+
+int option_range_read_small(const struct option_range *range, const char *value, uint32_t *number, struct error *err)
+{
+    uint64_t read;
+    int code;
+
+    if ((code = option_range_read(range, value, &read, err)) != 0)
+        return code;
+    *number = (uint32_t)read;
+    return 0;
+}
+
 int option_bool(const char *value)
 {
     static const struct {

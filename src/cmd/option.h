@@ -67,6 +67,20 @@ int option_bool(const char *value);
 /* Parses a size such as 64M or 25MB; `thousand` is the value of K (1000 or 1024). Returns 0 for anything else. */
 uint64_t option_size(const char *value, unsigned thousand);
 
+/* Parses a whole number in decimal digits. Returns 0; -1 if it is none, or not one from least to most. */
+int option_read_number(const char *value, uint64_t least, uint64_t most, uint64_t *number);
+
+/* The number that is the value of an option. */
+struct option_range {
+    const char *name, *unit; /* "samples per second" */
+    uint64_t least, most;
+};
+
+/* Parses it: 0, or an error that names the option and its range. *number is set in any case. */
+int option_range_read(const struct option_range *range, const char *value, uint64_t *number, struct error *err);
+/* The same for a range within 32 bits; *number is not set if there is an error. */
+int option_range_read_small(const struct option_range *range, const char *value, uint32_t *number, struct error *err);
+
 /* Parses a positive number of seconds, the value of --NAME: 0, or an error that names both. */
 int option_seconds(const char *name, const char *value, double *seconds, struct error *err);
 

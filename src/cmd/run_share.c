@@ -33,10 +33,9 @@ static int bad_share(const char *text, struct error *err)
 
 static int parse_count(const char *text, size_t *out)
 {
-    char *end;
-    unsigned long long number = strtoull(text, &end, 10);
+    uint64_t number;
 
-    if (*text < '0' || *text > '9' || *end || number > REPORT_MOST_PARTS)
+    if (option_read_number(text, 0, REPORT_MOST_PARTS, &number) != 0)
         return 0;
     *out = (size_t)number;
     return 1;

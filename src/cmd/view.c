@@ -1,5 +1,4 @@
 /* tacho view: the timeline of a report in a browser. */
-#include <ctype.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,10 +34,9 @@ struct view_cmd_settings {
 
 static int take_port(void *settings, const char *value, struct error *err)
 {
-    char *end;
-    long port = strtol(value, &end, 10);
+    uint64_t port;
 
-    if (!isdigit((unsigned char)*value) || *end || port < 0 || port > 65535)
+    if (option_read_number(value, 0, 65535, &port) != 0)
         return error_set(err, ERR_BAD_ARGUMENT, "--port must be a number up to 65535, not '%s'", value);
     ((struct view_cmd_settings *)settings)->port = (int)port;
     return 0;

@@ -185,6 +185,26 @@ static int free_warnings(void **state)
     return 0;
 }
 
+static void whole_numbers_within_limits(void **state)
+{
+    static const char *const wrong[] = { "", "0", "11", "x", "3x", "-3", "+3", " 3", "0x3", "18446744073709551619" };
+    static const struct option_range range = { "rate", "samples per second", 1, 10 };
+    uint64_t number;
+    uint32_t small = 7;
+
+    assert_int_equal(option_read_number("010", 1, 10, &number), 0);
+    assert_int_equal(number, 10);
+    assert_int_equal(option_read_number("18446744073709551615", 0, UINT64_MAX, &number), 0);
+    assert_true(number == UINT64_MAX);
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        assert_int_equal(option_read_number(wrong[i], 1, 10, &number), -1);
+    assert_int_equal(option_range_read_small(&range, "11", &small, &err), ERR_BAD_ARGUMENT);
+    assert_string_equal(err.text, "--rate must be a number of samples per second from 1 to 10, not '11'");
+    assert_int_equal(small, 7);
+    assert_int_equal(option_range_read_small(&range, "3", &small, &err), 0);
+    assert_int_equal(small, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +215,7 @@ int main(void)
         cmocka_unit_test(slips_of_the_finger),
         cmocka_unit_test(known_but_without_effect),
         cmocka_unit_test(splitting_at_commas),
+        cmocka_unit_test(whole_numbers_within_limits),
     };
 
     return cmocka_run_group_tests(tests, NULL, free_warnings);

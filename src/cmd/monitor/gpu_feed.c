@@ -284,10 +284,9 @@ int gpu_feed_take_delay(void *settings, const char *value, struct error *err)
 static int take_rounds(void *settings, const char *option, const char *value, struct error *err)
 {
     struct gpu_feed_settings *feed = settings;
-    char *end;
-    unsigned long long count = (errno = 0, strtoull(value, &end, 10));
+    uint64_t count;
 
-    if (*value < '0' || *value > '9' || *end || errno || !count)
+    if (option_read_number(value, 1, UINT64_MAX, &count) != 0)
         return error_set(err, ERR_BAD_ARGUMENT, "--%s must be a number from 1, not '%s'", option, value);
     feed->rounds = count;
     return 0;

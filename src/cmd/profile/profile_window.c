@@ -1,7 +1,6 @@
 /* When `tacho profile` records: times, and ranges that switch it on and off. */
 #include "profile_window.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,14 +62,13 @@ int profile_window_take_range_end(void *context, const char *value, struct error
 {
     struct profile_settings *settings = context;
     size_t length = strcspn(value, ":");
-    char *end = NULL;
-    unsigned long count = value[length] ? strtoul(value + length + 1, &end, 10) : 0;
+    uint64_t count = 0;
 
     for (size_t i = 0; i < COUNT_OF(range_ends); i++) {
         if (strlen(range_ends[i].name) != length || strncmp(range_ends[i].name, value, length) != 0)
             continue;
         int has_count = value[length] != 0;
-        if (has_count && (!isdigit((unsigned char)value[length + 1]) || *end || count == 0 || count > 1000000))
+        if (has_count && option_read_number(value + length + 1, 1, 1000000, &count) != 0)
             break;
         if (has_count ? !range_ends[i].may_count : range_ends[i].must_count)
             break;

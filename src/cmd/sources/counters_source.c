@@ -1,5 +1,4 @@
 /* Counters of the CPU and the kernel: names as perf has them, or their numbers in the lists that "help" shows. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,10 +43,9 @@ static int take_scope(void *settings, const char *value, struct error *err)
 /* The place of a name or number among `count` names; -1: there is none. */
 static int counters_source_find(const char *text, size_t count, const char *(*name_of)(size_t place))
 {
-    char *end;
-    unsigned long number = strtoul(text, &end, 10);
+    uint64_t number;
 
-    if (isdigit((unsigned char)*text) && !*end)
+    if (option_read_number(text, 0, UINT64_MAX, &number) == 0)
         return number < count ? (int)number : -1;
     for (size_t i = 0; i < count; i++)
         if (strcmp(name_of(i), text) == 0)
@@ -126,35 +124,19 @@ static int take_metrics(void *settings, const char *value, struct error *err)
     return 0;
 }
 
-static int counters_source_take_number(const char *option, const char *unit, const char *value, unsigned long most,
-                                       unsigned long *out, struct error *err)
-{
-    char *end;
-
-    *out = strtoul(value, &end, 10);
-    if (!isdigit((unsigned char)*value) || *end || *out < 1 || *out > most)
-        return error_set(err, ERR_BAD_ARGUMENT,
-                         "--%s must be a number of %s from 1 to %lu, not "
-                         "'%s'",
-                         option, unit, most, value);
-    return 0;
-}
-
 static int take_interval(void *settings, const char *value, struct error *err)
 {
-    unsigned long ms;
-    int code = counters_source_take_number("event-sampling-interval", "milliseconds", value, MOST_INTERVAL_MS, &ms,
-                                           err);
+    static const struct option_range interval = { "event-sampling-interval", "milliseconds", 1, MOST_INTERVAL_MS };
 
-    counters_source_settings(settings)->interval_ms = (uint32_t)ms;
-    return code;
+    return option_range_read_small(&interval, value, &counters_source_settings(settings)->interval_ms, err);
 }
 
 static int counters_source_take_frequency(void *settings, const char *value, struct error *err)
 {
-    unsigned long frequency;
-    int code = counters_source_take_number("event-sampling-frequency", "reads per second", value,
-                                           1000 / LEAST_INTERVAL_MS, &frequency, err);
+    static const struct option_range range = { "event-sampling-frequency", "reads per second", 1,
+                                               1000 / LEAST_INTERVAL_MS };
+    uint64_t frequency;
+    int code = option_range_read(&range, value, &frequency, err);
 
     counters_source_settings(settings)->interval_ms = code ? 0 : 1000 / (uint32_t)frequency;
     return code;

@@ -1,6 +1,4 @@
 /* CUDA: values of its options, old spellings included, and the flags that the agent gets for them. */
-#include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,18 +32,6 @@ enum { LONGEST_FLUSH_MS = 3600000 };
 static struct cuda_settings *cuda_source_settings(void *settings)
 {
     return profile_source_settings(settings, &cmd_source_cuda);
-}
-
-/* A whole number of at most so much; 0, or ERR_BAD_ARGUMENT without a sentence. */
-static int cuda_source_read_number(const char *text, uint64_t most, uint64_t *out)
-{
-    char *end;
-    unsigned long long number = (errno = 0, strtoull(text, &end, 10));
-
-    if (!isdigit((unsigned char)*text) || *end || errno || number > most)
-        return ERR_BAD_ARGUMENT;
-    *out = number;
-    return 0;
 }
 
 static int take_graph_trace(void *context, const char *value, struct error *err)
@@ -82,7 +68,7 @@ static int take_flush_interval(void *settings, const char *value, struct error *
 {
     uint64_t ms;
 
-    if (cuda_source_read_number(value, LONGEST_FLUSH_MS, &ms) != 0)
+    if (option_read_number(value, 0, LONGEST_FLUSH_MS, &ms) != 0)
         return error_set(err, ERR_BAD_ARGUMENT,
                          "--cuda-flush-interval must be a number of milliseconds, at most an hour, not '%s'", value);
     cuda_source_settings(settings)->flush_interval_ms = (uint32_t)ms;
@@ -113,7 +99,7 @@ static int take_pc_interval(void *settings, const char *value, struct error *err
     uint64_t number = 0;
     int is_auto = strcmp(value, "auto") == 0;
 
-    if (!is_auto && cuda_source_read_number(value, CUPTI_PC_PERIOD_MOST - CUPTI_PC_PERIOD_LEAST, &number) != 0)
+    if (!is_auto && option_read_number(value, 0, CUPTI_PC_PERIOD_MOST - CUPTI_PC_PERIOD_LEAST, &number) != 0)
         return error_set(err, ERR_BAD_ARGUMENT,
                          "--pc-sampling-interval must be auto or a number from 0 to %d, not '%s'",
                          CUPTI_PC_PERIOD_MOST - CUPTI_PC_PERIOD_LEAST, value);
@@ -154,7 +140,7 @@ static int cuda_source_take_group(struct cuda_settings *cuda, const char *text, 
         cuda->backtrace_unset = 1;
         return 0;
     }
-    if (cuda_source_read_number(text + length + 1, LONGEST_BACKTRACE_NS, &ns) != 0)
+    if (option_read_number(text + length + 1, 0, LONGEST_BACKTRACE_NS, &ns) != 0)
         return error_set(err, ERR_BAD_ARGUMENT,
                          "the threshold in --cudabacktrace must be a number of nanoseconds, not "
                          "'%s'",
@@ -194,7 +180,7 @@ free_groups:
 
 static int take_backtrace_threshold(void *settings, const char *value, struct error *err)
 {
-    if (cuda_source_read_number(value, LONGEST_BACKTRACE_NS, &cuda_source_settings(settings)->backtrace_ns) != 0)
+    if (option_read_number(value, 0, LONGEST_BACKTRACE_NS, &cuda_source_settings(settings)->backtrace_ns) != 0)
         return error_set(err, ERR_BAD_ARGUMENT, "--cudabacktrace-threshold must be a number of nanoseconds, not '%s'",
                          value);
     return 0;

@@ -1,5 +1,4 @@
 /* GPU metrics: options as in nsys, and the readings that they select. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,15 +68,9 @@ static int take_devices(void *settings, const char *value, struct error *err)
 
 static int gpu_source_take_frequency(void *settings, const char *value, struct error *err)
 {
-    char *end;
-    unsigned long hz = strtoul(value, &end, 10);
+    static const struct option_range frequency = { "gpu-metrics-frequency", "samples per second", 1, MOST_COUNTERS_HZ };
 
-    if (!isdigit((unsigned char)*value) || *end || hz < 1 || hz > MOST_COUNTERS_HZ)
-        return error_set(err, ERR_BAD_ARGUMENT,
-                         "--gpu-metrics-frequency must be a number of samples per second from 1 to %d, not '%s'",
-                         MOST_COUNTERS_HZ, value);
-    gpu_source_settings(settings)->frequency_hz = (uint32_t)hz;
-    return 0;
+    return option_range_read_small(&frequency, value, &gpu_source_settings(settings)->frequency_hz, err);
 }
 
 /* A set by name or number; GPU_SETS: there is none. */

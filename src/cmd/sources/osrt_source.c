@@ -1,5 +1,4 @@
 /* OS calls: how short a call may be, and which calls have a call stack. */
-#include <ctype.h>
 #include <stdlib.h>
 
 #include "base/human.h"
@@ -26,22 +25,15 @@ static struct osrt_source_settings *osrt_source_settings(void *settings)
 
 static int take_threshold(void *settings, const char *value, struct error *err)
 {
-    char *end;
-    unsigned long long ns = strtoull(value, &end, 10);
-
-    if (!isdigit((unsigned char)*value) || *end || ns > LONGEST_NS)
+    if (option_read_number(value, 0, LONGEST_NS, &osrt_source_settings(settings)->threshold_ns) != 0)
         return error_set(err, ERR_BAD_ARGUMENT, "--osrt-threshold must be a number of nanoseconds, not '%s'", value);
-    osrt_source_settings(settings)->threshold_ns = ns;
     return 0;
 }
 
 static int osrt_source_read_number(const char *option, const char *unit, const char *value, uint64_t most,
                                    uint64_t *number, struct error *err)
 {
-    char *end;
-
-    *number = strtoull(value, &end, 10);
-    if (!isdigit((unsigned char)*value) || *end || *number > most)
+    if (option_read_number(value, 0, most, number) != 0)
         return error_set(err, ERR_BAD_ARGUMENT, "--%s must be a number of %s up to %llu, not '%s'", option, unit,
                          (unsigned long long)most, value);
     return 0;

@@ -1,7 +1,6 @@
 /* Python: stacks of its threads, Python frames beside native ones, and functions as ranges. */
 #include "python_source.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,10 +30,9 @@ enum { USUAL_FREQUENCY = 1000, HIGHEST_FREQUENCY = 2000 };
 
 static int python_source_take_frequency(void *settings, const char *value, struct error *err)
 {
-    char *end;
-    unsigned long frequency = strtoul(value, &end, 10);
+    uint64_t frequency;
 
-    if (!isdigit((unsigned char)*value) || *end || frequency < 1 || frequency > HIGHEST_FREQUENCY)
+    if (option_read_number(value, 1, HIGHEST_FREQUENCY, &frequency) != 0)
         return error_set(err, ERR_BAD_ARGUMENT, "--python-sampling-frequency must be a number from 1 to %d, not '%s'",
                          HIGHEST_FREQUENCY, value);
     python_source_settings(settings)->frequency = (unsigned)frequency;

@@ -1,6 +1,4 @@
 /* CPU sampling and context switches. */
-#include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,65 +50,32 @@ static int samples_source_take_backtrace(void *settings, const char *value, stru
     return error_set(err, ERR_BAD_ARGUMENT, "--backtrace must be dwarf, fp, lbr or none, not '%s'", value);
 }
 
-struct samples_source_number {
-    const char *option, *unit;
-    uint64_t least, most;
-};
-
-static int samples_source_read_number(const struct samples_source_number *number, const char *value, uint64_t *out,
-                                      struct error *err)
-{
-    char *end;
-    unsigned long long read = (errno = 0, strtoull(value, &end, 10));
-
-    if (!isdigit((unsigned char)*value) || *end || errno || read < number->least || read > number->most)
-        return error_set(err, ERR_BAD_ARGUMENT,
-                         "--%s must be a number of %s from %llu to %llu, not "
-                         "'%s'",
-                         number->option, number->unit, (unsigned long long)number->least,
-                         (unsigned long long)number->most, value);
-    *out = read;
-    return 0;
-}
-
 static int take_period(void *settings, const char *value, struct error *err)
 {
-    static const struct samples_source_number period = { "sampling-period", "events", LEAST_PERIOD, MOST_PERIOD };
+    static const struct option_range period = { "sampling-period", "events", LEAST_PERIOD, MOST_PERIOD };
 
-    return samples_source_read_number(&period, value, &samples_source_settings(settings)->period, err);
-}
-
-static int read_small(const struct samples_source_number *number, const char *value, uint32_t *out, struct error *err)
-{
-    uint64_t read = 0;
-    int code;
-
-    if ((code = samples_source_read_number(number, value, &read, err)) != 0)
-        return code;
-    *out = (uint32_t)read;
-    return 0;
+    return option_range_read(&period, value, &samples_source_settings(settings)->period, err);
 }
 
 static int samples_source_take_frequency(void *settings, const char *value, struct error *err)
 {
-    static const struct samples_source_number frequency = { "sampling-frequency", "samples per second", 1,
-                                                            MOST_FREQUENCY };
+    static const struct option_range frequency = { "sampling-frequency", "samples per second", 1, MOST_FREQUENCY };
 
-    return read_small(&frequency, value, &samples_source_settings(settings)->frequency, err);
+    return option_range_read_small(&frequency, value, &samples_source_settings(settings)->frequency, err);
 }
 
 static int take_samples_per_backtrace(void *settings, const char *value, struct error *err)
 {
-    static const struct samples_source_number samples = { "samples-per-backtrace", "samples", 1, MOST_PER_BACKTRACE };
+    static const struct option_range samples = { "samples-per-backtrace", "samples", 1, MOST_PER_BACKTRACE };
 
-    return read_small(&samples, value, &samples_source_settings(settings)->samples_per_backtrace, err);
+    return option_range_read_small(&samples, value, &samples_source_settings(settings)->samples_per_backtrace, err);
 }
 
 static int take_stack_size(void *settings, const char *value, struct error *err)
 {
-    static const struct samples_source_number bytes = { "backtrace-stack-size", "bytes", LEAST_STACK, MOST_STACK };
+    static const struct option_range bytes = { "backtrace-stack-size", "bytes", LEAST_STACK, MOST_STACK };
 
-    return read_small(&bytes, value, &samples_source_settings(settings)->stack_bytes, err);
+    return option_range_read_small(&bytes, value, &samples_source_settings(settings)->stack_bytes, err);
 }
 
 /* Advice needs lines. Python programs have samples of their own, which cost their threads nothing. */

@@ -114,10 +114,11 @@ static int topo_check(const struct topo_settings *settings, struct error *err)
 
 static int topo_number_of(const char *text, const char *option, size_t below, size_t *out, struct error *err)
 {
-    char *end;
+    uint64_t number;
+    int failed = option_read_number(text, 0, below - 1, &number);
 
-    *out = strtoul(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && !*end && *out < below)
+    *out = (size_t)number;
+    if (!failed)
         return 0;
     return error_set(err, ERR_BAD_ARGUMENT, "%s needs a number below %zu, not '%s'", option, below, text);
 }
