@@ -45,7 +45,7 @@ class CudaProgram:
         self.file, self.variants = file, variants
 
     def build(self, folder):
-        program = os.path.join(folder, os.path.splitext(self.file)[0])
+        program = os.path.join(folder, os.path.splitext(os.path.basename(self.file))[0])
         nvcc = os.environ.get("NVCC") or shutil.which("nvcc") or os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin", "nvcc")
         subprocess.run([nvcc, "-O2", "-std=c++17", "-arch=native", "-g", "-lineinfo", "-o", program, os.path.join(HERE, self.file)], check=True)
         return [program]
