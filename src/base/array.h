@@ -1,5 +1,5 @@
 /* Growing arrays: memory of malloc(), a count and a capacity, all owned by the caller. Also the length of
- * other arrays, and binary search. */
+ * other arrays, binary search, and the order of two elements. */
 #ifndef TACHO_BASE_ARRAY_H
 #define TACHO_BASE_ARRAY_H
 
@@ -71,5 +71,17 @@ static inline size_t array_first_not_before(const int64_t *sorted, size_t count,
 
 /* For qsort() and bsearch() of int64_t. */
 int array_by_int64(const void *a, const void *b);
+
+/* For comparisons of elements: -1, 0 or 1, as a is before, like or after b; COMPARE(b, a) is the other way round.
+ * Values that decide where those before them are the same stand in a row:
+ *
+ *     return COMPARE(a->process, b->process) ?: COMPARE(a->start_ns, b->start_ns);
+ */
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* Appends a value to a list of this capacity and count. ERR_NO_MEMORY or 0. */
+#define ARRAY_PUSH(list, room, count, ...)                                                                             \
+    (array_reserve(&(list), &(room), (count) + 1, sizeof *(list)) != 0 ? ERR_NO_MEMORY                                 \
+                                                                       : ((list)[(count)++] = (__VA_ARGS__), 0))
 
 #endif

@@ -49,9 +49,8 @@ int export_add_range(struct export_options *options, const char *range, struct e
         return err->code;
     if (slash[1] && export_parse_time(slash + 1, &span.to_ns, err) != 0)
         return err->code;
-    if (array_reserve(&options->ranges, &options->range_room, options->range_count + 1, sizeof span) != 0)
+    if (ARRAY_PUSH(options->ranges, options->range_room, options->range_count, span) != 0)
         return error_no_memory(err);
-    options->ranges[options->range_count++] = span;
     return 0;
 }
 

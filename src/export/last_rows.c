@@ -74,9 +74,8 @@ static int compare_objects(const struct keyed_row *a, const struct keyed_row *b)
 static int by_object(const void *a, const void *b)
 {
     const struct keyed_row *x = a, *y = b;
-    int order = compare_objects(x, y);
 
-    return order ? order : (x->row > y->row) - (x->row < y->row);
+    return compare_objects(x, y) ?: COMPARE(x->row, y->row);
 }
 
 static int last_rows_by_row(const void *a, const void *b)

@@ -125,13 +125,14 @@ static int read_foreign(struct report *report, const struct export_options *opti
         const char *list = text_or_null(report, &rows, LIST);
         if (!list || strncmp(list, "ENUM_", 5) != 0 || !export_wants_table(options, list))
             continue;
-        if (array_reserve(&out->items, &out->room, out->count + 1, sizeof *out->items) != 0 &&
+        if (ARRAY_PUSH(out->items, out->room, out->count,
+                       (struct foreign_value){
+                           list,
+                           { row_int(&rows, ID), text_or_null(report, &rows, NAME),
+                             text_or_null(report, &rows, LABEL) },
+                       }) != 0 &&
             (code = error_no_memory(err)) != 0)
             goto close_rows;
-        out->items[out->count++] = (struct foreign_value){
-            list,
-            { row_int(&rows, ID), text_or_null(report, &rows, NAME), text_or_null(report, &rows, LABEL) },
-        };
     }
 close_rows:
     row_cursor_close(&rows);

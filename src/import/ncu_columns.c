@@ -73,10 +73,8 @@ static int ncu_columns_add_column(struct ncu *import, size_t column, double fact
 {
     struct ncu_header *header = &import->header;
 
-    if (array_reserve(&header->metrics, &header->metric_room, header->metric_count + 1, sizeof *header->metrics) != 0)
-        return ERR_NO_MEMORY;
-    header->metrics[header->metric_count++] = (struct ncu_metric){ column, id, factor };
-    return 0;
+    return ARRAY_PUSH(header->metrics, header->metric_room, header->metric_count,
+                      (struct ncu_metric){ column, id, factor });
 }
 
 /* The record becomes the names of the header; its memory takes the place of the old ones. */

@@ -18,10 +18,8 @@ struct ncu_record_place {
 
 static int ncu_record_add_field(struct ncu_record *record, size_t first)
 {
-    if (array_reserve(&record->fields, &record->room, record->count + 1, sizeof *record->fields) != 0)
-        return ERR_NO_MEMORY;
-    record->fields[record->count++] = (struct ncu_field){ first, record->bytes.length - first };
-    return 0;
+    return ARRAY_PUSH(record->fields, record->room, record->count,
+                      (struct ncu_field){ first, record->bytes.length - first });
 }
 
 /* Reads the bytes between two quotes, from after the first. */

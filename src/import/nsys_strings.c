@@ -45,10 +45,7 @@ static int nsys_strings_add(struct nsys_string_map *map, int64_t theirs, int64_t
         map->dense[theirs] = ours + 1;
         return 0;
     }
-    if (array_reserve(&map->others, &map->other_capacity, map->other_count + 1, sizeof *map->others) != 0)
-        return ERR_NO_MEMORY;
-    map->others[map->other_count++] = (struct nsys_string_pair){ theirs, ours };
-    return 0;
+    return ARRAY_PUSH(map->others, map->other_capacity, map->other_count, (struct nsys_string_pair){ theirs, ours });
 }
 
 /* 0 or ERR_NO_MEMORY. A table that cannot be read to its end is noted; it cannot have more rows than the file has

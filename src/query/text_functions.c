@@ -22,7 +22,7 @@ static const unsigned char *text_functions_bytes_of(sqlite3_value *value, size_t
     const unsigned char *bytes = sqlite3_value_blob(value);
 
     *length = (size_t)sqlite3_value_bytes(value);
-    return bytes ? bytes : (const unsigned char *)"";
+    return bytes ?: (const unsigned char *)"";
 }
 
 static int any_is_null(int count, sqlite3_value **values)

@@ -47,21 +47,15 @@ static int set_collectives_add_call(void *context, struct report *report, const 
     if (call->end_ns == INT64_MIN || call->is_nonblocking || instance % reading->stride ||
         !synchronises(reading, report, call->operation))
         return 0;
-    if (array_reserve(&reading->calls, &reading->call_room, reading->call_count + 1, sizeof *reading->calls) != 0)
-        return ERR_NO_MEMORY;
-    reading->calls[reading->call_count++] = (struct set_collectives_call){
-        instance, { reading->part, call->start_ns, call->end_ns }
-    };
-    return 0;
+    return ARRAY_PUSH(reading->calls, reading->call_room, reading->call_count,
+                      (struct set_collectives_call){ instance, { reading->part, call->start_ns, call->end_ns } });
 }
 
 static int set_collectives_compare_calls(const void *a, const void *b)
 {
     const struct set_collectives_call *x = a, *y = b;
 
-    if (x->instance != y->instance)
-        return x->instance < y->instance ? -1 : 1;
-    return x->entry.part < y->entry.part ? -1 : x->entry.part > y->entry.part;
+    return COMPARE(x->instance, y->instance) ?: COMPARE(x->entry.part, y->entry.part);
 }
 
 /* Sorted calls become instances; those of a single part say nothing. */

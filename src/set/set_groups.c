@@ -21,10 +21,7 @@ struct set_groups_entries {
 
 static int set_groups_add(struct set_groups_entries *entries, struct set_groups_entry entry)
 {
-    if (array_reserve(&entries->list, &entries->room, entries->count + 1, sizeof *entries->list) != 0)
-        return ERR_NO_MEMORY;
-    entries->list[entries->count++] = entry;
-    return 0;
+    return ARRAY_PUSH(entries->list, entries->room, entries->count, entry);
 }
 
 /* Then rows without a rank belong to the host as well. */
@@ -71,9 +68,8 @@ static int set_groups_compare_parts(const struct set_groups_entry *x, const stru
 static int set_groups_by_rank(const void *a, const void *b)
 {
     const struct set_groups_entry *x = a, *y = b;
-    int order = set_groups_compare_ranks(x->rank, y->rank);
 
-    return order ? order : set_groups_compare_parts(x, y);
+    return set_groups_compare_ranks(x->rank, y->rank) ?: set_groups_compare_parts(x, y);
 }
 
 static int by_host(const void *a, const void *b)
@@ -83,7 +79,7 @@ static int by_host(const void *a, const void *b)
 
     if (!order)
         order = set_groups_compare_parts(x, y);
-    return order ? order : set_groups_compare_ranks(x->rank, y->rank);
+    return order ?: set_groups_compare_ranks(x->rank, y->rank);
 }
 
 static int is_same_group(enum set_by by, const struct set_groups_entry *a, const struct set_groups_entry *b)

@@ -154,10 +154,7 @@ static int set_member_add_moment(struct set_member *member, const struct set_mom
         member->moment_count = MOST_MOMENTS / 2;
         *stride *= 2;
     }
-    if (array_reserve(&member->moments, &member->moment_room, member->moment_count + 1, sizeof *moment) != 0)
-        return ERR_NO_MEMORY;
-    member->moments[member->moment_count++] = *moment;
-    return 0;
+    return ARRAY_PUSH(member->moments, member->moment_room, member->moment_count, *moment);
 }
 
 enum { TIME, TICKS, MONOTONIC, UTC, READING_ERROR, UTC_ERROR };

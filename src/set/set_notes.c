@@ -26,9 +26,7 @@ static int compare_holders(const void *a, const void *b)
 {
     const struct holder *x = a, *y = b;
 
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
-    return x->member < y->member ? -1 : x->member > y->member;
+    return COMPARE(x->rank, y->rank) ?: COMPARE(x->member, y->member);
 }
 
 /* By rank; the caller frees them. NULL: out of memory. */

@@ -158,8 +158,8 @@ static int compare_members(const void *a, const void *b)
 
     if (rank_x != rank_y)
         return rank_x < rank_y ? -1 : 1;
-    int order = compare_texts(x->host, y->host);
-    return order ? order : compare_texts(x->path, y->path);
+
+    return compare_texts(x->host, y->host) ?: compare_texts(x->path, y->path);
 }
 
 /* ---- */

@@ -79,11 +79,10 @@ static int list_copies(struct advice_copies *copies, struct adviser *adviser, co
         if (work->call == NO_CALL || replay_engine_of(events, work) != REPLAY_TO_GPU ||
             !adviser_changes(adviser, &events->calls[work->call]))
             continue;
-        if (array_reserve(&copies->list, &copies->room, copies->count + 1, sizeof *copies->list) != 0)
+        if (ARRAY_PUSH(copies->list, copies->room, copies->count,
+                       (struct advice_copy){
+                           .work = i, .call = work->call, .bytes = advice_bytes_of(events, bytes, work) }) != 0)
             return ERR_NO_MEMORY;
-        copies->list[copies->count++] = (struct advice_copy){ .work = i,
-                                                              .call = work->call,
-                                                              .bytes = advice_bytes_of(events, bytes, work) };
     }
     if (copies->count)
         qsort(copies->list, copies->count, sizeof *copies->list, advice_copies_by_call);

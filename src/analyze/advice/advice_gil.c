@@ -62,19 +62,17 @@ static int advice_gil_add_round(struct gil_waits *waits, struct holds *holds, co
         holder++;
     if (holder == behind)
         return 0;
-    if (array_reserve(&holds->list, &holds->room, holds->count + 1, sizeof *holds->list) != 0)
+    if (ARRAY_PUSH(holds->list, holds->room, holds->count,
+                   (struct hold){ rounds->process[rounds->order[first]], advice_gil_value(rounds, THREAD, holder),
+                                  advice_gil_value(rounds, START, holder), end_ns }) != 0)
         return ERR_NO_MEMORY;
-    holds->list[holds->count++] = (struct hold){ rounds->process[rounds->order[first]],
-                                                 advice_gil_value(rounds, THREAD, holder),
-                                                 advice_gil_value(rounds, START, holder), end_ns };
     for (size_t i = first; i < behind; i++) {
         if (advice_gil_value(rounds, GIL, i) != WAITS)
             continue;
-        if (array_reserve(&waits->list, &waits->room, waits->count + 1, sizeof *waits->list) != 0)
+        if (ARRAY_PUSH(waits->list, waits->room, waits->count,
+                       (struct gil_wait){ advice_gil_value(rounds, THREAD, i), advice_gil_value(rounds, THREAD, holder),
+                                          advice_gil_value(rounds, START, i), end_ns }) != 0)
             return ERR_NO_MEMORY;
-        waits->list[waits->count++] = (struct gil_wait){ advice_gil_value(rounds, THREAD, i),
-                                                         advice_gil_value(rounds, THREAD, holder),
-                                                         advice_gil_value(rounds, START, i), end_ns };
     }
     return 0;
 }
@@ -110,11 +108,10 @@ static int add_held(struct gil_waits *waits, const struct holds *holds, int64_t 
         const struct hold *hold = &holds->list[first];
         if (hold->process != process || hold->start_ns >= end_ns)
             break;
-        if (array_reserve(&waits->list, &waits->room, waits->count + 1, sizeof *waits->list) != 0)
+        if (ARRAY_PUSH(waits->list, waits->room, waits->count,
+                       (struct gil_wait){ thread, hold->holder, hold->start_ns > start_ns ? hold->start_ns : start_ns,
+                                          hold->end_ns < end_ns ? hold->end_ns : end_ns }) != 0)
             return ERR_NO_MEMORY;
-        waits->list[waits->count++] = (struct gil_wait){ thread, hold->holder,
-                                                         hold->start_ns > start_ns ? hold->start_ns : start_ns,
-                                                         hold->end_ns < end_ns ? hold->end_ns : end_ns };
     }
     return 0;
 }
@@ -149,9 +146,7 @@ static int advice_gil_by_thread(const void *a, const void *b)
 {
     const struct gil_wait *x = a, *y = b;
 
-    if (x->thread != y->thread)
-        return x->thread > y->thread ? 1 : -1;
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+    return COMPARE(x->thread, y->thread) ?: COMPARE(x->start_ns, y->start_ns);
 }
 
 int gil_waits_read(struct gil_waits *waits, struct report *report, struct error *err)

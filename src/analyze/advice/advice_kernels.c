@@ -127,9 +127,7 @@ static int advice_kernels_by_thread(const void *a, const void *b, void *context)
     const struct operators_event *list = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-    if (list[x].thread != list[y].thread)
-        return list[x].thread < list[y].thread ? -1 : 1;
-    return (x > y) - (x < y);
+    return COMPARE(list[x].thread, list[y].thread) ?: COMPARE(x, y);
 }
 
 static void advice_kernels_find_program(struct advice_kernels *kernels)

@@ -42,9 +42,8 @@ int advice_operators_at(struct advice_operators *operators, int64_t thread, int6
             break;
         if (span->thread < thread || span->end_ns <= time_ns)
             continue;
-        if (array_reserve(&operators->open, &operators->open_room, operators->depth + 1, sizeof *operators->open) != 0)
+        if (ARRAY_PUSH(operators->open, operators->open_room, operators->depth, span) != 0)
             return ERR_NO_MEMORY;
-        operators->open[operators->depth++] = span;
     }
     size_t kept = 0;
     for (size_t i = 0; i < operators->depth; i++)

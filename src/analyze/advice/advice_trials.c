@@ -19,10 +19,7 @@ int advice_trial_add(struct advice_trials *trials, const struct replay_edits *co
 
     for (size_t i = 0; i < TRIAL_LISTS && lists[i]; i++)
         trial.lists[i] = lists[i];
-    if (array_reserve(&trials->list, &trials->room, trials->count + 1, sizeof *trials->list) != 0)
-        return ERR_NO_MEMORY;
-    trials->list[trials->count++] = trial;
-    return 0;
+    return ARRAY_PUSH(trials->list, trials->room, trials->count, trial);
 }
 
 /* The time of a step in a replay with these lists, and as it was recorded. */

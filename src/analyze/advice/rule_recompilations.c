@@ -69,10 +69,9 @@ static int read_compilations(struct compilations *all, struct report *report, st
                                            .end_ns = row_int(&rows, END) };
         if (compilation.kind < 0)
             continue;
-        if (array_reserve(&all->list, &all->room, all->count + 1, sizeof *all->list) != 0 &&
+        if (ARRAY_PUSH(all->list, all->room, all->count, compilation) != 0 &&
             (code = error_short_memory(err, "for the compilations")) != 0)
             break;
-        all->list[all->count++] = compilation;
     }
     row_cursor_close(&rows);
     return code;

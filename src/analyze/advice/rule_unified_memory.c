@@ -46,11 +46,11 @@ static int add_stalls(struct unified *unified, const char *table, struct error *
         uint32_t number = keys_find(&unified->adviser->replay.events.gpus, &gpu);
         if ((kind != UNIFIED_TO_DEVICE && kind != UNIFIED_TO_HOST) || number == NO_KEY)
             continue;
-        if (array_reserve(&unified->list, &unified->room, unified->count + 1, sizeof *unified->list) != 0 &&
+        if (ARRAY_PUSH(unified->list, unified->room, unified->count,
+                       (struct stall){ row_int(&rows, START), row_int(&rows, END), (double)row_int_or(&rows, BYTES, 0),
+                                       number }) != 0 &&
             (code = error_short_memory(err, "for unified memory")) != 0)
             break;
-        unified->list[unified->count++] = (struct stall){ row_int(&rows, START), row_int(&rows, END),
-                                                          (double)row_int_or(&rows, BYTES, 0), number };
     }
     row_cursor_close(&rows);
     return code;
@@ -60,9 +60,7 @@ static int unified_memory_by_start(const void *a, const void *b)
 {
     const struct stall *x = a, *y = b;
 
-    if (x->gpu != y->gpu)
-        return x->gpu < y->gpu ? -1 : 1;
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+    return COMPARE(x->gpu, y->gpu) ?: COMPARE(x->start_ns, y->start_ns);
 }
 
 /* Faults and their migrations overlap. */

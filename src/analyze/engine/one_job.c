@@ -66,9 +66,7 @@ static int one_job_compare_parts(const void *a, const void *b)
 {
     const struct report_part *x = *(const struct report_part *const *)a, *y = *(const struct report_part *const *)b;
 
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
-    return strcmp(x->name, y->name);
+    return COMPARE(x->rank, y->rank) ?: strcmp(x->name, y->name);
 }
 
 static int check_ranks(const struct report *report, struct error *err)

@@ -69,9 +69,7 @@ static int by_system(const void *a, const void *b)
     const struct report_part *x = ((const struct stored_partials_member *)a)->about,
                              *y = ((const struct stored_partials_member *)b)->about;
 
-    if (x->system != y->system)
-        return x->system < y->system ? -1 : 1;
-    return (x->rank > y->rank) - (x->rank < y->rank);
+    return COMPARE(x->system, y->system) ?: COMPARE(x->rank, y->rank);
 }
 
 /* Reports that may be of the same process are read: ids of one can name what is in the other. For a host's reports

@@ -205,9 +205,9 @@ static int get_group(struct merging *merging, struct format_cursor *cursor)
     if ((size_t)number >= merging->count)
         merging->count = (size_t)number + 1;
     struct merged *group = &merging->list[number];
-    if (array_reserve(&group->lists, &group->capacity, group->count + 1, sizeof *group->lists) != 0)
+    if (ARRAY_PUSH(group->lists, group->capacity, group->count,
+                   (struct number_list){ (const uint8_t *)numbers.bytes, numbers.length }) != 0)
         return ERR_NO_MEMORY;
-    group->lists[group->count++] = (struct number_list){ (const uint8_t *)numbers.bytes, numbers.length };
     statistics_merge(&group->figures, &figures);
     return 0;
 }

@@ -155,7 +155,7 @@ int cell_compare_text(const struct table_cell *a, const struct table_cell *b)
     size_t shorter = a_length < b_length ? a_length : b_length;
     int order = shorter ? memcmp(a->text.bytes, b->text.bytes, shorter) : 0;
 
-    return order ? order : (a_length > b_length) - (a_length < b_length);
+    return order ?: COMPARE(a_length, b_length);
 }
 
 struct table_sorting {
@@ -170,7 +170,7 @@ static int table_compare_rows(const void *a, const void *b, void *argument)
     size_t row_a = *(const size_t *)a, row_b = *(const size_t *)b;
     int order = sorting->compare(table_row(sorting->table, row_a), table_row(sorting->table, row_b), sorting->context);
 
-    return order ? order : (row_a > row_b) - (row_a < row_b); /* the row number makes it stable */
+    return order ?: COMPARE(row_a, row_b); /* the row number makes it stable */
 }
 
 void table_sort(struct table *table,

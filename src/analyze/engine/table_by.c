@@ -87,10 +87,9 @@ static int table_by_add_figure(struct table_by_joining *joining, size_t name, si
         table_by_combine(&joining->figures[last[name] - 1], value, joining->columns.combine);
         return 0;
     }
-    if (array_reserve(&joining->figures, &joining->figure_room, joining->figure_count + 1, sizeof *joining->figures) !=
-        0)
+    if (ARRAY_PUSH(joining->figures, joining->figure_room, joining->figure_count,
+                   (struct table_by_figure){ name, part, value, 1 }) != 0)
         return ERR_NO_MEMORY;
-    joining->figures[joining->figure_count++] = (struct table_by_figure){ name, part, value, 1 };
     last[name] = joining->figure_count;
     return 0;
 }
@@ -130,9 +129,7 @@ static int compare_figures(const void *a, const void *b)
 {
     const struct table_by_figure *x = a, *y = b;
 
-    if (x->name != y->name)
-        return x->name < y->name ? -1 : 1;
-    return x->part < y->part ? -1 : x->part > y->part;
+    return COMPARE(x->name, y->name) ?: COMPARE(x->part, y->part);
 }
 
 static int table_by_compare_values(const void *a, const void *b)
@@ -210,11 +207,7 @@ static int table_by_compare_rows(const void *a, const void *b, void *context)
     const struct spread *spreads = context;
     size_t place_x = spreads[x->name].place, place_y = spreads[y->name].place;
 
-    if (place_x != place_y)
-        return place_x < place_y ? -1 : 1;
-    if (x->part != y->part)
-        return x->part < y->part ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
+    return COMPARE(place_x, place_y) ?: COMPARE(x->part, y->part) ?: COMPARE(x->row, y->row);
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */

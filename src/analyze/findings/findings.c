@@ -179,10 +179,8 @@ static int findings_add_rows(struct findings *findings, const struct rule_rows *
 /* Remembers that a rule lacks data. */
 static int findings_add_unchecked(struct findings *findings, const struct analysis *rule, struct error *err)
 {
-    if (array_reserve(&findings->unchecked, &findings->unchecked_room, findings->unchecked_count + 1,
-                      sizeof *findings->unchecked) != 0)
+    if (ARRAY_PUSH(findings->unchecked, findings->unchecked_room, findings->unchecked_count, rule) != 0)
         return findings_no_memory(err);
-    findings->unchecked[findings->unchecked_count++] = rule;
     return 0;
 }
 
@@ -221,12 +219,9 @@ static int findings_run_rule(struct findings *findings, struct rule_rows *rows, 
 static int findings_by_rank(const void *a, const void *b)
 {
     const struct rule_rows *x = a, *y = b;
+    int order = COMPARE(y->impact.rank, x->impact.rank) ?: COMPARE(y->impact.all, x->impact.all);
 
-    if (x->impact.rank != y->impact.rank)
-        return x->impact.rank < y->impact.rank ? 1 : -1;
-    if (x->impact.all != y->impact.all)
-        return x->impact.all < y->impact.all ? 1 : -1;
-    return (x->number > y->number) - (x->number < y->number);
+    return order ?: COMPARE(x->number, y->number);
 }
 
 /* A list of events, which was asked for, is one whatever it costs. */
@@ -315,10 +310,8 @@ static int findings_add_answer(struct findings *findings, struct report *report,
     } else if (has_found(findings, rule)) {
         answer.answer = ANSWER_PROBLEM;
     }
-    if (array_reserve(&findings->answers, &findings->answer_room, findings->answer_count + 1,
-                      sizeof *findings->answers) != 0)
+    if (ARRAY_PUSH(findings->answers, findings->answer_room, findings->answer_count, answer) != 0)
         return findings_no_memory(err);
-    findings->answers[findings->answer_count++] = answer;
     return 0;
 }
 

@@ -5,10 +5,8 @@
 
 static int gap_walk_add_link(struct gap_causes *causes, int64_t thread, int64_t start_ns, int64_t end_ns, uint32_t call)
 {
-    if (array_reserve(&causes->links, &causes->link_room, causes->link_count + 1, sizeof *causes->links) != 0)
-        return ERR_NO_MEMORY;
-    causes->links[causes->link_count++] = (struct gap_link){ thread, start_ns, end_ns, call };
-    return 0;
+    return ARRAY_PUSH(causes->links, causes->link_room, causes->link_count,
+                      (struct gap_link){ thread, start_ns, end_ns, call });
 }
 
 /* The call that this one came after: that of another thread which handed over, or the one before it. */

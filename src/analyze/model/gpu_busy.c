@@ -275,20 +275,14 @@ static int append_gap(struct gpu_busy_walk *walk, struct gpu_busy_gap gap)
 
     if (gap.length_ns < walk->least_gap_ns)
         return 0;
-    if (array_reserve(&busy->gaps, &walk->gap_room, busy->gap_count + 1, sizeof *busy->gaps) != 0)
-        return ERR_NO_MEMORY;
-    busy->gaps[busy->gap_count++] = gap;
-    return 0;
+    return ARRAY_PUSH(busy->gaps, walk->gap_room, busy->gap_count, gap);
 }
 
 static int append_pause(struct gpu_busy_walk *walk, struct gpu_busy_gap gap)
 {
     struct gpu_busy *busy = walk->busy;
 
-    if (array_reserve(&busy->pauses, &walk->pause_room, busy->pause_count + 1, sizeof *busy->pauses) != 0)
-        return ERR_NO_MEMORY;
-    busy->pauses[busy->pause_count++] = gap;
-    return 0;
+    return ARRAY_PUSH(busy->pauses, walk->pause_room, busy->pause_count, gap);
 }
 
 /* Keeps the longest, longest first; of two of one length the earlier. */

@@ -21,12 +21,10 @@ int nvtx_domains_take(struct nvtx_domains *domains, const struct report_block *b
 {
     if (block->values[NVTX_TYPE][row] != EVENT_NVTX_DOMAIN_CREATE || block_is_null(block, NVTX_DOMAIN, row))
         return 0;
-    if (array_reserve(&domains->list, &domains->capacity, domains->count + 1, sizeof *domains->list) != 0)
-        return ERR_NO_MEMORY;
-    domains->list[domains->count++] = (struct nvtx_domain){ global_process(block->values[NVTX_THREAD][row]),
-                                                            block->values[NVTX_DOMAIN][row],
-                                                            block->values[NVTX_START][row], nvtx_name(block, row) };
-    return 0;
+    return ARRAY_PUSH(domains->list, domains->capacity, domains->count,
+                      (struct nvtx_domain){ global_process(block->values[NVTX_THREAD][row]),
+                                            block->values[NVTX_DOMAIN][row], block->values[NVTX_START][row],
+                                            nvtx_name(block, row) });
 }
 
 static int nvtx_domains_visit(void *context, int worker, const struct report_block *block)
@@ -61,21 +59,12 @@ int nvtx_domains_read(struct nvtx_domains *domains, struct report *report, struc
     return 0;
 }
 
-static int compare_number(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int compare_domains(const void *a, const void *b)
 {
     const struct nvtx_domain *x = a, *y = b;
-    int order = compare_number(x->process, y->process);
+    int order = COMPARE(x->process, y->process) ?: COMPARE(x->id, y->id);
 
-    if (!order)
-        order = compare_number(x->id, y->id);
-    if (!order)
-        order = compare_number(x->start_ns, y->start_ns);
-    return order ? order : compare_number(x->name, y->name);
+    return order ?: COMPARE(x->start_ns, y->start_ns) ?: COMPARE(x->name, y->name);
 }
 
 void nvtx_domains_sort(struct nvtx_domains *domains)

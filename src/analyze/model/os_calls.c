@@ -123,22 +123,20 @@ static inline int64_t value_or_0(const struct report_block *block, int column, s
 static int os_calls_add_call(struct os_calls_found *found, const struct report_block *block, size_t row,
                              enum os_call_kind kind)
 {
-    if (array_reserve(&found->list, &found->room, found->count + 1, sizeof *found->list) != 0)
-        return ERR_NO_MEMORY;
-    found->list[found->count++] = (struct os_call){
-        .thread = block->values[THREAD][row],
-        .start_ns = block->values[START][row],
-        .end_ns = block->values[END][row],
-        .name = block->values[NAME][row],
-        .chain = value_or_0(block, CHAIN, row),
-        .python = value_or_0(block, PYTHON, row),
-        .holder = value_or_0(block, HOLDER, row),
-        .lock = value_or_0(block, LOCK, row),
-        .variable = value_or_0(block, VARIABLE, row),
-        .result = value_or_0(block, RESULT, row),
-        .kind = kind,
-    };
-    return 0;
+    return ARRAY_PUSH(found->list, found->room, found->count,
+                      (struct os_call){
+                          .thread = block->values[THREAD][row],
+                          .start_ns = block->values[START][row],
+                          .end_ns = block->values[END][row],
+                          .name = block->values[NAME][row],
+                          .chain = value_or_0(block, CHAIN, row),
+                          .python = value_or_0(block, PYTHON, row),
+                          .holder = value_or_0(block, HOLDER, row),
+                          .lock = value_or_0(block, LOCK, row),
+                          .variable = value_or_0(block, VARIABLE, row),
+                          .result = value_or_0(block, RESULT, row),
+                          .kind = kind,
+                      });
 }
 
 static int os_calls_visit(void *context, int worker, const struct report_block *block)
@@ -160,11 +158,8 @@ static int os_calls_visit(void *context, int worker, const struct report_block *
         if (os_calls_add_call(found, block, row, kind) != 0)
             return ERR_NO_MEMORY;
     }
-    if (array_reserve(&found->pieces, &found->piece_room, found->piece_count + 1, sizeof *found->pieces) != 0)
-        return ERR_NO_MEMORY;
-    found->pieces[found->piece_count++] = (struct os_calls_piece){ block->first_row, found, first,
-                                                                   found->count - first };
-    return 0;
+    return ARRAY_PUSH(found->pieces, found->piece_room, found->piece_count,
+                      (struct os_calls_piece){ block->first_row, found, first, found->count - first });
 }
 
 /* ---- order ----------------------------------------------------------------------------------------------------- */

@@ -54,11 +54,7 @@ static int steps_by_place(const void *a, const void *b)
 {
     const struct step *x = a, *y = b;
 
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns);
+    return COMPARE(x->process, y->process) ?: COMPARE(x->start_ns, y->start_ns) ?: COMPARE(y->end_ns, x->end_ns);
 }
 
 /* Keeps the first of the steps that overlap in a process: the outer one if they nest. */
@@ -77,10 +73,7 @@ static void drop_inner(struct steps *steps)
 
 static int steps_add_process(struct steps *steps, struct step_process process)
 {
-    if (array_reserve(&steps->processes, &steps->process_room, steps->process_count + 1, sizeof process) != 0)
-        return ERR_NO_MEMORY;
-    steps->processes[steps->process_count++] = process;
-    return 0;
+    return ARRAY_PUSH(steps->processes, steps->process_room, steps->process_count, process);
 }
 
 static int steps_find_own(struct steps *steps)

@@ -20,9 +20,8 @@ static int threads_by_thread(const void *a, const void *b)
 static int by_thread_and_row(const void *a, const void *b)
 {
     const struct thread_name *x = a, *y = b;
-    int order = threads_by_thread(a, b);
 
-    return order ? order : (x->row > y->row) - (x->row < y->row);
+    return threads_by_thread(a, b) ?: COMPARE(x->row, y->row);
 }
 
 static void keep_last_names(struct thread_names *names)
@@ -107,9 +106,7 @@ static int by_life(const void *a, const void *b)
 {
     const struct thread_life *x = a, *y = b;
 
-    if (x->thread != y->thread)
-        return x->thread > y->thread ? 1 : -1;
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+    return COMPARE(x->thread, y->thread) ?: COMPARE(x->start_ns, y->start_ns);
 }
 
 /* The row with an end counts, if several rows have one thread and start. */
@@ -140,11 +137,11 @@ int thread_lives_read(struct thread_lives *lives, struct report *report, struct 
     if ((code = row_cursor_open(&rows, report, "TACHO_THREAD", names, err)) != 0)
         return code;
     while (row_cursor_next(&rows)) {
-        if (array_reserve(&lives->list, &lives->room, lives->count + 1, sizeof *lives->list) != 0 &&
+        if (ARRAY_PUSH(lives->list, lives->room, lives->count,
+                       (struct thread_life){ row_int(&rows, THREAD), row_int(&rows, START),
+                                             row_int_or(&rows, END, INT64_MAX) }) != 0 &&
             (code = error_short_memory(err, "for the threads")) != 0)
             goto close_rows;
-        lives->list[lives->count++] = (struct thread_life){ row_int(&rows, THREAD), row_int(&rows, START),
-                                                            row_int_or(&rows, END, INT64_MAX) };
     }
     merge_lives(lives);
 close_rows:

@@ -29,9 +29,7 @@ static int timed_steps_by_thread(const void *a, const void *b)
 {
     const struct timed_step *x = a, *y = b;
 
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+    return COMPARE(x->thread, y->thread) ?: COMPARE(x->start_ns, y->start_ns);
 }
 
 int timed_steps_read(struct timed_steps *steps, struct report *report, struct error *err)
@@ -44,17 +42,17 @@ int timed_steps_read(struct timed_steps *steps, struct report *report, struct er
     if (code != 0)
         return code;
     while (row_cursor_next(&rows)) {
-        if (array_reserve(&steps->list, &steps->room, steps->count + 1, sizeof *steps->list) != 0 &&
+        if (ARRAY_PUSH(steps->list, steps->room, steps->count,
+                       (struct timed_step){
+                           .thread = row_int_or(&rows, THREAD, 0),
+                           .start_ns = row_int(&rows, START),
+                           .end_ns = row_int(&rows, END),
+                           .number = row_int_or(&rows, NUMBER, 0),
+                           .name = row_int_or(&rows, NAME, 0),
+                           .phase = phase_of(report, row_int_or(&rows, PHASE, 0)),
+                       }) != 0 &&
             (code = error_short_memory(err, "for the steps")) != 0)
             goto close_rows;
-        steps->list[steps->count++] = (struct timed_step){
-            .thread = row_int_or(&rows, THREAD, 0),
-            .start_ns = row_int(&rows, START),
-            .end_ns = row_int(&rows, END),
-            .number = row_int_or(&rows, NUMBER, 0),
-            .name = row_int_or(&rows, NAME, 0),
-            .phase = phase_of(report, row_int_or(&rows, PHASE, 0)),
-        };
     }
     if (steps->count)
         qsort(steps->list, steps->count, sizeof *steps->list, timed_steps_by_thread);
@@ -124,10 +122,7 @@ void timed_steps_free(struct timed_steps *steps)
 static int timed_steps_add_pause(struct step_pauses *pauses, const struct timed_step *first,
                                  const struct timed_step *last)
 {
-    if (array_reserve(&pauses->list, &pauses->room, pauses->count + 1, sizeof *pauses->list) != 0)
-        return ERR_NO_MEMORY;
-    pauses->list[pauses->count++] = (struct report_span){ first->start_ns, last->end_ns };
-    return 0;
+    return ARRAY_PUSH(pauses->list, pauses->room, pauses->count, (struct report_span){ first->start_ns, last->end_ns });
 }
 
 int step_pauses_read(struct step_pauses *pauses, struct report *report, struct error *err)

@@ -18,10 +18,7 @@ static int replay_edits_append(struct replay_edits *edits, struct replay_edit ed
 {
     if (edit.edge == REPLAY_NO_EDGE)
         return 0;
-    if (array_reserve(&edits->list, &edits->room, edits->count + 1, sizeof *edits->list) != 0)
-        return ERR_NO_MEMORY;
-    edits->list[edits->count++] = edit;
-    return 0;
+    return ARRAY_PUSH(edits->list, edits->room, edits->count, edit);
 }
 
 int replay_edit_cut(struct replay_edits *edits, uint32_t edge, int64_t cut_ns)

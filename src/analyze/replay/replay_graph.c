@@ -122,10 +122,7 @@ enum { UNSEEN, ON_THE_PATH, DONE };
 
 static int replay_graph_push(struct part *part, uint32_t point)
 {
-    if (array_reserve(&part->stack, &part->stack_room, part->depth + 1, sizeof *part->stack) != 0)
-        return ERR_NO_MEMORY;
-    part->stack[part->depth++] = point;
-    return 0;
+    return ARRAY_PUSH(part->stack, part->stack_room, part->depth, point);
 }
 
 /* Pushes the points of the same time that this one depends on. An edge from a point on the path closes a circle. */

@@ -65,10 +65,7 @@ static void idle_free(struct idle_summary *idle)
 
 static int idle_detail_add_stretch(struct idle_summary *idle, const struct idle_stretch *stretch)
 {
-    if (array_reserve(&idle->stretches, &idle->stretch_room, idle->stretch_count + 1, sizeof *stretch) != 0)
-        return ERR_NO_MEMORY;
-    idle->stretches[idle->stretch_count++] = *stretch;
-    return 0;
+    return ARRAY_PUSH(idle->stretches, idle->stretch_room, idle->stretch_count, *stretch);
 }
 
 /* ---- from gap to causes ---------------------------------------------------------------------------------------- */
@@ -109,10 +106,7 @@ static int idle_detail_leave(struct time_pieces *pieces, int64_t start_ns, int64
 {
     if (start_ns >= end_ns)
         return 0;
-    if (array_reserve(&pieces->list, &pieces->capacity, pieces->count + 1, sizeof *pieces->list) != 0)
-        return ERR_NO_MEMORY;
-    pieces->list[pieces->count++] = (struct time_piece){ start_ns, end_ns };
-    return 0;
+    return ARRAY_PUSH(pieces->list, pieces->capacity, pieces->count, (struct time_piece){ start_ns, end_ns });
 }
 
 /* Attributes the parts of a piece that the spans from *at on cover, and leaves the rest. */

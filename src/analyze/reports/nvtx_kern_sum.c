@@ -32,10 +32,8 @@ static int nvtx_kern_sum_add_entry(struct range_kernels *summary, uint32_t group
 {
     if (group == NO_KEY)
         return ERR_NO_MEMORY;
-    if (array_reserve(&summary->entries, &summary->capacity, summary->count + 1, sizeof *summary->entries) != 0)
-        return ERR_NO_MEMORY;
-    summary->entries[summary->count++] = (struct range_kernel){ group, kernel, range };
-    return 0;
+    return ARRAY_PUSH(summary->entries, summary->capacity, summary->count,
+                      (struct range_kernel){ group, kernel, range });
 }
 
 static int nvtx_kern_sum_add_call(void *context, uint32_t call, const uint32_t *around, size_t around_count)

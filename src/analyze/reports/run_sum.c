@@ -40,12 +40,11 @@ static int by_pid(const void *a, const void *b)
 
 static int run_sum_add_program(struct programs *programs, const struct row_cursor *rows)
 {
-    if (array_reserve(&programs->list, &programs->room, programs->count + 1, sizeof *programs->list) != 0)
-        return ERR_NO_MEMORY;
-    programs->list[programs->count++] = (struct run_sum_program){
-        .pid = row_int_or(rows, PID, 0), .begun_ns = row_int_or(rows, START, 0), .image = INT64_MIN, .end_ns = INT64_MIN
-    };
-    return 0;
+    return ARRAY_PUSH(programs->list, programs->room, programs->count,
+                      (struct run_sum_program){ .pid = row_int_or(rows, PID, 0),
+                                                .begun_ns = row_int_or(rows, START, 0),
+                                                .image = INT64_MIN,
+                                                .end_ns = INT64_MIN });
 }
 
 /* Finds each launched process once, or the first process if none was launched. */

@@ -69,10 +69,8 @@ static void blocked_io_search_free(void *context)
 
 static int blocked_io_add_change(struct blocked_io_search *search, int64_t time_ns, int by, int64_t call)
 {
-    if (array_reserve(&search->changes, &search->change_room, search->change_count + 1, sizeof *search->changes) != 0)
-        return ERR_NO_MEMORY;
-    search->changes[search->change_count++] = (struct blocked_io_change){ time_ns, by, call };
-    return 0;
+    return ARRAY_PUSH(search->changes, search->change_room, search->change_count,
+                      (struct blocked_io_change){ time_ns, by, call });
 }
 
 static int add_life(struct blocked_io_search *search, int64_t start_ns, int64_t end_ns)

@@ -122,11 +122,8 @@ close_rows:
 static int process_starts_add_stretch(struct process_starts_search *search, uint32_t parent, int64_t from_ns,
                                       int64_t to_ns)
 {
-    if (array_reserve(&search->stretches, &search->stretch_room, search->stretch_count + 1,
-                      sizeof *search->stretches) != 0)
-        return ERR_NO_MEMORY;
-    search->stretches[search->stretch_count++] = (struct process_starts_stretch){ parent, from_ns, to_ns };
-    return 0;
+    return ARRAY_PUSH(search->stretches, search->stretch_room, search->stretch_count,
+                      (struct process_starts_stretch){ parent, from_ns, to_ns });
 }
 
 static int process_starts_add_child(struct process_starts_search *search, const struct life *life)

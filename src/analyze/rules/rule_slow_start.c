@@ -93,10 +93,7 @@ static void slow_start_search_free(void *context)
 
 static int slow_start_add_stretch(struct slow_start_search *search, struct slow_start_stretch stretch)
 {
-    if (array_reserve(&search->stretches, &search->room, search->count + 1, sizeof stretch) != 0)
-        return ERR_NO_MEMORY;
-    search->stretches[search->count++] = stretch;
-    return 0;
+    return ARRAY_PUSH(search->stretches, search->room, search->count, stretch);
 }
 
 /* ---- imports --------------------------------------------------------------------------------------------------- */
@@ -335,9 +332,7 @@ static int slow_start_by_start(const void *a, const void *b)
 {
     const struct slow_start_stretch *x = a, *y = b;
 
-    if (x->from_ns != y->from_ns)
-        return x->from_ns > y->from_ns ? 1 : -1;
-    return (x->to_ns < y->to_ns) - (x->to_ns > y->to_ns);
+    return COMPARE(x->from_ns, y->from_ns) ?: COMPARE(y->to_ns, x->to_ns);
 }
 
 /* The end of what is counted already. A CUDA call inside another one is not counted again, whatever their phases. */

@@ -18,18 +18,14 @@ static int compare_switches(const void *a, const void *b)
 {
     const struct switching *x = a, *y = b;
 
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+    return COMPARE(x->thread, y->thread) ?: COMPARE(x->time_ns, y->time_ns);
 }
 
 static int compare_on_cpu(const void *a, const void *b)
 {
     const struct cpu_run *x = a, *y = b;
 
-    if (x->cpu != y->cpu)
-        return x->cpu < y->cpu ? -1 : 1;
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+    return COMPARE(x->cpu, y->cpu) ?: COMPARE(x->start_ns, y->start_ns);
 }
 
 /* CPUs of two systems are two, whatever their numbers. */

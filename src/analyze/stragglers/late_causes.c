@@ -21,9 +21,9 @@ static const char *const texts[LATE_ACTIVITY_COUNT] = {
 
 static int late_causes_add(struct activities *activities, int64_t owner, int64_t start_ns, int64_t end_ns)
 {
-    if (array_reserve(&activities->list, &activities->room, activities->count + 1, sizeof *activities->list) != 0)
+    if (ARRAY_PUSH(activities->list, activities->room, activities->count,
+                   (struct activity){ owner, start_ns, end_ns, 0, 0 }) != 0)
         return ERR_NO_MEMORY;
-    activities->list[activities->count++] = (struct activity){ owner, start_ns, end_ns, 0, 0 };
     int64_t time_ns = saturating_duration(start_ns, end_ns);
     activities->longest_ns = time_ns > activities->longest_ns ? time_ns : activities->longest_ns;
     return 0;
@@ -33,9 +33,7 @@ static int late_causes_compare(const void *a, const void *b)
 {
     const struct activity *x = a, *y = b;
 
-    if (x->owner != y->owner)
-        return x->owner < y->owner ? -1 : 1;
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+    return COMPARE(x->owner, y->owner) ?: COMPARE(x->start_ns, y->start_ns);
 }
 
 static enum late_activity kind_of_call(struct report *report, const struct os_call *call)

@@ -40,10 +40,7 @@ static int lates_add_wait(struct lates_finding *finding, struct rank_wait wait)
 {
     if (wait.rank < 0 || wait.cause < 0 || wait.rank == wait.cause || wait.to_ns <= wait.from_ns)
         return 0;
-    if (array_reserve(&finding->waits, &finding->wait_room, finding->wait_count + 1, sizeof wait) != 0)
-        return ERR_NO_MEMORY;
-    finding->waits[finding->wait_count++] = wait;
-    return 0;
+    return ARRAY_PUSH(finding->waits, finding->wait_room, finding->wait_count, wait);
 }
 
 static int add_collective_waits(struct lates_finding *finding)
@@ -93,9 +90,7 @@ static int lates_compare_waits(const void *a, const void *b)
 {
     const struct rank_wait *x = a, *y = b;
 
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
-    return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+    return COMPARE(x->rank, y->rank) ?: COMPARE(x->from_ns, y->from_ns);
 }
 
 /* The first wait of the rank that begins at this time or later. */
@@ -350,10 +345,7 @@ static int lates_look_at(struct lates_finding *finding, size_t i, struct error *
     late.usual = usual_window(finding, i, late.window.rank, last);
     if (!is_its_own_doing(&late))
         return 0;
-    if (array_reserve(&lates->list, &lates->room, lates->count + 1, sizeof late) != 0)
-        return ERR_NO_MEMORY;
-    lates->list[lates->count++] = late;
-    return 0;
+    return ARRAY_PUSH(lates->list, lates->room, lates->count, late);
 }
 
 /* The shortest loop: the number of instances after which the same operations, with the same sizes, come again. */
@@ -496,11 +488,7 @@ static int lates_compare(const void *a, const void *b)
 {
     const struct late *x = a, *y = b;
 
-    if (x->step != y->step)
-        return x->step < y->step ? -1 : 1;
-    if (x->window.rank != y->window.rank)
-        return x->window.rank < y->window.rank ? -1 : 1;
-    return x->instance < y->instance ? -1 : x->instance > y->instance;
+    return COMPARE(x->step, y->step) ?: COMPARE(x->window.rank, y->window.rank) ?: COMPARE(x->instance, y->instance);
 }
 
 /* Keeps the delays of a rank in a step that are a twentieth of it together. */

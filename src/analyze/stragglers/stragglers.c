@@ -50,10 +50,9 @@ static int count_ranks(struct stragglers_finding *finding)
     for (size_t i = 0; i < finding->all.communicator_count; i++) {
         const struct collective_communicator *at = &finding->all.communicators[i];
         for (int64_t m = 0; at->members && m < at->size; m++) {
-            if (array_reserve(&finding->ranks, &finding->rank_room, finding->rank_count + 1, sizeof *finding->ranks) !=
-                0)
+            if (ARRAY_PUSH(finding->ranks, finding->rank_room, finding->rank_count,
+                           (struct count_of_rank){ .rank = at->members[m] }) != 0)
                 return ERR_NO_MEMORY;
-            finding->ranks[finding->rank_count++] = (struct count_of_rank){ .rank = at->members[m] };
         }
     }
     if (finding->rank_count)
@@ -199,9 +198,7 @@ static int compare_gains(const void *a, const void *b)
 {
     const struct straggler *x = a, *y = b;
 
-    if (x->gain_ns != y->gain_ns)
-        return x->gain_ns < y->gain_ns ? 1 : -1;
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
+    return COMPARE(y->gain_ns, x->gain_ns) ?: COMPARE(x->rank, y->rank);
 }
 
 static int name_ranks(struct stragglers_finding *finding)

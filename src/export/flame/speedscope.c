@@ -55,9 +55,8 @@ static int speedscope_add_stack(struct speedscope_scope *scope, uint32_t stack)
     size_t count = 0;
 
     for (; stack != STACK_EMPTY; stack = stack_parent(&scope->stacks, stack)) {
-        if (array_reserve(&scope->path, &scope->room, count + 1, sizeof *scope->path) != 0)
+        if (ARRAY_PUSH(scope->path, scope->room, count, stack_innermost(&scope->stacks, stack)) != 0)
             return ERR_NO_MEMORY;
-        scope->path[count++] = stack_innermost(&scope->stacks, stack);
     }
     text_add_char(&scope->out, '[');
     while (count-- > 0) {

@@ -112,9 +112,8 @@ struct sqlite_export_key {
 static int compare_keys(const void *a, const void *b)
 {
     const struct sqlite_export_key *x = a, *y = b;
-    int first = (x->first > y->first) - (x->first < y->first);
 
-    return first ? first : (x->second > y->second) - (x->second < y->second);
+    return (x->first > y->first) - (x->first < y->first) ?: COMPARE(x->second, y->second);
 }
 
 /* Whether the columns are a key. Only in a damaged or a foreign file they are not, and its rows must not get lost. */

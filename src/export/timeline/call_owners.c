@@ -44,14 +44,9 @@ static int style_of(struct report *report, int64_t category)
 static int call_owners_by_place(const void *a, const void *b)
 {
     const struct range *x = a, *y = b;
+    int order = COMPARE(x->thread, y->thread) ?: COMPARE(x->start_ns, y->start_ns);
 
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    if (x->end_ns != y->end_ns)
-        return x->end_ns > y->end_ns ? -1 : 1;
-    return (x->row > y->row) - (x->row < y->row);
+    return order ?: COMPARE(y->end_ns, x->end_ns) ?: COMPARE(x->row, y->row);
 }
 
 /* Operators as ranges; ids are by row. */

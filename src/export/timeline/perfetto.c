@@ -431,10 +431,9 @@ static int perfetto_add_flow(struct perfetto *perfetto, const struct trace_event
     struct perfetto_track *track = &perfetto->list[number];
     uint64_t kind = hash_bytes(event->category.bytes, event->category.length);
 
-    if (array_reserve(&track->flows, &track->flow_capacity, track->flow_count + 1, sizeof *track->flows) != 0)
+    if (ARRAY_PUSH(track->flows, track->flow_capacity, track->flow_count,
+                   (struct perfetto_flow){ event->start_ns, hash_number(kind + (uint64_t)event->flow_id), 0 }) != 0)
         return error_short_memory(err, "for the trace");
-    track->flows[track->flow_count++] = (struct perfetto_flow){ event->start_ns,
-                                                                hash_number(kind + (uint64_t)event->flow_id), 0 };
     return 0;
 }
 

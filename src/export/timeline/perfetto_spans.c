@@ -13,20 +13,14 @@ static int by_nesting(const void *a, const void *b)
 {
     const struct perfetto_span *x = a, *y = b;
 
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    if (x->end_ns != y->end_ns)
-        return x->end_ns > y->end_ns ? -1 : 1;
-    return (x->body > y->body) - (x->body < y->body);
+    return COMPARE(x->start_ns, y->start_ns) ?: COMPARE(y->end_ns, x->end_ns) ?: COMPARE(x->body, y->body);
 }
 
 static int perfetto_spans_by_time(const void *a, const void *b)
 {
     const struct perfetto_flow *x = a, *y = b;
 
-    if (x->time_ns != y->time_ns)
-        return x->time_ns < y->time_ns ? -1 : 1;
-    return (x->id > y->id) - (x->id < y->id);
+    return COMPARE(x->time_ns, y->time_ns) ?: COMPARE(x->id, y->id);
 }
 
 /* Sorts a list, which mostly is in order already. */
@@ -80,9 +74,8 @@ static int perfetto_spans_write_begin(struct nesting *nesting, const struct perf
     const char *bodies = nesting->perfetto->bodies.bytes;
     size_t without_flows = nesting->begin.length;
 
-    if (array_reserve(&nesting->open, &nesting->capacity, nesting->count + 1, sizeof *nesting->open) != 0)
+    if (ARRAY_PUSH(nesting->open, nesting->capacity, nesting->count, *span) != 0)
         return error_short_memory(err, "for the trace");
-    nesting->open[nesting->count++] = *span;
     if (is_last)
         add_flows(nesting, span);
     int code = perfetto_write_event(nesting->perfetto, span->start_ns, bodies + span->body, span->body_length,

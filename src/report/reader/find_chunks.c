@@ -10,14 +10,12 @@
 
 static int add_found(struct report *report, uint64_t offset, const struct chunk_header *header)
 {
-    if (array_reserve(&report->found, &report->found_capacity, report->found_count + 1, sizeof *report->found) != 0)
-        return ERR_NO_MEMORY;
-    report->found[report->found_count++] = (struct reader_found_chunk){
-        .offset = offset,
-        .size = header->payload_size + CHUNK_HEADER_SIZE,
-        .header = *header,
-    };
-    return 0;
+    return ARRAY_PUSH(report->found, report->found_capacity, report->found_count,
+                      (struct reader_found_chunk){
+                          .offset = offset,
+                          .size = header->payload_size + CHUNK_HEADER_SIZE,
+                          .header = *header,
+                      });
 }
 
 /* ---- the index ------------------------------------------------------------------------------------------------- */

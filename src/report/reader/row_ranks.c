@@ -23,9 +23,7 @@ static int row_ranks_compare_ranks(const void *a, const void *b)
     const struct report_rank *x = a, *y = b;
     uint64_t order_x = row_ranks_order_of(x->process), order_y = row_ranks_order_of(y->process);
 
-    if (order_x != order_y)
-        return order_x < order_y ? -1 : 1;
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
+    return COMPARE(order_x, order_y) ?: COMPARE(x->rank, y->rank);
 }
 
 void report_ranks_sort(struct report_rank *ranks, size_t count)

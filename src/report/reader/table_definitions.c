@@ -203,17 +203,17 @@ static int table_defs_add_chunk(struct report *report, const struct reader_found
         return 0;
     }
     struct reader_table *table = definition->table;
-    if (array_reserve(&table->chunks, &table->chunk_capacity, table->chunk_count + 1, sizeof *table->chunks) != 0)
+    if (ARRAY_PUSH(table->chunks, table->chunk_capacity, table->chunk_count,
+                   (struct reader_chunk){
+                       .offset = found->offset,
+                       .size = found->size,
+                       .rows = header->rows,
+                       .definition = definition,
+                       .first = header->first,
+                       .last = header->last,
+                       .first_row = table->public.rows,
+                   }) != 0)
         return ERR_NO_MEMORY;
-    table->chunks[table->chunk_count++] = (struct reader_chunk){
-        .offset = found->offset,
-        .size = found->size,
-        .rows = header->rows,
-        .definition = definition,
-        .first = header->first,
-        .last = header->last,
-        .first_row = table->public.rows,
-    };
     table->public.rows += header->rows;
     table->public.packed_bytes += found->size;
     if (table->has_time && header->first <= header->last) {

@@ -24,10 +24,7 @@ int chunkfile_open(struct chunkfile *file, const char *path, int overwrite, stru
 
 static int chunkfile_remember(struct chunkfile *file, uint64_t offset, const struct chunk_header *header)
 {
-    if (array_reserve(&file->chunks, &file->capacity, file->count + 1, sizeof *file->chunks) != 0)
-        return ERR_NO_MEMORY;
-    file->chunks[file->count++] = (struct chunkfile_entry){ offset, *header };
-    return 0;
+    return ARRAY_PUSH(file->chunks, file->capacity, file->count, (struct chunkfile_entry){ offset, *header });
 }
 
 int chunkfile_put(struct chunkfile *file, const struct encoded_chunk *encoded, uint64_t keep)

@@ -100,9 +100,8 @@ static int put_stuck(struct writer *writer, uint64_t keep)
 
 static int keep_stuck(struct writer *writer, struct encoded_chunk *encoded)
 {
-    if (array_reserve(&writer->stuck, &writer->stuck_room, writer->stuck_count + 1, sizeof *writer->stuck) != 0)
+    if (ARRAY_PUSH(writer->stuck, writer->stuck_room, writer->stuck_count, *encoded) != 0)
         return ERR_NO_MEMORY;
-    writer->stuck[writer->stuck_count++] = *encoded;
     encoded->bytes = NULL;
     return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/saturating.h"
@@ -73,11 +74,7 @@ static int by_boot_and_rate(const void *a, const void *b)
 {
     const struct part_rate *x = a, *y = b;
 
-    if (x->boot != y->boot)
-        return x->boot < y->boot ? -1 : 1;
-    if (x->ns_per_tick != y->ns_per_tick)
-        return x->ns_per_tick < y->ns_per_tick ? -1 : 1;
-    return (x->part > y->part) - (x->part < y->part);
+    return COMPARE(x->boot, y->boot) ?: COMPARE(x->ns_per_tick, y->ns_per_tick) ?: COMPARE(x->part, y->part);
 }
 
 /* Marks the parts of one boot id whose rate is not the median one. */

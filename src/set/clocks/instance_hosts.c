@@ -101,9 +101,9 @@ static int instance_hosts_add_entry(struct taker *taker, const struct clock_entr
         known->last_start_ns = start > known->last_start_ns ? start : known->last_start_ns;
         return 0;
     }
-    if (array_reserve(&taker->entries, &taker->room, fit->entry_count + 1, sizeof *taker->entries) != 0)
+    if (ARRAY_PUSH(taker->entries, taker->room, fit->entry_count,
+                   (struct fit_entry){ part->host, fit->instance_count, end, start }) != 0)
         return -1;
-    taker->entries[fit->entry_count++] = (struct fit_entry){ part->host, fit->instance_count, end, start };
     taker->slot[part->host] = (uint32_t)fit->entry_count;
     taker->taken[part->host]++;
     host->entry_count++;

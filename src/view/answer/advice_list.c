@@ -28,9 +28,8 @@ static void end_member(struct advice_list *list, size_t first, int64_t rank)
 static int advice_list_by_rank(const void *a, const void *b)
 {
     const struct advice_member *x = a, *y = b;
-    int order = (x->rank < y->rank) - (x->rank > y->rank);
 
-    return order ? order : (x->first > y->first) - (x->first < y->first);
+    return (x->rank < y->rank) - (x->rank > y->rank) ?: COMPARE(x->first, y->first);
 }
 
 /* Sorting moves members, never the text, so that advice_list_cut() still finds them by their place in it. */

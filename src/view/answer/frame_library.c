@@ -28,7 +28,7 @@ static const char *package_in(const char *path, size_t length)
 {
     const char *site = frame_library_behind(path, length, "site-packages/");
 
-    return site ? site : frame_library_behind(path, length, "dist-packages/");
+    return site ?: frame_library_behind(path, length, "dist-packages/");
 }
 
 /* The first part of a path: a package, or a file of the standard library. */

@@ -144,9 +144,9 @@ static int take_candidate(void *context, const struct report_block *block, size_
 
     if (facts.process != candidates->process || !facts.is_operator || facts.sequence < 0)
         return 0;
-    if (array_reserve(&candidates->list, &candidates->capacity, candidates->count + 1, sizeof *candidates->list) != 0)
+    if (ARRAY_PUSH(candidates->list, candidates->capacity, candidates->count,
+                   (struct operator_pairs_candidate){ facts, block->first_row + row }) != 0)
         return error_no_memory(candidates->err);
-    candidates->list[candidates->count++] = (struct operator_pairs_candidate){ facts, block->first_row + row };
     return candidates->count >= MOST_CANDIDATES ? KEY_RANGES_ENOUGH : 0;
 }
 

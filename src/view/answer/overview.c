@@ -48,10 +48,7 @@ static int overview_add_busy(struct busy_list *list, int64_t from_ns, int64_t to
         last->to_ns = to_ns > last->to_ns ? to_ns : last->to_ns;
         return 0;
     }
-    if (array_reserve(&list->list, &list->capacity, list->count + 1, sizeof *list->list) != 0)
-        return ERR_NO_MEMORY;
-    list->list[list->count++] = (struct busy){ from_ns, to_ns };
-    return 0;
+    return ARRAY_PUSH(list->list, list->capacity, list->count, (struct busy){ from_ns, to_ns });
 }
 
 struct bin {

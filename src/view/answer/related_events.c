@@ -52,9 +52,8 @@ void related_correlated_free(struct related_correlated *correlated)
 
 static int related_events_add_id(struct related_correlated *correlated, int64_t id, struct error *err)
 {
-    if (array_reserve(&correlated->ids, &correlated->capacity, correlated->count + 1, sizeof *correlated->ids) != 0)
+    if (ARRAY_PUSH(correlated->ids, correlated->capacity, correlated->count, id) != 0)
         return error_no_memory(err);
-    correlated->ids[correlated->count++] = id;
     return 0;
 }
 

@@ -65,10 +65,7 @@ struct group_tile_group {
 
 static int group_tile_add_span(struct spans *spans, struct group_tile_span span)
 {
-    if (array_reserve(&spans->list, &spans->capacity, spans->count + 1, sizeof *spans->list) != 0)
-        return ERR_NO_MEMORY;
-    spans->list[spans->count++] = span;
-    return 0;
+    return ARRAY_PUSH(spans->list, spans->capacity, spans->count, span);
 }
 
 static struct group_tile_span group_tile_span_of(const struct view_events *events, uint32_t event)
@@ -86,20 +83,18 @@ static int group_tile_add_slice(struct group_tile_group *group, int row, uint32_
     if (work == WORK_NONE)
         return 0;
     group->widths[63 - __builtin_clzll((unsigned long long)length | 1)]++;
-    if (array_reserve(&group->slices, &group->slice_capacity, group->slice_count + 1, sizeof *group->slices) != 0)
-        return ERR_NO_MEMORY;
-    group->slices[group->slice_count++] = (struct tile_slice){
-        .from = (double)view_time(group->view, events->start_ns[event]),
-        .to = (double)view_time(group->view, event_end(events, event)),
-        .event = event,
-        .name = events->name[event],
-        .lane = work_lanes[work],
-        .work = (uint8_t)work,
-        .colour = view_name_colour(group->view, events->name[event]),
-        .flags = events->tag[event] & EVENT_FLAGS,
-        .row = (uint32_t)row,
-    };
-    return 0;
+    return ARRAY_PUSH(group->slices, group->slice_capacity, group->slice_count,
+                      (struct tile_slice){
+                          .from = (double)view_time(group->view, events->start_ns[event]),
+                          .to = (double)view_time(group->view, event_end(events, event)),
+                          .event = event,
+                          .name = events->name[event],
+                          .lane = work_lanes[work],
+                          .work = (uint8_t)work,
+                          .colour = view_name_colour(group->view, events->name[event]),
+                          .flags = events->tag[event] & EVENT_FLAGS,
+                          .row = (uint32_t)row,
+                      });
 }
 
 static int add_walk(struct group_tile_group *group, int row, uint32_t lane)
@@ -113,10 +108,7 @@ static int add_walk(struct group_tile_group *group, int row, uint32_t lane)
         walk.at--;
     if (walk.at >= walk.end)
         return 0;
-    if (array_reserve(&group->walks, &group->walk_capacity, group->walk_count + 1, sizeof *group->walks) != 0)
-        return ERR_NO_MEMORY;
-    group->walks[group->walk_count++] = walk;
-    return 0;
+    return ARRAY_PUSH(group->walks, group->walk_capacity, group->walk_count, walk);
 }
 
 static int find_walks(struct group_tile_group *group, int row)
@@ -248,9 +240,7 @@ static int by_work(const void *a, const void *b)
 {
     const struct group_tile_span *x = a, *y = b;
 
-    if (x->work != y->work)
-        return x->work < y->work ? -1 : 1;
-    return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
+    return COMPARE(x->work, y->work) ?: COMPARE(x->from_ns, y->from_ns);
 }
 
 /* The time of a cell in which at least one event of each kind was under way. */

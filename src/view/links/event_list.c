@@ -16,9 +16,8 @@ void event_list_free(struct event_list *places)
 
 int event_list_add(struct event_list *places, struct view_place place, struct error *err)
 {
-    if (array_reserve(&places->list, &places->capacity, places->count + 1, sizeof *places->list) != 0)
+    if (ARRAY_PUSH(places->list, places->capacity, places->count, place) != 0)
         return error_no_memory(err);
-    places->list[places->count++] = place;
     return 0;
 }
 
@@ -32,10 +31,7 @@ int event_list_rows_add(struct event_list_rows *rows, uint64_t row)
 {
     if (row > UINT32_MAX)
         return 0; /* a timeline has no events of rows beyond that */
-    if (array_reserve(&rows->list, &rows->capacity, rows->count + 1, sizeof *rows->list) != 0)
-        return ERR_NO_MEMORY;
-    rows->list[rows->count++] = (uint32_t)row;
-    return 0;
+    return ARRAY_PUSH(rows->list, rows->capacity, rows->count, (uint32_t)row);
 }
 
 static int event_list_by_number(const void *a, const void *b)

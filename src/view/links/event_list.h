@@ -49,7 +49,7 @@ static inline const char *place_table(const struct view *view, struct view_place
 {
     const char *table = view_event_table(&view->rows[place.row], place.event);
 
-    return table ? table : "";
+    return table ?: "";
 }
 static inline uint32_t place_table_row(const struct view *view, struct view_place place)
 {

@@ -56,13 +56,9 @@ static inline struct event_key event_order_key(const struct event_order *order, 
 
 static inline int event_key_compare(const struct event_key *a, const struct event_key *b)
 {
-    if (a->first != b->first)
-        return a->first < b->first ? -1 : 1;
-    if (a->second != b->second)
-        return a->second < b->second ? -1 : 1;
-    if (a->row != b->row)
-        return a->row < b->row ? -1 : 1;
-    return (a->event > b->event) - (a->event < b->event);
+    int order = COMPARE(a->first, b->first) ?: COMPARE(a->second, b->second);
+
+    return order ?: COMPARE(a->row, b->row) ?: COMPARE(a->event, b->event);
 }
 
 #endif

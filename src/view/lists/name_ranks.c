@@ -20,7 +20,7 @@ static int by_text(const void *a, const void *b)
     size_t shorter = left->length < right->length ? left->length : right->length;
     int order = shorter ? memcmp(left->text, right->text, shorter) : 0;
 
-    return order ? order : (left->length > right->length) - (left->length < right->length);
+    return order ?: COMPARE(left->length, right->length);
 }
 
 static void name_ranks_find_room(const struct view *view, size_t room[2])

@@ -80,9 +80,8 @@ static int select_answer_add_lane(struct selection *selection, int row, uint32_t
     event_filter_lane(&selection->filter, &selection->filter.view->rows[row].events, lane, &head.at, &head.behind);
     if ((code = select_answer_advance(selection, &head, err)) <= 0)
         return code;
-    if (array_reserve(&selection->heads, &selection->head_room, selection->head_count + 1, sizeof head) != 0)
+    if (ARRAY_PUSH(selection->heads, selection->head_room, selection->head_count, head) != 0)
         return error_no_memory(err);
-    selection->heads[selection->head_count++] = head;
     return 0;
 }
 
@@ -165,12 +164,9 @@ static int select_answer_sum_up(struct selection *selection, struct error *err)
 static int select_answer_by_total(const void *a, const void *b)
 {
     const struct select_answer_sum *left = a, *right = b;
+    int order = COMPARE(right->total_ns, left->total_ns) ?: COMPARE(right->count, left->count);
 
-    if (left->total_ns != right->total_ns)
-        return left->total_ns > right->total_ns ? -1 : 1;
-    if (left->count != right->count)
-        return left->count > right->count ? -1 : 1;
-    return (left->key > right->key) - (left->key < right->key);
+    return order ?: COMPARE(left->key, right->key);
 }
 
 static void select_answer_add_sum(struct text *out, const struct select_answer_sum *sum)

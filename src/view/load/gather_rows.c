@@ -42,9 +42,7 @@ static int gather_rows_by_place(const void *a, const void *b)
 {
     const struct gather_block *x = *(struct gather_block *const *)a, *y = *(struct gather_block *const *)b;
 
-    if (x->source != y->source)
-        return x->source < y->source ? -1 : 1;
-    return (x->first_row > y->first_row) - (x->first_row < y->first_row);
+    return COMPARE(x->source, y->source) ?: COMPARE(x->first_row, y->first_row);
 }
 
 static int collect_blocks(struct dealing *dealing)

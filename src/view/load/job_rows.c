@@ -38,9 +38,7 @@ static int by_first_rank(const void *a, const void *b)
 {
     const struct row_host *x = a, *y = b;
 
-    if (x->first_rank != y->first_rank)
-        return x->first_rank < y->first_rank ? -1 : 1;
-    return (x->name > y->name) - (x->name < y->name);
+    return COMPARE(x->first_rank, y->first_rank) ?: COMPARE(x->name, y->name);
 }
 
 /* Notes the host of a process, and its rank as one of that host and one of the job. */

@@ -8,10 +8,7 @@
 
 int view_name_map_add(struct view_name_map *map, int64_t number, uint32_t name)
 {
-    if (array_reserve(&map->list, &map->capacity, map->count + 1, sizeof *map->list) != 0)
-        return ERR_NO_MEMORY;
-    map->list[map->count++] = (struct view_name_map_entry){ number, name };
-    return 0;
+    return ARRAY_PUSH(map->list, map->capacity, map->count, (struct view_name_map_entry){ number, name });
 }
 
 static int name_map_by_number(const void *a, const void *b)

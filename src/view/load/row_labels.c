@@ -222,7 +222,7 @@ static const char *row_labels_keep(struct labels *labels)
     const char *kept = arena_copy(&labels->view->arena, text_string(&labels->text), labels->text.length);
 
     text_clear(&labels->text);
-    return kept ? kept : "";
+    return kept ?: "";
 }
 
 /* Metrics have their unit in their name: "Clock [MHz]", "Active [Throughput %]". A clock in "MHz" whose values exceed a
@@ -246,7 +246,7 @@ static const char *unit_of_name(struct labels *labels, const struct view_row *ro
     text_cut(&labels->text, (size_t)(bracket - 1 - name));
     const char *told = strcmp(unit, "MHz") == 0 && row->points.max >= 1e6 ? "Hz" : unit,
                *kept = arena_copy(&labels->view->arena, told, strlen(told));
-    return kept ? kept : "";
+    return kept ?: "";
 }
 
 /* ---- groups that are unfolded at first ------------------------------------------------------------------------- */

@@ -65,8 +65,5 @@ int64_t view_report_time(const struct view *view, int64_t time)
 
 int view_add_leaf(struct view *view, const struct view_leaf *leaf)
 {
-    if (array_reserve(&view->leaves, &view->leaf_capacity, view->leaf_count + 1, sizeof *view->leaves) != 0)
-        return ERR_NO_MEMORY;
-    view->leaves[view->leaf_count++] = *leaf;
-    return 0;
+    return ARRAY_PUSH(view->leaves, view->leaf_capacity, view->leaf_count, *leaf);
 }

@@ -118,9 +118,8 @@ static int steps_answer_by_name(const void *a, const void *b)
 {
     const struct steps_answer_named *one = a, *other = b;
     size_t length = one->length < other->length ? one->length : other->length;
-    int order = memcmp(one->name, other->name, length);
 
-    return order ? order : (one->length > other->length) - (one->length < other->length);
+    return memcmp(one->name, other->name, length) ?: COMPARE(one->length, other->length);
 }
 
 static struct steps_answer_named *name_steps(struct view *view, int row)

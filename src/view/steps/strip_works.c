@@ -17,10 +17,7 @@ static enum strip_part strip_works_part_of(const struct view_events *events, uin
 
 int strip_works_add(struct strip_works *works, struct strip_work work)
 {
-    if (array_reserve(&works->list, &works->room, works->count + 1, sizeof *works->list) != 0)
-        return ERR_NO_MEMORY;
-    works->list[works->count++] = work;
-    return 0;
+    return ARRAY_PUSH(works->list, works->room, works->count, work);
 }
 
 int strip_works_add_row(struct strip_works *works, const struct view_row *row, const struct report_span *span,

@@ -75,9 +75,8 @@ static int add_loop(struct slice_loops_search *search, const struct loop *loop)
 {
     if (loop->times < FEWEST || is_recurrent(search, loop))
         return 0;
-    if (array_reserve(&search->list, &search->room, search->count + 1, sizeof *search->list) != 0)
+    if (ARRAY_PUSH(search->list, search->room, search->count, *loop) != 0)
         return ERR_NO_MEMORY;
-    search->list[search->count++] = *loop;
     for (size_t i = loop->first; i < loop->end; i++)
         search->of_op[search->kernels->program[i]] = (uint32_t)search->count;
     return 0;

@@ -96,9 +96,8 @@ static int add_attention(struct attention_search *search, size_t first, size_t l
         attention.rate = flops_rate(work, kernels->named[kernels->list[first].name].cores.use == TENSOR_YES,
                                     &kernels->peaks);
     }
-    if (array_reserve(&search->list, &search->room, search->count + 1, sizeof *search->list) != 0)
+    if (ARRAY_PUSH(search->list, search->room, search->count, attention) != 0)
         return ERR_NO_MEMORY;
-    search->list[search->count++] = attention;
     for (size_t i = first; i <= last; i++)
         search->of_kernel[i] = (uint32_t)search->count;
     mark_operators(search, kernels->list[first].source, last);

@@ -38,10 +38,7 @@ static int training_add_span(struct training_reading *reading, struct training_s
     span.step = steps_at(adviser->steps, global_process(span.thread), span.start_ns);
     if (adviser->steps->count && (span.step == NO_STEP || !adviser->steps->list[span.step].is_chosen))
         return 0;
-    if (array_reserve(&training->list, &training->room, training->count + 1, sizeof span) != 0)
-        return ERR_NO_MEMORY;
-    training->list[training->count++] = span;
-    return 0;
+    return ARRAY_PUSH(training->list, training->room, training->count, span);
 }
 
 static int end_clip(struct training_reading *reading)
@@ -166,11 +163,7 @@ static int training_by_step(const void *a, const void *b)
 {
     const struct training_span *x = a, *y = b;
 
-    if (x->step != y->step)
-        return x->step < y->step ? -1 : 1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->op > y->op) - (x->op < y->op);
+    return COMPARE(x->step, y->step) ?: COMPARE(x->start_ns, y->start_ns) ?: COMPARE(x->op, y->op);
 }
 
 size_t training_step_end(const struct training *training, size_t first)

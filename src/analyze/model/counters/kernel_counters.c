@@ -164,17 +164,14 @@ static int by_kernel(const void *a, const void *b)
 {
     const struct counter_value *x = a, *y = b;
 
-    if (x->kernel != y->kernel)
-        return x->kernel < y->kernel ? -1 : 1;
-    return (x->metric > y->metric) - (x->metric < y->metric);
+    return COMPARE(x->kernel, y->kernel) ?: COMPARE(x->metric, y->metric);
 }
 
 static int kernel_counters_by_row(const void *a, const void *b)
 {
     const struct counter_value *x = a, *y = b;
-    int order = by_kernel(a, b);
 
-    return order ? order : (x->row > y->row) - (x->row < y->row);
+    return by_kernel(a, b) ?: COMPARE(x->row, y->row);
 }
 
 void kernel_counters_order(struct kernel_counters *counters)

@@ -41,7 +41,7 @@ static int64_t step_flops_gpus_of(const struct process_gpus *gpus, int64_t proce
 
     for (uint32_t i = 0; i < gpus->pairs.count; i++)
         count += keys_get(&gpus->pairs, i)[0] == process;
-    return count ? count : 1;
+    return count ?: 1;
 }
 
 /* ---- sums ------------------------------------------------------------------------------------------------------ */

@@ -210,11 +210,7 @@ static int by_type(const void *a, const void *b)
     const struct gpu_metrics_series *x = a, *y = b;
     int64_t gpus[] = { x->type & GPU_OF_TYPE, y->type & GPU_OF_TYPE };
 
-    if (gpus[0] != gpus[1])
-        return gpus[0] > gpus[1] ? 1 : -1;
-    if (x->type != y->type)
-        return x->type > y->type ? 1 : -1;
-    return (x->id > y->id) - (x->id < y->id);
+    return COMPARE(gpus[0], gpus[1]) ?: COMPARE(x->type, y->type) ?: COMPARE(x->id, y->id);
 }
 
 /* Metrics of a source have the same times; then they have one clock, whose `start` is these times for now. Only the

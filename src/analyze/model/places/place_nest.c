@@ -73,11 +73,8 @@ static int place_nest_open_one(struct nest_walk *walk, int list, const struct th
 {
     uint64_t around = walk->depth ? walk->open[walk->depth - 1].value : 0;
 
-    if (array_reserve(&walk->open, &walk->room, walk->depth + 1, sizeof *walk->open) != 0)
-        return ERR_NO_MEMORY;
-    walk->open[walk->depth++] = (struct open_span){ span->end_ns,
-                                                    walk->nest->open(walk->nest->context, around, list, span) };
-    return 0;
+    return ARRAY_PUSH(walk->open, walk->room, walk->depth,
+                      (struct open_span){ span->end_ns, walk->nest->open(walk->nest->context, around, list, span) });
 }
 
 /* Ends the thread before, if this span is of another one, and opens the span. */

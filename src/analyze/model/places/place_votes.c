@@ -107,10 +107,10 @@ static int64_t signature(const struct votes *votes, uint64_t value, int level)
 static int add_vote(struct votes *votes, uint64_t value, uint32_t place)
 {
     for (int level = 0; level < LEVELS; level++) {
-        if (array_reserve(&votes->list, &votes->room, votes->count + 1, sizeof *votes->list) != 0)
+        if (ARRAY_PUSH(votes->list, votes->room, votes->count,
+                       (struct vote){ (uint64_t)signature(votes, value, level), places_line(votes->places, place),
+                                      place }) != 0)
             return ERR_NO_MEMORY;
-        votes->list[votes->count++] = (struct vote){ (uint64_t)signature(votes, value, level),
-                                                     places_line(votes->places, place), place };
     }
     return 0;
 }
@@ -138,11 +138,7 @@ static int by_signature(const void *a, const void *b)
 {
     const struct vote *x = a, *y = b;
 
-    if (x->signature != y->signature)
-        return x->signature > y->signature ? 1 : -1;
-    if (x->line != y->line)
-        return x->line > y->line ? 1 : -1;
-    return (x->place > y->place) - (x->place < y->place);
+    return COMPARE(x->signature, y->signature) ?: COMPARE(x->line, y->line) ?: COMPARE(x->place, y->place);
 }
 
 /* The number of votes from the first one on that agree with it in this much. */

@@ -119,9 +119,8 @@ int place_layer_add(struct place_layer *layer, int64_t thread, const struct plac
         before->end_ns = span->end_ns;
         return 0;
     }
-    if (array_reserve(&layer->spans, &layer->room, layer->count + 1, sizeof *span) != 0)
+    if (ARRAY_PUSH(layer->spans, layer->room, layer->count, *span) != 0)
         return ERR_NO_MEMORY;
-    layer->spans[layer->count++] = *span;
     last->end = layer->count;
     return 0;
 }

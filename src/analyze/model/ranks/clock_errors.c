@@ -28,11 +28,11 @@ int merged_parts_read(struct merged_parts *parts, struct report *report, struct 
     while (row_cursor_next(&rows)) {
         if (row_int_or(&rows, STRETCH, 0) != 0)
             continue;
-        if (array_reserve(&parts->list, &parts->room, parts->count + 1, sizeof *parts->list) != 0 &&
+        if (ARRAY_PUSH(parts->list, parts->room, parts->count,
+                       (struct merged_part){ row_int_or(&rows, RANK, -1), row_int_or(&rows, SYSTEM, -1),
+                                             row_int_or(&rows, ERROR, -1) }) != 0 &&
             (code = error_no_memory(err)) != 0)
             break;
-        parts->list[parts->count++] = (struct merged_part){ row_int_or(&rows, RANK, -1), row_int_or(&rows, SYSTEM, -1),
-                                                            row_int_or(&rows, ERROR, -1) };
     }
     row_cursor_close(&rows);
     if (parts->count < 2) /* all on one clock */

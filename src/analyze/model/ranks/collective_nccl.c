@@ -35,7 +35,7 @@ struct nccl {
 static uint64_t coll_nccl_key_of(int64_t process, int64_t number)
 {
     uint64_t key = hash_number((uint64_t)global_process(process)) ^ hash_number((uint64_t)number + 1);
-    return key ? key : 1;
+    return key ?: 1;
 }
 
 /* ---- What PyTorch says ----------------------------------------------------------------------------------------- */

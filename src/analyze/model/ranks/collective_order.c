@@ -9,10 +9,7 @@
 
 int ordered_calls_append(struct ordered_calls *calls, const struct ordered_call *call)
 {
-    if (array_reserve(&calls->list, &calls->room, calls->count + 1, sizeof *calls->list) != 0)
-        return ERR_NO_MEMORY;
-    calls->list[calls->count++] = *call;
-    return 0;
+    return ARRAY_PUSH(calls->list, calls->room, calls->count, *call);
 }
 
 void ordered_calls_free(struct ordered_calls *calls)

@@ -34,10 +34,8 @@ struct torch {
 
 static int coll_torch_add_thread(struct torch *torch, int64_t thread, int is_worker)
 {
-    if (array_reserve(&torch->threads, &torch->thread_room, torch->thread_count + 1, sizeof *torch->threads) != 0)
-        return ERR_NO_MEMORY;
-    torch->threads[torch->thread_count++] = (struct group_thread){ thread, is_worker, 0 };
-    return 0;
+    return ARRAY_PUSH(torch->threads, torch->thread_room, torch->thread_count,
+                      (struct group_thread){ thread, is_worker, 0 });
 }
 
 static int coll_torch_compare_threads(const void *a, const void *b)
@@ -140,9 +138,7 @@ static int coll_torch_compare_waits(const void *a, const void *b)
 {
     const struct gpu_wait *x = a, *y = b;
 
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+    return COMPARE(x->thread, y->thread) ?: COMPARE(x->start_ns, y->start_ns);
 }
 
 static int read_gpu_waits(struct torch *torch, struct error *err)

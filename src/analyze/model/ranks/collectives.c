@@ -70,7 +70,7 @@ static struct known_rank *know_rank(struct collectives *all, int64_t rank)
 {
     struct known_rank *found = known_rank_map_find(&all->state->known, (uint64_t)rank + 1);
 
-    return found ? found : known_rank_map_add(&all->state->known, &(struct known_rank){ .rank = (uint64_t)rank + 1 });
+    return found ?: known_rank_map_add(&all->state->known, &(struct known_rank){ .rank = (uint64_t)rank + 1 });
 }
 
 static int collectives_read_ranks(struct collectives *all, struct error *err)
@@ -177,16 +177,9 @@ int collectives_rank_is_whole(const struct collectives *all, int64_t rank)
 static int collectives_compare_calls(const void *a, const void *b)
 {
     const struct collective_call *x = a, *y = b;
+    int order = COMPARE(x->communicator, y->communicator) ?: COMPARE(x->sequence, y->sequence);
 
-    if (x->communicator != y->communicator)
-        return x->communicator < y->communicator ? -1 : 1;
-    if (x->sequence != y->sequence)
-        return x->sequence < y->sequence ? -1 : 1;
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
-    if (x->enter_ns != y->enter_ns)
-        return x->enter_ns < y->enter_ns ? -1 : 1;
-    return x->thread < y->thread ? -1 : x->thread > y->thread;
+    return order ?: COMPARE(x->rank, y->rank) ?: COMPARE(x->enter_ns, y->enter_ns) ?: COMPARE(x->thread, y->thread);
 }
 
 static int is_same_operation(const struct collectives *all, int64_t a, int64_t b)
@@ -263,10 +256,9 @@ static int collectives_divide(struct collectives *all)
         for (end = first + 1; end < all->call_count && calls[end].communicator == calls[first].communicator &&
                               calls[end].sequence == calls[first].sequence;)
             end++;
-        if (array_reserve(&all->instances, &all->state->instance_room, all->instance_count + 1,
-                          sizeof *all->instances) != 0)
+        if (ARRAY_PUSH(all->instances, all->state->instance_room, all->instance_count,
+                       make_instance(all, first, end)) != 0)
             return ERR_NO_MEMORY;
-        all->instances[all->instance_count++] = make_instance(all, first, end);
     }
     return 0;
 }

@@ -113,30 +113,20 @@ static int messages_read_rows(struct messages *messages, struct row_cursor *rows
 
 /* ---- Channels --------------------------------------------------------------------------------------------------- */
 
-static int compare_numbers(int64_t a, int64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
 static int compare_channels(const struct message_side *a, const struct message_side *b)
 {
-    int order = compare_numbers(a->communicator, b->communicator);
+    int order = COMPARE(a->communicator, b->communicator) ?: COMPARE(messages_source_of(a), messages_source_of(b));
 
-    order = order ? order : compare_numbers(messages_source_of(a), messages_source_of(b));
-    order = order ? order : compare_numbers(destination_of(a), destination_of(b));
-    return order ? order : compare_numbers(a->tag, b->tag);
+    return order ?: COMPARE(destination_of(a), destination_of(b)) ?: COMPARE(a->tag, b->tag);
 }
 
 /* The sides of a message with a known channel follow each other: first all sends, then all receives, each in order. */
 static int compare_sides(const void *left, const void *right)
 {
     const struct message_side *a = left, *b = right;
-    int order = compare_channels(a, b);
+    int order = compare_channels(a, b) ?: COMPARE(a->is_received, b->is_received);
 
-    order = order ? order : compare_numbers(a->is_received, b->is_received);
-    order = order ? order : compare_numbers(a->start_ns, b->start_ns);
-    order = order ? order : compare_numbers(a->thread, b->thread);
-    return order ? order : compare_numbers(a->end_ns, b->end_ns);
+    return order ?: COMPARE(a->start_ns, b->start_ns) ?: COMPARE(a->thread, b->thread) ?: COMPARE(a->end_ns, b->end_ns);
 }
 
 struct messages_matching {

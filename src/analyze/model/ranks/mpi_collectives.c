@@ -45,20 +45,14 @@ static int compare_communicators(const void *a, const void *b)
 {
     const struct mpi_collectives_communicator *x = a, *y = b;
 
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
-    if (x->handle != y->handle)
-        return x->handle < y->handle ? -1 : 1;
-    return x->since_ns < y->since_ns ? -1 : x->since_ns > y->since_ns;
+    return COMPARE(x->process, y->process) ?: COMPARE(x->handle, y->handle) ?: COMPARE(x->since_ns, y->since_ns);
 }
 
 static int mpi_collectives_compare_times(const void *a, const void *b)
 {
     const struct mpi_collectives_communicator *x = a, *y = b;
 
-    if (x->since_ns != y->since_ns)
-        return x->since_ns < y->since_ns ? -1 : 1;
-    return compare_communicators(a, b);
+    return COMPARE(x->since_ns, y->since_ns) ?: compare_communicators(a, b);
 }
 
 /* ---- Communicators --------------------------------------------------------------------------------------------- */
@@ -127,17 +121,16 @@ static int mpi_collectives_add_communicator(struct mpi_collectives_reading *read
     if (row_is_null(rows, HANDLE) || (row_is_null(rows, PROCESS) && !process) ||
         (!length && row_is_null(rows, MEMBERS)))
         return 0;
-    if (array_reserve(&reading->communicators, &reading->room, reading->count + 1, sizeof *reading->communicators) != 0)
-        return ERR_NO_MEMORY;
-    reading->communicators[reading->count++] = (struct mpi_collectives_communicator){
-        .process = row_is_null(rows, PROCESS) ? process->process : global_process(row_int(rows, PROCESS)),
-        .handle = row_int(rows, HANDLE),
-        .since_ns = row_int_or(rows, SINCE, INT64_MIN),
-        .name = length ? hash_bytes(name, length) : 0,
-        .members = row_int_or(rows, MEMBERS, 0),
-        .size = row_int_or(rows, SIZE, 0),
-    };
-    return 0;
+    return ARRAY_PUSH(reading->communicators, reading->room, reading->count,
+                      (struct mpi_collectives_communicator){
+                          .process = row_is_null(rows, PROCESS) ? process->process
+                                                                : global_process(row_int(rows, PROCESS)),
+                          .handle = row_int(rows, HANDLE),
+                          .since_ns = row_int_or(rows, SINCE, INT64_MIN),
+                          .name = length ? hash_bytes(name, length) : 0,
+                          .members = row_int_or(rows, MEMBERS, 0),
+                          .size = row_int_or(rows, SIZE, 0),
+                      });
 }
 
 static int mpi_collectives_read_communicators(struct mpi_collectives_reading *reading, struct error *err)
@@ -184,9 +177,7 @@ static int compare_starts(const void *a, const void *b)
 {
     const struct mpi_collectives_ordered *x = a, *y = b;
 
-    if (x->start != y->start)
-        return x->start < y->start ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
+    return COMPARE(x->start, y->start) ?: COMPARE(x->row, y->row);
 }
 
 enum { START, END, THREAD, TEXT, COMMUNICATOR, REQUEST, REQUEST_END, SENT, RECEIVED, ROOT, ROW_RANK };

@@ -25,11 +25,7 @@ static int compare_communicators(const void *left, const void *right)
 {
     const struct mpi_probes_communicator *a = left, *b = right;
 
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
-    if (a->handle != b->handle)
-        return a->handle < b->handle ? -1 : 1;
-    return a->since_ns < b->since_ns ? -1 : a->since_ns > b->since_ns;
+    return COMPARE(a->process, b->process) ?: COMPARE(a->handle, b->handle) ?: COMPARE(a->since_ns, b->since_ns);
 }
 
 static int mpi_probes_read_communicators(struct probing *probing, struct error *err)

@@ -19,9 +19,7 @@ static int compare_entries(const void *left, const void *right)
 {
     const struct mpi_setup_waits_entry *a = left, *b = right;
 
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return a->call < b->call ? -1 : a->call > b->call;
+    return COMPARE(a->rank, b->rank) ?: COMPARE(a->call, b->call);
 }
 
 static int mpi_setup_waits_collect(struct mpi_setup_waits_entries *entries, const struct mpi_calls *calls,
@@ -37,9 +35,9 @@ static int mpi_setup_waits_collect(struct mpi_setup_waits_entries *entries, cons
                 is_wanted = mpi_base_is(base, length, *name);
             if (!is_wanted)
                 continue;
-            if (array_reserve(&entries->list, &entries->room, entries->count + 1, sizeof *entries->list) != 0)
+            if (ARRAY_PUSH(entries->list, entries->room, entries->count,
+                           (struct mpi_setup_waits_entry){ thread->rank, (uint32_t)k }) != 0)
                 return ERR_NO_MEMORY;
-            entries->list[entries->count++] = (struct mpi_setup_waits_entry){ thread->rank, (uint32_t)k };
         }
     }
     if (entries->count)

@@ -25,10 +25,7 @@ int mpi_waits_add(struct mpi_waits *waits, const struct mpi_calls *calls, const 
         added.until_ns = call->end_ns;
     if (call->thread == wait->cause || mpi_wait_ns(calls, &added) <= clock_errors_of(errors, call->thread, wait->cause))
         return 0;
-    if (array_reserve(&waits->list, &waits->room, waits->count + 1, sizeof added) != 0)
-        return ERR_NO_MEMORY;
-    waits->list[waits->count++] = added;
-    return 0;
+    return ARRAY_PUSH(waits->list, waits->room, waits->count, added);
 }
 
 /* A buffered send never waits for the receiver. */
@@ -79,14 +76,9 @@ int mpi_waits_add_messages(struct mpi_waits *waits, const struct mpi_calls *call
 static int mpi_waits_compare_waits(const void *left, const void *right)
 {
     const struct mpi_wait *a = left, *b = right;
+    int order = COMPARE(a->call, b->call) ?: COMPARE(b->until_ns, a->until_ns);
 
-    if (a->call != b->call)
-        return a->call < b->call ? -1 : 1;
-    if (a->until_ns != b->until_ns)
-        return a->until_ns > b->until_ns ? -1 : 1;
-    if (a->state != b->state)
-        return a->state < b->state ? -1 : 1;
-    return a->cause < b->cause ? -1 : a->cause > b->cause;
+    return order ?: COMPARE(a->state, b->state) ?: COMPARE(a->cause, b->cause);
 }
 
 void mpi_waits_settle(struct mpi_waits *waits)

@@ -66,11 +66,7 @@ static int rank_calls_compare_calls(const void *left, const void *right)
 {
     const struct mpi_call *a = left, *b = right;
 
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
+    return COMPARE(a->thread, b->thread) ?: COMPARE(a->start_ns, b->start_ns) ?: COMPARE(a->end_ns, b->end_ns);
 }
 
 /* Whether all that the captured processes called is there, for those that were captured from their begin. */
@@ -126,9 +122,8 @@ static int rank_calls_divide(struct mpi_calls *calls, struct error *err)
             thread.is_whole |= unbroken && initialises(calls->report, &calls->list[end]);
         thread.end = end;
         thread.rank = mpi_rank_of(&calls->ranks, thread.id);
-        if (array_reserve(&calls->threads, &calls->thread_room, calls->thread_count + 1, sizeof thread) != 0)
+        if (ARRAY_PUSH(calls->threads, calls->thread_room, calls->thread_count, thread) != 0)
             return ERR_NO_MEMORY;
-        calls->threads[calls->thread_count++] = thread;
     }
     spread_wholeness(calls);
     return 0;
@@ -143,11 +138,7 @@ static int rank_calls_compare_ends(const void *left, const void *right)
 {
     const struct ended *a = left, *b = right;
 
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns < b->end_ns ? -1 : 1;
-    return a->call < b->call ? -1 : a->call > b->call;
+    return COMPARE(a->process, b->process) ?: COMPARE(a->end_ns, b->end_ns) ?: COMPARE(a->call, b->call);
 }
 
 static struct ended rank_calls_end_of(const struct mpi_calls *calls, size_t call)

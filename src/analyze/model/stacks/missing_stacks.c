@@ -33,10 +33,8 @@ static int missing_stacks_read_ids(struct ids *ids, struct report *report, const
     while (row_cursor_next(&rows)) {
         if (ids->count && ids->list[ids->count - 1] == row_int(&rows, 0))
             continue;
-        if (array_reserve(&ids->list, &ids->room, ids->count + 1, sizeof *ids->list) != 0 &&
-            (code = error_no_memory(err)) != 0)
+        if (ARRAY_PUSH(ids->list, ids->room, ids->count, row_int(&rows, 0)) != 0 && (code = error_no_memory(err)) != 0)
             goto close_rows;
-        ids->list[ids->count++] = row_int(&rows, 0);
     }
     if (ids->count)
         qsort(ids->list, ids->count, sizeof *ids->list, array_by_int64);

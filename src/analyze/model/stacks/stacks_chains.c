@@ -77,10 +77,7 @@ static struct raw_frame frame_of(const struct stacks_chains_walk *walk, const st
 
 static int stacks_chains_add_chain(struct stacks_chains_worker *worker, int64_t id, uint32_t node)
 {
-    if (array_reserve(&worker->chains, &worker->chain_room, worker->chain_count + 1, sizeof *worker->chains) != 0)
-        return ERR_NO_MEMORY;
-    worker->chains[worker->chain_count++] = (struct stack_chain){ id, node };
-    return 0;
+    return ARRAY_PUSH(worker->chains, worker->chain_room, worker->chain_count, (struct stack_chain){ id, node });
 }
 
 static uint32_t child_of(struct stacks_chains_worker *worker, uint32_t parent, const struct raw_frame *frame)

@@ -189,9 +189,8 @@ static int compare_strings(struct report *report, int64_t a, int64_t b)
 {
     size_t x_length, y_length;
     const char *x = report_string(report, a, &x_length), *y = report_string(report, b, &y_length);
-    int order = memcmp(x, y, x_length < y_length ? x_length : y_length);
 
-    return order ? order : (x_length > y_length) - (x_length < y_length);
+    return memcmp(x, y, x_length < y_length ? x_length : y_length) ?: COMPARE(x_length, y_length);
 }
 
 /* By names, since the numbers of frames may differ from one run to the next. */
@@ -213,12 +212,9 @@ static int by_parent_and_weight(const void *a, const void *b, void *context)
     const struct stack_tree *tree = ordering->tree;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b,
              parents[2] = { tree_parent(tree, x), tree_parent(tree, y) };
+    int order = COMPARE(parents[0], parents[1]) ?: COMPARE(tree->total[y].weight, tree->total[x].weight);
 
-    if (parents[0] != parents[1])
-        return parents[0] > parents[1] ? 1 : -1;
-    if (tree->total[x].weight != tree->total[y].weight)
-        return tree->total[x].weight < tree->total[y].weight ? 1 : -1;
-    return compare_frames(ordering->stacks, tree_frame(tree, x), tree_frame(tree, y));
+    return order ?: compare_frames(ordering->stacks, tree_frame(tree, x), tree_frame(tree, y));
 }
 
 static int stacks_tree_put_in_order(struct stack_tree *tree, const struct stacks *stacks)

@@ -13,10 +13,7 @@ enum { THREAD_STATE_UNSCHEDULED = 6 }; /* of ENUM_SAMPLING_THREAD_STATE: preempt
 
 int thread_spans_add(struct thread_spans *spans, const struct thread_span *span)
 {
-    if (array_reserve(&spans->list, &spans->capacity, spans->count + 1, sizeof *span) != 0)
-        return ERR_NO_MEMORY;
-    spans->list[spans->count++] = *span;
-    return 0;
+    return ARRAY_PUSH(spans->list, spans->capacity, spans->count, *span);
 }
 
 void thread_spans_free(struct thread_spans *spans)
@@ -126,11 +123,7 @@ static int thread_spans_compare(const void *a, const void *b)
 {
     const struct thread_span *x = a, *y = b;
 
-    if (x->thread != y->thread)
-        return x->thread > y->thread ? 1 : -1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns > y->start_ns ? 1 : -1;
-    return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns);
+    return COMPARE(x->thread, y->thread) ?: COMPARE(x->start_ns, y->start_ns) ?: COMPARE(y->end_ns, x->end_ns);
 }
 
 /* Spans of one table are nearly in order: of those that begin together, the longer may come last. */
@@ -177,10 +170,7 @@ struct open_spans {
 
 static int thread_spans_open_one(struct open_spans *open, const struct thread_span *span)
 {
-    if (array_reserve(&open->list, &open->capacity, open->count + 1, sizeof *open->list) != 0)
-        return ERR_NO_MEMORY;
-    open->list[open->count++] = span;
-    return 0;
+    return ARRAY_PUSH(open->list, open->capacity, open->count, span);
 }
 
 /* Emits the innermost span at each time from *at to `until`, and closes the spans that end before. */

@@ -213,11 +213,7 @@ static int by_cover(const void *a, const void *b)
 {
     const struct loop *x = a, *y = b;
 
-    if (x->covered != y->covered)
-        return x->covered > y->covered ? -1 : 1;
-    if (x->length != y->length)
-        return x->length < y->length ? -1 : 1;
-    return (x->first > y->first) - (x->first < y->first);
+    return COMPARE(y->covered, x->covered) ?: COMPARE(x->length, y->length) ?: COMPARE(x->first, y->first);
 }
 
 /* The best anchor of each loop, the loop that covers most first; at most MOST_CANDIDATES. */

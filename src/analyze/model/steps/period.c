@@ -151,10 +151,7 @@ static uint32_t period_begin_of(const struct cutter *cutter, uint32_t anchor)
 
 static int period_add_step(struct period *period, uint32_t first, uint32_t end)
 {
-    if (array_reserve(&period->steps, &period->room, period->count + 1, sizeof *period->steps) != 0)
-        return ERR_NO_MEMORY;
-    period->steps[period->count++] = (struct period_step){ first, end };
-    return 0;
+    return ARRAY_PUSH(period->steps, period->room, period->count, (struct period_step){ first, end });
 }
 
 static int period_is_whole(const struct cutter *cutter, size_t first)

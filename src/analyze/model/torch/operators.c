@@ -146,9 +146,7 @@ static int operators_compare_ends(const void *a, const void *b, void *context)
     const struct operators_event *list = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-    if (list[x].end_ns != list[y].end_ns)
-        return list[x].end_ns < list[y].end_ns ? 1 : -1;
-    return (x > y) - (x < y);
+    return COMPARE(list[y].end_ns, list[x].end_ns) ?: COMPARE(x, y);
 }
 
 /* Moves the events into this order, along its circles: of millions, a second list would take a gigabyte. places is

@@ -39,11 +39,7 @@ static int steps_marked_by_place(const void *a, const void *b)
 {
     const struct mark *x = a, *y = b;
 
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns);
+    return COMPARE(x->process, y->process) ?: COMPARE(x->start_ns, y->start_ns) ?: COMPARE(y->end_ns, x->end_ns);
 }
 
 static void keep_outermost(struct steps_marked_marks *marks)
@@ -76,11 +72,11 @@ static int steps_marked_read_marks(struct steps_marked_marks *marks, struct repo
         if (!text_begins_with(name, kind->begin) || row_is_null(&rows, END) || row_is_null(&rows, THREAD) ||
             row_int(&rows, END) < row_int(&rows, START)) /* damaged: the ends must follow each other */
             continue;
-        if (array_reserve(&marks->list, &marks->room, marks->count + 1, sizeof *marks->list) != 0 &&
+        if (ARRAY_PUSH(marks->list, marks->room, marks->count,
+                       (struct mark){ global_process(row_int(&rows, THREAD)), row_int(&rows, START),
+                                      row_int(&rows, END), row_int(&rows, NAME) }) != 0 &&
             (code = error_short_memory(err, "for the steps")) != 0)
             goto close_rows;
-        marks->list[marks->count++] = (struct mark){ global_process(row_int(&rows, THREAD)), row_int(&rows, START),
-                                                     row_int(&rows, END), row_int(&rows, NAME) };
     }
     keep_outermost(marks);
 close_rows:

@@ -53,11 +53,7 @@ static int by_stream(const void *a, const void *b)
 {
     const struct queued *x = a, *y = b;
 
-    if (x->stream != y->stream)
-        return x->stream > y->stream ? 1 : -1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns > y->start_ns ? 1 : -1;
-    return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+    return COMPARE(x->stream, y->stream) ?: COMPARE(x->start_ns, y->start_ns) ?: COMPARE(x->end_ns, y->end_ns);
 }
 
 static int queues_read(struct queues *queues, struct report *report, const struct analysis_request *request,

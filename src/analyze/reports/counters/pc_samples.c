@@ -30,29 +30,20 @@ struct pc_samples_groups {
     size_t count;
 };
 
-static int pc_samples_compare(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int pc_samples_by_place(const void *left, const void *right)
 {
     const struct pc_samples_group *a = left, *b = right;
-    int order = pc_samples_compare(a->kernel, b->kernel);
+    int order = COMPARE(a->kernel, b->kernel) ?: COMPARE(a->file, b->file);
 
-    order = order ? order : pc_samples_compare(a->file, b->file);
-    order = order ? order : pc_samples_compare(a->line, b->line);
-    return order ? order : pc_samples_compare(a->reason, b->reason);
+    return order ?: COMPARE(a->line, b->line) ?: COMPARE(a->reason, b->reason);
 }
 
 static int by_samples(const void *left, const void *right)
 {
     const struct pc_samples_group *a = left, *b = right;
-    int order = pc_samples_compare(b->of_kernel, a->of_kernel);
+    int order = COMPARE(b->of_kernel, a->of_kernel) ?: COMPARE(a->kernel, b->kernel);
 
-    order = order ? order : pc_samples_compare(a->kernel, b->kernel);
-    order = order ? order : pc_samples_compare(b->samples, a->samples);
-    return order ? order : pc_samples_by_place(a, b);
+    return order ?: COMPARE(b->samples, a->samples) ?: pc_samples_by_place(a, b);
 }
 
 static int pc_samples_read_samples(struct pc_samples_groups *groups, struct report *report, int by_line,

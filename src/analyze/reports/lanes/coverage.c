@@ -23,10 +23,7 @@ static int coverage_add_stretch(struct coverage *out, int64_t start_ns, int64_t 
         out->stretches[out->count - 1].end_ns = end_ns;
         return 0;
     }
-    if (array_reserve(&out->stretches, &out->room, out->count + 1, sizeof *out->stretches) != 0)
-        return ERR_NO_MEMORY;
-    out->stretches[out->count++] = (struct coverage_interval){ start_ns, end_ns };
-    return 0;
+    return ARRAY_PUSH(out->stretches, out->room, out->count, (struct coverage_interval){ start_ns, end_ns });
 }
 
 static int coverage_sum_up(struct coverage *out)

@@ -72,9 +72,8 @@ static int kern_hist_compare_kernels(const void *a, const void *b, void *context
     const struct histograms *all = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-    if (all->list[x].total_ns != all->list[y].total_ns)
-        return all->list[x].total_ns < all->list[y].total_ns ? 1 : -1;
-    return strcmp(all->names.strings[x].bytes, all->names.strings[y].bytes);
+    return COMPARE(all->list[y].total_ns, all->list[x].total_ns)
+               ?: strcmp(all->names.strings[x].bytes, all->names.strings[y].bytes);
 }
 
 static int kern_hist_fill_table(struct table *table, struct report *report, const struct lanes *lanes,

@@ -129,14 +129,9 @@ close_filter:
 static int compare_events(const void *a, const void *b)
 {
     const struct lane_event *x = a, *y = b;
+    int order = COMPARE(x->lane, y->lane) ?: COMPARE(x->start_ns, y->start_ns);
 
-    if (x->lane != y->lane)
-        return x->lane < y->lane ? -1 : 1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    if (x->end_ns != y->end_ns)
-        return x->end_ns < y->end_ns ? -1 : 1;
-    return (x->name > y->name) - (x->name < y->name);
+    return order ?: COMPARE(x->end_ns, y->end_ns) ?: COMPARE(x->name, y->name);
 }
 
 static int compare_lanes(const void *a, const void *b, void *context)

@@ -83,22 +83,14 @@ struct matrix {
 static int compare_meanings(const void *left, const void *right)
 {
     const struct meaning *a = left, *b = right;
+    int order = COMPARE(a->owner, b->owner) ?: COMPARE(a->handle, b->handle);
 
-    if (a->owner != b->owner)
-        return a->owner < b->owner ? -1 : 1;
-    if (a->handle != b->handle)
-        return a->handle < b->handle ? -1 : 1;
-    if (a->from_ns != b->from_ns)
-        return a->from_ns < b->from_ns ? -1 : 1;
-    return (a->index > b->index) - (a->index < b->index);
+    return order ?: COMPARE(a->from_ns, b->from_ns) ?: COMPARE(a->index, b->index);
 }
 
 static int add_meaning(struct meanings *meanings, struct meaning meaning)
 {
-    if (array_reserve(&meanings->list, &meanings->room, meanings->count + 1, sizeof meaning) != 0)
-        return ERR_NO_MEMORY;
-    meanings->list[meanings->count++] = meaning;
-    return 0;
+    return ARRAY_PUSH(meanings->list, meanings->room, meanings->count, meaning);
 }
 
 static void sort_meanings(struct meanings *meanings)
@@ -179,11 +171,9 @@ static int mpi_comm_matrix_read_members(struct mpi_comm_matrix_communicator *com
         size_t length = strcspn(text, ",");
         char *end;
         long long rank = strtoll(text, &end, 10);
-        if (array_reserve(&communicator->members, &room, communicator->count + 1, sizeof *communicator->members) != 0)
+        if (ARRAY_PUSH(communicator->members, room, communicator->count,
+                       end == text + length && end > text && rank >= 0 ? rank : MPI_RANK_UNKNOWN) != 0)
             return ERR_NO_MEMORY;
-        communicator->members[communicator->count++] = end == text + length && end > text && rank >= 0
-                                                           ? rank
-                                                           : MPI_RANK_UNKNOWN;
         text += length + (text[length] == ',');
     }
     return 0;
@@ -271,9 +261,8 @@ static int add_request(struct matrix *matrix, const struct row_cursor *rows, str
     struct meaning meaning = { global_process(row_int_or(rows, THREAD, 0)), row_int(rows, REQUEST),
                                row_int(rows, START), matrix->message_count };
 
-    if (array_reserve(&matrix->messages, &matrix->message_room, matrix->message_count + 1, sizeof message) != 0)
+    if (ARRAY_PUSH(matrix->messages, matrix->message_room, matrix->message_count, message) != 0)
         return ERR_NO_MEMORY;
-    matrix->messages[matrix->message_count++] = message;
     return add_meaning(&matrix->of_requests, meaning);
 }
 

@@ -49,7 +49,7 @@ struct coll_report {
 static uint64_t nccl_sum_key_of(int64_t thread_or_process, int64_t number)
 {
     uint64_t key = hash_number((uint64_t)global_process(thread_or_process)) ^ (uint64_t)number;
-    return key ? key : 1;
+    return key ?: 1;
 }
 
 /* ---- Reading --------------------------------------------------------------------------------------------------- */

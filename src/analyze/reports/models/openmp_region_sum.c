@@ -112,16 +112,14 @@ static int add_region(struct regions *regions, const struct row_cursor *rows)
 
 static int region_sum_add_span(struct regions *regions, const struct row_cursor *rows, uint32_t region, int is_wait)
 {
-    if (array_reserve(&regions->spans, &regions->span_room, regions->span_count + 1, sizeof *regions->spans) != 0)
-        return ERR_NO_MEMORY;
-    regions->spans[regions->span_count++] = (struct region_sum_span){
-        .thread = row_int_or(rows, 2, 0),
-        .start_ns = row_int(rows, 0),
-        .end_ns = row_int_or(rows, 1, row_int(rows, 0)),
-        .region = region,
-        .is_wait = (uint32_t)is_wait,
-    };
-    return 0;
+    return ARRAY_PUSH(regions->spans, regions->span_room, regions->span_count,
+                      (struct region_sum_span){
+                          .thread = row_int_or(rows, 2, 0),
+                          .start_ns = row_int(rows, 0),
+                          .end_ns = row_int_or(rows, 1, row_int(rows, 0)),
+                          .region = region,
+                          .is_wait = (uint32_t)is_wait,
+                      });
 }
 
 static int add_task(struct regions *regions, const struct row_cursor *rows)

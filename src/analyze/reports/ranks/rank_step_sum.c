@@ -31,22 +31,14 @@ static int by_rank_and_start(const void *a, const void *b)
 {
     const struct rank_step *x = a, *y = b;
 
-    if (x->number != y->number)
-        return x->number < y->number ? -1 : 1;
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+    return COMPARE(x->number, y->number) ?: COMPARE(x->rank, y->rank) ?: COMPARE(x->start_ns, y->start_ns);
 }
 
 static int by_duration(const void *a, const void *b)
 {
     const struct rank_step *x = a, *y = b;
 
-    if (x->number != y->number)
-        return x->number < y->number ? -1 : 1;
-    if (x->duration_ns != y->duration_ns)
-        return x->duration_ns < y->duration_ns ? -1 : 1;
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
+    return COMPARE(x->number, y->number) ?: COMPARE(x->duration_ns, y->duration_ns) ?: COMPARE(x->rank, y->rank);
 }
 
 /* A number that a rank has twice, in several processes, counts once: the first of them. */

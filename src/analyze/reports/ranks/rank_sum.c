@@ -85,10 +85,7 @@ static int rank_sum_add_work(struct works *works, int64_t start, int64_t end)
         return 0;
     }
     works->is_unsorted |= last && start < last->start_ns;
-    if (array_reserve(&works->list, &works->room, works->count + 1, sizeof *works->list) != 0)
-        return ERR_NO_MEMORY;
-    works->list[works->count++] = (struct rank_sum_work){ start, end };
-    return 0;
+    return ARRAY_PUSH(works->list, works->room, works->count, (struct rank_sum_work){ start, end });
 }
 
 static int is_nccl(struct report *report, int64_t name)
