@@ -201,6 +201,33 @@ void table_sort_part(struct table *table, size_t first, size_t count,
     free(order);
 }
 
+static int table_compare_cells(const struct table_cell *a, const struct table_cell *b)
+{
+    if (a->kind == CELL_TEXT || b->kind == CELL_TEXT)
+        return cell_compare_text(a, b);
+    if (a->kind == CELL_NONE || b->kind == CELL_NONE)
+        return COMPARE(a->kind != CELL_NONE, b->kind != CELL_NONE);
+    return a->kind == CELL_REAL ? COMPARE(a->real, b->real) : COMPARE(a->integer, b->integer);
+}
+
+static int table_compare_columns(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    const struct table_order *by = context;
+    int order = 0;
+
+    for (size_t i = 0; i < by->count && !order; i++) {
+        int column = by->columns[i];
+        order = column < 0 ? table_compare_cells(&b[~column], &a[~column])
+                           : table_compare_cells(&a[column], &b[column]);
+    }
+    return order;
+}
+
+void table_sort_by(struct table *table, struct table_order order)
+{
+    table_sort(table, table_compare_columns, &order);
+}
+
 void table_limit(struct table *table, size_t rows)
 {
     table->rows = rows < table->rows ? rows : table->rows;

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 enum table_cell_kind { CELL_NONE, CELL_INT, CELL_REAL, CELL_TEXT };
@@ -86,6 +87,19 @@ void table_sort(struct table *table,
 void table_sort_part(struct table *table, size_t first, size_t count,
                      int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context),
                      void *context);
+
+/* The order by columns: each decides where those before it are the same. Empty cells come first, and last where
+ * DOWN(column) puts the largest value first. */
+struct table_order {
+    const int *columns;
+    size_t count;
+};
+#define DOWN(column) (~(column))
+#define BY(...)                                                                                                        \
+    ((struct table_order){ (const int[]){ __VA_ARGS__ }, COUNT_OF(((const int[]){ __VA_ARGS__ })) })
+
+/* table_sort_by(table, BY(DOWN(TIME), NAME)) */
+void table_sort_by(struct table *table, struct table_order order);
 
 /* Leaves only the first rows. */
 void table_limit(struct table *table, size_t rows);

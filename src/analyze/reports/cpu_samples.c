@@ -99,16 +99,6 @@ static int cpu_samples_set_name(struct table *table, struct sample_tree *samples
 
 enum { FLAT_SELF, FLAT_TOTAL, FLAT_SELF_SAMPLES, FLAT_TOTAL_SAMPLES, FLAT_NAME, FLAT_MODULE, FLAT_TIME, FLAT_CELLS };
 
-/* By self, then by total, then by name. */
-static int by_self(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    for (int i = FLAT_SELF; i <= FLAT_TOTAL; i++)
-        if (a[i].real != b[i].real)
-            return a[i].real < b[i].real ? 1 : -1;
-    int order = cell_compare_text(&a[FLAT_NAME], &b[FLAT_NAME]);
-    return order || !context ? order : cell_compare_text(&a[FLAT_MODULE], &b[FLAT_MODULE]);
-}
-
 /* Sets the cells that name the frame. */
 static int set_flat(struct table *table, struct sample_tree *samples, struct table_cell *row, uint32_t frame,
                     enum stack_unit unit)
@@ -147,7 +137,8 @@ static int fill_flat(struct table *table, struct sample_tree *samples, enum stac
         if (figures[frame].total.samples &&
             (code = cpu_samples_add_frame(table, samples, unit, frame, &figures[frame])) != 0)
             goto free_figures;
-    table_sort(table, by_self, unit == STACK_BY_FUNCTION ? table : NULL);
+    table_sort_by(table, unit == STACK_BY_FUNCTION ? BY(DOWN(FLAT_SELF), DOWN(FLAT_TOTAL), FLAT_NAME, FLAT_MODULE)
+                                                   : BY(DOWN(FLAT_SELF), DOWN(FLAT_TOTAL), FLAT_NAME));
 free_figures:
     free(figures);
     return code;

@@ -171,12 +171,6 @@ static int kern_exec_sum_add_row(struct launch_summary *summary, struct table *t
     return cell_set_built(table, &row[NAME], text);
 }
 
-/* Largest mean total first. Groups with the same mean keep the order of their first kernels. */
-static int kern_exec_sum_compare(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    return (a[FIGURES].real < b[FIGURES].real) - (a[FIGURES].real > b[FIGURES].real);
-}
-
 static int kern_exec_sum_fill_table(struct launch_summary *summary, struct table *table)
 {
     struct text text = { 0 };
@@ -189,7 +183,7 @@ static int kern_exec_sum_fill_table(struct launch_summary *summary, struct table
     for (uint32_t group = 0; group < summary->keys.count; group++)
         if ((code = kern_exec_sum_add_row(summary, table, &text, group)) != 0)
             goto free_text;
-    table_sort(table, kern_exec_sum_compare, NULL);
+    table_sort_by(table, BY(DOWN(FIGURES)));
 free_text:
     text_free(&text);
     return code;

@@ -105,11 +105,6 @@ static int kern_occupancy_add_row(struct table *table, struct report *report, co
     return cell_set_string(table, &row[KERNEL], report_string(report, keys_get(&groups->names, key)[0], NULL));
 }
 
-static int kern_occupancy_compare(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    return (a[TIME].integer < b[TIME].integer) - (a[TIME].integer > b[TIME].integer);
-}
-
 static int kern_occupancy_fill(struct table *table, struct report *report, struct kernel_groups *groups,
                                const struct filter *filter)
 {
@@ -119,7 +114,7 @@ static int kern_occupancy_fill(struct table *table, struct report *report, struc
     for (uint32_t key = 0; key < groups->names.count; key++)
         if (kern_occupancy_add_row(table, report, groups, key) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, kern_occupancy_compare, NULL);
+    table_sort_by(table, BY(DOWN(TIME)));
     return 0;
 }
 

@@ -357,20 +357,6 @@ static int idle_detail_add_row(struct table *table, struct idle_summary *idle, u
     return idle_detail_set_text(table, &row[CELL_AROUND], &idle->layers, range);
 }
 
-static int idle_detail_by_total(const struct table_cell *a, const struct table_cell *b, void *unused)
-{
-    if (a[CELL_TOTAL].integer != b[CELL_TOTAL].integer)
-        return a[CELL_TOTAL].integer < b[CELL_TOTAL].integer ? 1 : -1;
-    if (a[CELL_OWNER].integer != b[CELL_OWNER].integer)
-        return a[CELL_OWNER].integer > b[CELL_OWNER].integer ? 1 : -1;
-    for (int i = CELL_CAUSE; i < CELL_AROUND; i++) {
-        int order = cell_compare_text(&a[i], &b[i]);
-        if (order)
-            return order;
-    }
-    return 0;
-}
-
 static int idle_detail_fill(struct table *table, struct idle_summary *idle)
 {
     int64_t whole = 0;
@@ -384,7 +370,7 @@ static int idle_detail_fill(struct table *table, struct idle_summary *idle)
     for (uint32_t i = 0; i < idle->keys.count; i++)
         if (idle->layers.failed || idle_detail_add_row(table, idle, i, whole) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, idle_detail_by_total, NULL);
+    table_sort_by(table, BY(DOWN(CELL_TOTAL), CELL_OWNER, CELL_CAUSE, CELL_WHAT, CELL_WHERE));
     return idle->layers.failed ? ERR_NO_MEMORY : 0;
 }
 

@@ -129,16 +129,6 @@ static int gpu_idle_sum_add_row(struct table *table, const struct idle_sums *idl
     return cell_set_built(table, &row[IDLE_WHERE], where);
 }
 
-static int gpu_idle_sum_by_total(const struct table_cell *a, const struct table_cell *b, void *unused)
-{
-    if (a[IDLE_TOTAL].integer != b[IDLE_TOTAL].integer)
-        return a[IDLE_TOTAL].integer < b[IDLE_TOTAL].integer ? 1 : -1;
-    if (a[IDLE_GPU].integer != b[IDLE_GPU].integer)
-        return a[IDLE_GPU].integer > b[IDLE_GPU].integer ? 1 : -1;
-    int order = cell_compare_text(&a[IDLE_CAUSE], &b[IDLE_CAUSE]);
-    return order ? order : cell_compare_text(&a[IDLE_WHERE], &b[IDLE_WHERE]);
-}
-
 static int gpu_idle_sum_fill(struct table *table, struct idle_sums *idle)
 {
     struct text where = { 0 };
@@ -149,7 +139,7 @@ static int gpu_idle_sum_fill(struct table *table, struct idle_sums *idle)
     for (uint32_t i = 0; i < idle->keys.count; i++)
         if (!idle->sums[i].is_folded && (code = gpu_idle_sum_add_row(table, idle, i, &where)) != 0)
             goto free_where;
-    table_sort(table, gpu_idle_sum_by_total, NULL);
+    table_sort_by(table, BY(DOWN(IDLE_TOTAL), IDLE_GPU, IDLE_CAUSE, IDLE_WHERE));
 free_where:
     text_free(&where);
     return code;

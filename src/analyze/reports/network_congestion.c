@@ -84,11 +84,6 @@ static int congestion_add_row(const struct network_metrics *network, struct tabl
     return cell_set_pooled(table, &cells[NAME], network->report, network->interfaces.values[2][interface]);
 }
 
-static int congestion_compare(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    return (a[AT].integer > b[AT].integer) - (a[AT].integer < b[AT].integer);
-}
-
 static int congestion_fill_table(const struct network_metrics *network, struct table *table,
                                  const struct report_span *span, int64_t threshold)
 {
@@ -100,7 +95,7 @@ static int congestion_fill_table(const struct network_metrics *network, struct t
         if (rate > (double)threshold && congestion_add_row(network, table, row, rate) != 0)
             return ERR_NO_MEMORY;
     }
-    table_sort(table, congestion_compare, NULL);
+    table_sort_by(table, BY(AT));
     return 0;
 }
 

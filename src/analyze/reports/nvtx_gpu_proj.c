@@ -356,17 +356,6 @@ static int add_sum_row(const struct gpu_projection *projection, const struct ran
     return cell_set_built(table, &row[SUM_RANGE], text);
 }
 
-/* Largest projected total first, then by name and style. */
-static int nvtx_gpu_proj_compare_sums(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    int64_t x = a[SUM_PROJECTED].integer, y = b[SUM_PROJECTED].integer;
-    int order = (x < y) - (x > y);
-
-    if (!order)
-        order = cell_compare_text(&a[SUM_RANGE], &b[SUM_RANGE]);
-    return order ? order : cell_compare_text(&a[SUM_STYLE], &b[SUM_STYLE]);
-}
-
 static int fill_sum(struct gpu_projection *projection, struct table *table)
 {
     struct range_summary summary = { .keys.width = 3 };
@@ -378,7 +367,7 @@ static int fill_sum(struct gpu_projection *projection, struct table *table)
     for (uint32_t group = 0; group < summary.keys.count; group++)
         if ((code = add_sum_row(projection, &summary, table, &text, group)) != 0)
             goto done;
-    table_sort(table, nvtx_gpu_proj_compare_sums, NULL);
+    table_sort_by(table, BY(DOWN(SUM_PROJECTED), SUM_RANGE, SUM_STYLE));
 done:
     text_free(&text);
     keys_free(&summary.keys);

@@ -214,20 +214,6 @@ static int nvtx_kern_sum_add_row(const struct range_kernels *summary, struct tab
     return cell_set_pooled(table, &row[NAME], summary->executions.report, key[KEY_KERNEL]);
 }
 
-/* By range, style and thread; in each, largest total first, then by kernel. */
-static int nvtx_kern_sum_compare(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    int order = cell_compare_text(&a[RANGE], &b[RANGE]);
-
-    if (!order)
-        order = cell_compare_text(&a[STYLE], &b[STYLE]);
-    for (int i = PID; i <= TID && !order; i++)
-        order = (a[i].integer > b[i].integer) - (a[i].integer < b[i].integer);
-    if (!order)
-        order = (a[TOTAL].integer < b[TOTAL].integer) - (a[TOTAL].integer > b[TOTAL].integer);
-    return order ? order : cell_compare_text(&a[NAME], &b[NAME]);
-}
-
 static int nvtx_kern_sum_fill_table(struct range_kernels *summary, struct table *table)
 {
     struct text text = { 0 };
@@ -240,7 +226,7 @@ static int nvtx_kern_sum_fill_table(struct range_kernels *summary, struct table 
     for (uint32_t group = 0; group < summary->keys.count; group++)
         if ((code = nvtx_kern_sum_add_row(summary, table, &text, group)) != 0)
             goto free_text;
-    table_sort(table, nvtx_kern_sum_compare, NULL);
+    table_sort_by(table, BY(RANGE, STYLE, PID, TID, DOWN(TOTAL), NAME));
 free_text:
     text_free(&text);
     return code;

@@ -78,14 +78,6 @@ close_rows:
     return code;
 }
 
-static int by_held(const struct table_cell *a, const struct table_cell *b, void *unused)
-{
-    for (int i = HELD_SAMPLES; i <= SAMPLES; i++)
-        if (a[i].integer != b[i].integer)
-            return a[i].integer < b[i].integer ? 1 : -1;
-    return a[TID].integer < b[TID].integer ? -1 : a[TID].integer > b[TID].integer;
-}
-
 static int python_samples_add_thread(struct table *table, struct report *report, const struct thread_names *names,
                                      int64_t thread, const struct gil_samples *samples)
 {
@@ -118,7 +110,7 @@ static int python_samples_fill_threads(struct table *table, struct report *repor
         if ((code = python_samples_add_thread(table, report, &names, *keys_get(threads, i), &samples_by_thread[i])) !=
             0)
             goto free_names;
-    table_sort(table, by_held, NULL);
+    table_sort_by(table, BY(DOWN(HELD_SAMPLES), DOWN(WAITED_SAMPLES), DOWN(SAMPLES), TID));
 free_names:
     thread_names_free(&names);
     return code;

@@ -54,18 +54,13 @@ static int sched_sum_add_thread(struct table *table, struct report *report, cons
     return name ? cell_set_pooled(table, &row[NAME], report, name->name) : 0;
 }
 
-static int by_running(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    return (a[RUNNING].integer < b[RUNNING].integer) - (a[RUNNING].integer > b[RUNNING].integer);
-}
-
 static int sched_sum_fill_threads(struct table *table, struct report *report, const struct thread_names *names,
                                   const struct sched_times *times)
 {
     for (size_t i = 0; i < times->thread_count; i++)
         if (sched_sum_add_thread(table, report, names, &times->threads[i]) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, by_running, NULL);
+    table_sort_by(table, BY(DOWN(RUNNING)));
     return 0;
 }
 

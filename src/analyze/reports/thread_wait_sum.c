@@ -288,35 +288,18 @@ static int thread_wait_sum_add_row(struct table *table, struct thread_waits *wai
     return 0;
 }
 
-static int thread_wait_sum_by_total(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    const struct thread_waits *waits = context;
-
-    if (a[CELL_TOTAL].integer != b[CELL_TOTAL].integer)
-        return a[CELL_TOTAL].integer < b[CELL_TOTAL].integer ? 1 : -1;
-    for (int i = CELL_PID; i <= CELL_TID; i++)
-        if (a[i].integer != b[i].integer)
-            return a[i].integer > b[i].integer ? 1 : -1;
-    for (int i = CELL_THREAD + waits->is_folded; i <= CELL_WHERE + waits->is_folded; i++) {
-        int order = cell_compare_text(&a[i], &b[i]);
-        if (order)
-            return order;
-    }
-    return 0;
-}
-
 static int thread_wait_sum_fill(struct table *table, struct thread_waits *waits)
 {
     struct text text = { 0 };
     int64_t whole = 0;
-    int code = 0;
+    int thread = CELL_THREAD + waits->is_folded, code = 0; /* up to CELL_WHERE */
 
     for (uint32_t i = 0; i < waits->keys.count; i++)
         whole = saturating_add(whole, waits->list[i].total_ns);
     for (uint32_t i = 0; i < waits->keys.count; i++)
         if ((code = thread_wait_sum_add_row(table, waits, i, whole, &text)) != 0)
             goto free_text;
-    table_sort(table, thread_wait_sum_by_total, waits);
+    table_sort_by(table, BY(DOWN(CELL_TOTAL), CELL_PID, CELL_TID, thread, thread + 1, thread + 2, thread + 3));
 free_text:
     text_free(&text);
     return code;

@@ -148,21 +148,12 @@ static int um_sum_add_page(struct table *table, int64_t address, const struct ma
     return set_address(table, &row[ADDRESS], address);
 }
 
-/* Fastest first, then by address; pages that never moved come last. */
-static int compare_pages(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    double x = a[THROUGHPUT].kind == CELL_NONE ? -1 : a[THROUGHPUT].real,
-           y = b[THROUGHPUT].kind == CELL_NONE ? -1 : b[THROUGHPUT].real;
-
-    return x != y ? (x < y) - (x > y) : cell_compare_text(&a[ADDRESS], &b[ADDRESS]);
-}
-
 static int fill_pages(struct table *table, const struct managed_pages *pages, int64_t limit)
 {
     for (uint32_t i = 0; i < pages->addresses.count; i++)
         if (um_sum_add_page(table, *keys_get(&pages->addresses, i), &pages->list[i]) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, compare_pages, NULL);
+    table_sort_by(table, BY(DOWN(THROUGHPUT), ADDRESS));
     if (limit >= 0)
         table_limit(table, (size_t)limit);
     return 0;
@@ -239,17 +230,6 @@ done:
 
 enum { FAULTS, FUNCTION, FILE_NAME, LINE, FAULT_COLUMNS };
 
-static int compare_faults(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    int order = (a[FAULTS].integer < b[FAULTS].integer) - (a[FAULTS].integer > b[FAULTS].integer);
-
-    if (!order)
-        order = cell_compare_text(&a[FUNCTION], &b[FUNCTION]);
-    if (!order)
-        order = cell_compare_text(&a[FILE_NAME], &b[FILE_NAME]);
-    return order ? order : (a[LINE].integer > b[LINE].integer) - (a[LINE].integer < b[LINE].integer);
-}
-
 /* Faults by the place in the program. */
 struct fault_places {
     struct keys keys; /* function, file, line */
@@ -268,7 +248,7 @@ static int fill_faults(struct report *report, struct table *table, const struct 
         cell_set_int(&row[FAULTS], places->counts[i]);
         cell_set_int(&row[LINE], key[2]);
     }
-    table_sort(table, compare_faults, NULL);
+    table_sort_by(table, BY(DOWN(FAULTS), FUNCTION, FILE_NAME, LINE));
     return 0;
 }
 

@@ -56,31 +56,18 @@ int rule_open(struct rule *rule, struct report *report, const struct analysis_re
     return 0;
 }
 
-int rule_finish(const struct rule *rule, struct table *table, int code,
-                int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context),
-                struct table **out, struct error *err)
+int rule_finish(const struct rule *rule, struct table *table, int code, struct table_order order, struct table **out,
+                struct error *err)
 {
     if (code != 0)
         return table_hand_over(table, code, out, err);
-    table_sort(table, compare, NULL);
+    table_sort_by(table, order);
     if (rule->rows >= 0)
         table_limit(table, (size_t)rule->rows);
     if (strcmp(table_columns(table)[0].name, "Row#") == 0)
         table_number_rows(table);
     *out = table;
     return 0;
-}
-
-int rule_by_duration(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    int order = (a[0].integer < b[0].integer) - (a[0].integer > b[0].integer);
-
-    return order ? order : (a[1].integer > b[1].integer) - (a[1].integer < b[1].integer);
-}
-
-int rule_by_impact(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    return (a[0].integer < b[0].integer) - (a[0].integer > b[0].integer);
 }
 
 void rule_add_text(struct text *out, const char *before, const struct table_cell *cell)
@@ -205,7 +192,7 @@ int rule_run(const struct rule_steps *steps, struct rule_search *search, const s
 done:
     filter_close(&search->filter);
     steps->free(search);
-    return rule_finish(&search->rule, table, code, rule_by_impact, out, err);
+    return rule_finish(&search->rule, table, code, BY(DOWN(0)), out, err);
 }
 
 /* The kernel's sums of whole lifetimes are used only for a request without a span. */

@@ -22,9 +22,8 @@ int rule_open(struct rule *rule, struct report *report, const struct analysis_re
 
 /* Sorts the table, drops rows beyond the limit, numbers the rows if the first column is "Row#", and hands the table
  * over. If code is not 0, deletes the table, which may be NULL, and returns the error. */
-int rule_finish(const struct rule *rule, struct table *table, int code,
-                int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context),
-                struct table **out, struct error *err);
+int rule_finish(const struct rule *rule, struct table *table, int code, struct table_order order, struct table **out,
+                struct error *err);
 
 /* The search of a rule on CPUs begins with this. */
 struct rule_search {
@@ -81,10 +80,5 @@ void rule_add_text(struct text *out, const char *before, const struct table_cell
 
 /* Appends "make (2100)", or "process 2100". */
 void rule_add_process(struct text *out, const struct table_cell *program, const struct table_cell *pid);
-
-/* Largest impact first, for tables that begin with it. */
-int rule_by_impact(const struct table_cell *a, const struct table_cell *b, void *context);
-/* Largest duration first, then by start; for tables that begin with these two. */
-int rule_by_duration(const struct table_cell *a, const struct table_cell *b, void *context);
 
 #endif

@@ -68,7 +68,7 @@ static int cuda_api_sync(struct report *report, const struct analysis_request *r
     code = table ? cuda_api_sync_add_waits(table, &calls, report, &rule) : ERR_NO_MEMORY;
 free_calls:
     calls_free(&calls);
-    return rule_finish(&rule, table, code, rule_by_duration, out, err);
+    return rule_finish(&rule, table, code, BY(DOWN(0), 1), out, err);
 }
 
 static void cuda_api_sync_say(struct text *out, const struct table *table, size_t row)

@@ -180,12 +180,6 @@ static int find_gaps(void *context, const struct device_work *device)
     return 0;
 }
 
-/* Largest gap first. */
-static int compare_gaps(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    return rule_by_duration(a + 1, b + 1, context);
-}
-
 static int gpu_gaps(struct report *report, const struct analysis_request *request, struct table **out,
                     struct error *err)
 {
@@ -210,7 +204,7 @@ static int gpu_gaps(struct report *report, const struct analysis_request *reques
     code = search.table ? for_each_device(&work, find_gaps, &search) : ERR_NO_MEMORY;
 free_work:
     idle_rule_work_free(&work);
-    return rule_finish(&rule, search.table, code, compare_gaps, out, err);
+    return rule_finish(&rule, search.table, code, BY(DOWN(1), 2), out, err);
 }
 
 enum { USE_NUMBER, USE_SHARE, USE_DURATION, USE_START, USE_PID, USE_DEVICE, USE_CONTEXT, USE_CELLS };
@@ -315,14 +309,6 @@ static int idle_rule_find_chunks(void *context, const struct device_work *device
     return code;
 }
 
-/* Least used first, then the longest. */
-static int compare_chunks(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    int order = (a[USE_SHARE].real > b[USE_SHARE].real) - (a[USE_SHARE].real < b[USE_SHARE].real);
-
-    return order ? order : rule_by_duration(a + USE_DURATION, b + USE_DURATION, context);
-}
-
 static int gpu_time_util(struct report *report, const struct analysis_request *request, struct table **out,
                          struct error *err)
 {
@@ -349,7 +335,7 @@ static int gpu_time_util(struct report *report, const struct analysis_request *r
     code = search.table ? for_each_device(&work, idle_rule_find_chunks, &search) : ERR_NO_MEMORY;
 free_work:
     idle_rule_work_free(&work);
-    return rule_finish(&rule, search.table, code, compare_chunks, out, err);
+    return rule_finish(&rule, search.table, code, BY(USE_SHARE, DOWN(USE_DURATION), USE_START), out, err);
 }
 
 /* "GPU 0 was in use for 3.74 % of a span of 10.1 ms" */

@@ -126,14 +126,6 @@ static int kern_seq_sum_add_row(struct table *table, const struct sequences *seq
     return cell_set_built(table, &row[CELL_NAMES], names);
 }
 
-/* Most GPU time first. */
-static int kern_seq_sum_by_time(const struct table_cell *a, const struct table_cell *b, void *unused)
-{
-    if (a[CELL_GPU_TIME].integer != b[CELL_GPU_TIME].integer)
-        return a[CELL_GPU_TIME].integer < b[CELL_GPU_TIME].integer ? 1 : -1;
-    return cell_compare_text(&a[CELL_NAMES], &b[CELL_NAMES]);
-}
-
 static int cuda_kern_seq_sum(struct report *report, const struct analysis_request *request, struct table **out,
                              struct error *err)
 {
@@ -159,7 +151,7 @@ static int cuda_kern_seq_sum(struct report *report, const struct analysis_reques
         if ((code = kern_seq_sum_add_row(table, &sequences, report, i, &names)) != 0)
             goto done;
     if (table)
-        table_sort(table, kern_seq_sum_by_time, NULL);
+        table_sort_by(table, BY(DOWN(CELL_GPU_TIME), CELL_NAMES));
 done:
     text_free(&names);
     gpu_free(&sequences.ops);

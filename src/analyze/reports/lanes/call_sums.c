@@ -176,13 +176,6 @@ static int add_file_row(struct table *table, const struct file_sums *sums, size_
     return cell_set_text(table, &row[NAME], sums->names.strings[name].bytes, sums->names.strings[name].length);
 }
 
-static int call_sums_compare_times(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    int64_t x = a[TIME].integer, y = b[TIME].integer;
-
-    return x != y ? (x < y ? 1 : -1) : cell_compare_text(&a[NAME], &b[NAME]);
-}
-
 static int fill_files(struct table *table, struct file_sums *sums)
 {
     size_t rows = sums->calls.rows;
@@ -206,7 +199,7 @@ static int fill_files(struct table *table, struct file_sums *sums)
         if (add_file_row(table, sums, i, &figures[i], whole_ns) != 0)
             goto done;
     code = 0;
-    table_sort(table, call_sums_compare_times, NULL);
+    table_sort_by(table, BY(DOWN(TIME), NAME));
 done:
     free(figures);
     return code;

@@ -157,13 +157,6 @@ static int metric_maps_add_sum(struct table *table, const struct nic_metrics *me
     return failed ? ERR_NO_MEMORY : 0;
 }
 
-static int metric_maps_compare_sums(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    int order = cell_compare_text(&a[SUM_DEVICE], &b[SUM_DEVICE]);
-
-    return order ? order : cell_compare_text(&a[SUM_METRIC], &b[SUM_METRIC]);
-}
-
 static int metric_maps_fill_sums(struct table *table, const struct nic_metrics *metrics)
 {
     size_t count = metrics->series.count;
@@ -178,7 +171,7 @@ static int metric_maps_fill_sums(struct table *table, const struct nic_metrics *
         if ((code = metric_maps_add_sum(table, metrics, series, &figures[series])) != 0)
             goto free_figures;
     code = 0;
-    table_sort(table, metric_maps_compare_sums, NULL);
+    table_sort_by(table, BY(SUM_DEVICE, SUM_METRIC));
 free_figures:
     free(figures);
     return code;

@@ -114,11 +114,6 @@ static int add_to_sum(struct overlaps *all, const struct lane_event *event, cons
     return 0;
 }
 
-static int nccl_overlap_compare_names(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    return cell_compare_text(&a[0], &b[0]);
-}
-
 static int nccl_overlap_add_sums(struct overlaps *all)
 {
     for (size_t i = 0; i < all->names.count; i++) {
@@ -130,7 +125,7 @@ static int nccl_overlap_add_sums(struct overlaps *all)
         cell_set_real(&row[2], share(sum->by_class_ns[COMMUNICATION], sum->whole_ns));
         cell_set_real(&row[3], share(sum->by_class_ns[COMPUTE], sum->whole_ns));
     }
-    table_sort(all->table, nccl_overlap_compare_names, NULL);
+    table_sort_by(all->table, BY(0));
     return 0;
 }
 

@@ -126,15 +126,6 @@ static int metrics_by_add_group(struct metrics_by_filling *filling, uint32_t gro
     return 0;
 }
 
-/* The sort is stable: metrics of a group keep their order. */
-static int most_time_first(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    if (a[TIME].integer != b[TIME].integer)
-        return a[TIME].integer < b[TIME].integer ? 1 : -1;
-    int order = cell_compare_text(&a[NAME], &b[NAME]);
-    return order ? order : (a[GPU].integer > b[GPU].integer) - (a[GPU].integer < b[GPU].integer);
-}
-
 static int metrics_by_fill(struct metrics_by_filling *filling)
 {
     int code = 0;
@@ -143,7 +134,7 @@ static int metrics_by_fill(struct metrics_by_filling *filling)
         if ((code = metrics_by_add_group(filling, i)) != 0)
             break;
     if (!filling->kind->is_in_order)
-        table_sort(filling->table, most_time_first, NULL);
+        table_sort_by(filling->table, BY(DOWN(TIME), NAME, GPU));
     text_free(&filling->name);
     text_free(&filling->metric);
     text_free(&filling->unit);

@@ -257,15 +257,6 @@ enum {
     CELLS
 };
 
-static int region_sum_compare_rows(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    if (a[CELL_GAIN].integer != b[CELL_GAIN].integer)
-        return a[CELL_GAIN].integer > b[CELL_GAIN].integer ? -1 : 1;
-    if (a[CELL_TOTAL].integer != b[CELL_TOTAL].integer)
-        return a[CELL_TOTAL].integer > b[CELL_TOTAL].integer ? -1 : 1;
-    return 0;
-}
-
 static int region_sum_set_texts(struct regions *regions, struct table *table, struct table_cell *cells,
                                 const int64_t *key)
 {
@@ -302,7 +293,7 @@ static int region_sum_fill_table(struct regions *regions, struct table *table)
         if (region_sum_set_texts(regions, table, cells, keys_get(&regions->places, i)) != 0)
             return ERR_NO_MEMORY;
     }
-    table_sort(table, region_sum_compare_rows, NULL);
+    table_sort_by(table, BY(DOWN(CELL_GAIN), DOWN(CELL_TOTAL)));
     return 0;
 }
 

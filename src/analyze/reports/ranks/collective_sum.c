@@ -148,14 +148,6 @@ static int collective_sum_add_row(struct table *table, const struct collectives 
     return cell_set_string(table, &cells[COMM], communicator->label);
 }
 
-static int collective_sum_compare(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    if (a[TIME].integer != b[TIME].integer)
-        return a[TIME].integer < b[TIME].integer ? 1 : -1;
-    int by_name = cell_compare_text(&a[NAME], &b[NAME]);
-    return by_name ? by_name : cell_compare_text(&a[COMM], &b[COMM]);
-}
-
 static int collective_sum_fill_table(struct table *table, struct collective_request *request, struct coll_sums *sums)
 {
     const struct collectives *all = &request->all;
@@ -172,7 +164,7 @@ static int collective_sum_fill_table(struct table *table, struct collective_requ
     for (size_t i = 0; i < sums->count; i++)
         if (collective_sum_add_row(table, all, &sums->list[i], whole_ns) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, collective_sum_compare, NULL);
+    table_sort_by(table, BY(DOWN(TIME), NAME, COMM));
     return 0;
 }
 

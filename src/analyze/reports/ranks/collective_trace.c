@@ -64,17 +64,12 @@ static int coll_trace_add_row(struct table *table, const struct collectives *all
     return cell_set_string(table, &cells[COMM], all->communicators[instance->communicator].label);
 }
 
-static int coll_trace_compare(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    return (a[START].integer > b[START].integer) - (a[START].integer < b[START].integer);
-}
-
 static int coll_trace_fill_table(struct table *table, const struct collective_request *request)
 {
     for (size_t i = 0; i < request->all.instance_count; i++)
         if (coll_trace_add_row(table, &request->all, &request->all.instances[i], request->waits) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, coll_trace_compare, NULL);
+    table_sort_by(table, BY(START));
     return 0;
 }
 

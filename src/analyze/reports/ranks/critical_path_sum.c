@@ -212,22 +212,12 @@ static int critical_path_add_row(struct critical_path *path, struct table *table
     return code;
 }
 
-static int critical_path_compare_rows(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    if (a[TOTAL].integer != b[TOTAL].integer)
-        return a[TOTAL].integer > b[TOTAL].integer ? -1 : 1;
-    if (a[RANK].kind != b[RANK].kind || (a[RANK].kind == CELL_INT && a[RANK].integer != b[RANK].integer))
-        return a[RANK].kind == CELL_NONE || (b[RANK].kind != CELL_NONE && a[RANK].integer < b[RANK].integer) ? -1 : 1;
-    int order = cell_compare_text(&a[NAME], &b[NAME]);
-    return order ? order : cell_compare_text(&a[WHERE], &b[WHERE]);
-}
-
 static int critical_path_fill_table(struct critical_path *path, struct table *table)
 {
     for (size_t i = 0; i < path->keys.count; i++)
         if (critical_path_add_row(path, table, (uint32_t)i) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, critical_path_compare_rows, NULL);
+    table_sort_by(table, BY(DOWN(TOTAL), RANK, NAME, WHERE));
     return 0;
 }
 

@@ -34,16 +34,6 @@ static int message_trace_passes(const struct filter *filter, const struct messag
     return filter_thread(filter, side->thread, side->start_ns, side->is_open ? side->start_ns : side->end_ns);
 }
 
-static int message_trace_compare_rows(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    static const int order[] = { SENT, RANK, PEER, POSTED };
-
-    for (size_t i = 0; i < COUNT_OF(order); i++)
-        if (a[order[i]].integer != b[order[i]].integer)
-            return a[order[i]].integer < b[order[i]].integer ? -1 : 1;
-    return 0;
-}
-
 enum { ANY_RANK = -1 };
 
 /* The ranks that are asked for. */
@@ -69,7 +59,7 @@ static int message_trace_fill_table(struct table *table, const struct mpi_job *j
         if (message_trace_add_message(table, job, side) != 0)
             return ERR_NO_MEMORY;
     }
-    table_sort(table, message_trace_compare_rows, NULL);
+    table_sort_by(table, BY(SENT, RANK, PEER, POSTED));
     return 0;
 }
 

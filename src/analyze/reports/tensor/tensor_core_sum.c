@@ -68,18 +68,12 @@ static int tensor_core_sum_add_row(struct table *table, const struct tensor_sum 
     return cell_set_pooled(table, &row[NAME], sum->report, kernel->name);
 }
 
-static int longest_first(const struct table_cell *left, const struct table_cell *right, void *context)
-{
-    (void)context;
-    return (left[TOTAL].integer < right[TOTAL].integer) - (left[TOTAL].integer > right[TOTAL].integer);
-}
-
 static int tensor_core_sum_fill_table(struct table *table, const struct tensor_sum *sum)
 {
     for (size_t i = 0; i < sum->names.count; i++)
         if (tensor_core_sum_add_row(table, sum, &sum->list[i]) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, longest_first, NULL);
+    table_sort_by(table, BY(DOWN(TOTAL)));
     return 0;
 }
 

@@ -113,13 +113,6 @@ static int64_t fwd_bwd_sum_weight(const struct operator_pair *pair, int by_gpu)
     return saturating_add(ns[FORWARD], ns[BACKWARD]);
 }
 
-static int fwd_bwd_sum_compare(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    double x = a[CELL_SHARE].real, y = b[CELL_SHARE].real;
-
-    return (x < y) - (x > y);
-}
-
 static int fwd_bwd_sum_add_row(struct table *table, const struct operator_matching *matching, uint32_t key,
                                double share)
 {
@@ -154,7 +147,7 @@ static int fwd_bwd_sum_fill(struct table *table, const struct operator_matching 
         if (fwd_bwd_sum_add_row(table, matching, key,
                                 100.0 * (double)fwd_bwd_sum_weight(&matching->pairs[key], by_gpu) / total) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, fwd_bwd_sum_compare, NULL);
+    table_sort_by(table, BY(DOWN(CELL_SHARE)));
     return 0;
 }
 

@@ -144,17 +144,6 @@ done:
     return code;
 }
 
-static int by_use(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    static const int keys[] = { AT_PEAK, TAKEN_SELF, TAKEN_TOTAL };
-
-    for (size_t i = 0; i < COUNT_OF(keys); i++)
-        if (a[keys[i]].integer != b[keys[i]].integer)
-            return a[keys[i]].integer < b[keys[i]].integer ? 1 : -1;
-    int order = cell_compare_text(&a[SUM_NAME], &b[SUM_NAME]);
-    return order ? order : cell_compare_text(&a[SUM_DEVICE], &b[SUM_DEVICE]);
-}
-
 static int memory_sum_fill_sums(struct table *table, const struct torch_memory *memory)
 {
     struct memory_sums *by_operator = malloc((memory->operators.count + 1) * sizeof *by_operator);
@@ -167,7 +156,7 @@ static int memory_sum_fill_sums(struct table *table, const struct torch_memory *
         if ((code = memory_sum_add_sums(table, memory, place, by_operator)) != 0)
             goto free_sums;
     }
-    table_sort(table, by_use, NULL);
+    table_sort_by(table, BY(DOWN(AT_PEAK), DOWN(TAKEN_SELF), DOWN(TAKEN_TOTAL), SUM_NAME, SUM_DEVICE));
 free_sums:
     free(by_operator);
     return code;
@@ -331,14 +320,6 @@ static int add_older(struct table *table, const struct torch_memory *memory, con
     return 0;
 }
 
-static int by_bytes(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    int order = (a[PEAK_BYTES].integer < b[PEAK_BYTES].integer) - (a[PEAK_BYTES].integer > b[PEAK_BYTES].integer);
-
-    return order ? order
-                 : (a[PEAK_SINCE].integer > b[PEAK_SINCE].integer) - (a[PEAK_SINCE].integer < b[PEAK_SINCE].integer);
-}
-
 static int fill_peak(struct table *table, const struct torch_memory *memory, const struct torch_frames *frames)
 {
     struct keys keys = { .width = KEY_WIDTH };
@@ -364,7 +345,7 @@ static int fill_peak(struct table *table, const struct torch_memory *memory, con
         goto done;
     if ((code = add_older(table, memory, known)) != 0)
         goto done;
-    table_sort(table, by_bytes, NULL);
+    table_sort_by(table, BY(DOWN(PEAK_BYTES), PEAK_SINCE));
 done:
     free(groups);
     free(known);

@@ -218,15 +218,6 @@ done:
 enum { SHARE, TOTAL, INSTANCES, MEAN, MEDIAN, LEAST, GREATEST, KERNEL, OPERATOR_NAME, MODULE, LINE, PID, KERNEL_CELLS };
 enum { KEY_KERNEL, KEY_OPERATOR, KEY_MODULE, KEY_LINE, KEY_PROCESS, KEY_WIDTH };
 
-static int module_sum_by_total(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    if (a[TOTAL].integer != b[TOTAL].integer)
-        return a[TOTAL].integer < b[TOTAL].integer ? 1 : -1;
-    int order = cell_compare_text(&a[KERNEL], &b[KERNEL]);
-    order = order ? order : cell_compare_text(&a[OPERATOR_NAME], &b[OPERATOR_NAME]);
-    return order ? order : cell_compare_text(&a[LINE], &b[LINE]);
-}
-
 static int add_kernel_row(struct table *table, const struct operator_places *places, const int64_t *key,
                           const struct keys_figures *figures, __int128 all)
 {
@@ -293,7 +284,7 @@ static int module_sum_fill_kernels(struct table *table, const struct operator_pl
     for (uint32_t key = 0; key < keys.count; key++)
         if ((code = add_kernel_row(table, places, keys_get(&keys, key), &figures[key], all)) != 0)
             goto done;
-    table_sort(table, module_sum_by_total, NULL);
+    table_sort_by(table, BY(DOWN(TOTAL), KERNEL, OPERATOR_NAME, LINE));
 done:
     free(groups);
     free(values);
