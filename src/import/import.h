@@ -3,8 +3,11 @@
 #define TACHO_IMPORT_IMPORT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
+
+struct writer;
 
 struct importer {
     const char *name;      /* "nsys-sqlite" */
@@ -19,6 +22,10 @@ extern const struct importer *const importers[]; /* NULL-terminated */
 
 /* Finds the importer by the file's first bytes; NULL if none recognises them, or the file cannot be read. */
 const struct importer *importer_for(const char *path);
+
+/* Notes data that was not imported, or only with a change; without a column, of the whole table. Below 0 the count is
+ * not known. */
+void import_note(struct writer *writer, const char *table, const char *column, const char *reason, int64_t count);
 
 extern const struct importer import_nsys_sqlite, import_ncu, import_kineto;
 

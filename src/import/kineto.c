@@ -265,16 +265,8 @@ static int read_trace(struct kineto *import, struct error *err)
 
 static void kineto_note(struct kineto *import, const char *column, const char *reason, uint64_t count)
 {
-    struct row_TACHO_IMPORT row = { 0 };
-
-    if (!count)
-        return;
-    ROW_SET(&row, TACHO_IMPORT, tableName, writer_string(import->writer, "traceEvents", strlen("traceEvents")));
-    if (column)
-        ROW_SET(&row, TACHO_IMPORT, columnName, writer_string(import->writer, column, strlen(column)));
-    ROW_SET(&row, TACHO_IMPORT, reason, writer_string(import->writer, reason, strlen(reason)));
-    ROW_SET(&row, TACHO_IMPORT, count, (int64_t)count);
-    writer_append(import->writer, TABLE_TACHO_IMPORT, &row);
+    if (count)
+        import_note(import->writer, "traceEvents", column, reason, (int64_t)count);
 }
 
 static void note_all(struct kineto *import)

@@ -41,14 +41,8 @@ static int ncu_file_recognise(const void *bytes, size_t length)
 
 static void ncu_file_note(struct ncu *import, const char *reason, uint64_t count)
 {
-    struct row_TACHO_IMPORT row = { 0 };
-
-    if (!count)
-        return;
-    ROW_SET(&row, TACHO_IMPORT, tableName, writer_string(import->writer, "csv", strlen("csv")));
-    ROW_SET(&row, TACHO_IMPORT, reason, writer_string(import->writer, reason, strlen(reason)));
-    ROW_SET(&row, TACHO_IMPORT, count, (int64_t)count);
-    writer_append(import->writer, TABLE_TACHO_IMPORT, &row);
+    if (count)
+        import_note(import->writer, "csv", NULL, reason, (int64_t)count);
 }
 
 /* One record of any kind; text before the first header is output of the program. */

@@ -48,25 +48,12 @@ static int nsys_fail(const struct nsys *import, struct error *err)
 
 /* ---- data that was not imported -------------------------------------------------------------------------------- */
 
-void nsys_note(struct nsys *import, const char *table, const char *column, const char *reason, int64_t count)
-{
-    struct row_TACHO_IMPORT row = { 0 };
-
-    ROW_SET(&row, TACHO_IMPORT, tableName, writer_string(import->writer, table, strlen(table)));
-    if (column)
-        ROW_SET(&row, TACHO_IMPORT, columnName, writer_string(import->writer, column, strlen(column)));
-    ROW_SET(&row, TACHO_IMPORT, reason, writer_string(import->writer, reason, strlen(reason)));
-    if (count >= 0)
-        ROW_SET(&row, TACHO_IMPORT, count, count);
-    writer_append(import->writer, TABLE_TACHO_IMPORT, &row);
-}
-
 void nsys_note_damage(struct nsys *import, const char *table, sqlite3 *database)
 {
     if (!import->damaged)
         nsys_words(import->damage, sizeof import->damage, database);
     import->damaged = 1;
-    nsys_note(import, table, NULL, "damaged", -1);
+    import_note(import->writer, table, NULL, "damaged", -1);
 }
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
@@ -136,7 +123,7 @@ static void note_journal(struct nsys *import)
     for (int i = 0; i < 2; i++)
         if (snprintf(name, sizeof name, "%s%s", import->path, endings[i]) < (int)sizeof name &&
             stat(name, &status) == 0 && status.st_size > 0)
-            nsys_note(import, "", NULL, "journal-not-read", -1);
+            import_note(import->writer, "", NULL, "journal-not-read", -1);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
@@ -229,7 +216,7 @@ static int nsys_make_plan(struct nsys *import, const struct alias *alias, struct
         int c = nsys_find_column(table, alias, columns.list[i]);
         plan->own_rowid |= sqlite3_stricmp(columns.list[i], "rowid") == 0;
         if (c < 0 || plan->count == 64) {
-            nsys_note(import, plan->table, columns.list[i], "unknown-column", -1);
+            import_note(import->writer, plan->table, columns.list[i], "unknown-column", -1);
             continue;
         }
         sqlite3_str_appendf(sql, "%s\"%w\"", plan->count ? ", " : "SELECT ", columns.list[i]);
@@ -255,7 +242,7 @@ static int import_table(struct nsys *import, const struct nsys_names *tables, co
     if (id == TABLE_StringIds)
         return 0;
     if (id < 0) {
-        nsys_note(import, name, NULL, "unknown-table", -1);
+        import_note(import->writer, name, NULL, "unknown-table", -1);
         return 0;
     }
     code = nsys_make_plan(import, alias, &plan, err);
@@ -310,7 +297,7 @@ static void import_enum(struct nsys *import, const char *table)
                 keep_enum_value(import, table, id, name, label);
         }
     if (step != SQLITE_DONE)
-        nsys_note(import, table, NULL, "damaged", -1);
+        import_note(import->writer, table, NULL, "damaged", -1);
     sqlite3_finalize(statement);
     sqlite3_free(sql);
 }

@@ -43,8 +43,6 @@ int nsys_open(const struct nsys *import, sqlite3 **out);
 /* SQLite's last message, as part of a sentence of one line. */
 void nsys_words(char *out, size_t size, sqlite3 *database);
 
-/* Notes in the report that a table or a column was not imported; column may be NULL; a count below 0: not counted. */
-void nsys_note(struct nsys *import, const char *table, const char *column, const char *reason, int64_t count);
 /* Notes that a table could not be read to its end, with SQLite's message. */
 void nsys_note_damage(struct nsys *import, const char *table, sqlite3 *database);
 

@@ -14,6 +14,7 @@
 
 #include "base/array.h"
 #include "base/parallel.h"
+#include "import.h"
 
 #define PIECE_ROWS 16384
 #define READERS_MAX 4
@@ -352,16 +353,16 @@ static void note_losses(struct nsys *import, const struct nsys_rows_reading *rea
         }
         const char *name = schema_tables[plan->id].columns[plan->order[c]].name;
         if (wrong)
-            nsys_note(import, plan->table, name, "wrong-type", (int64_t)wrong);
+            import_note(import->writer, plan->table, name, "wrong-type", (int64_t)wrong);
         if (nowhere)
-            nsys_note(import, plan->table, name, "no-such-string", (int64_t)nowhere);
+            import_note(import->writer, plan->table, name, "no-such-string", (int64_t)nowhere);
     }
     for (size_t p = 0; p < pieces; p++)
         if (reading->pieces[p].message[0]) {
             if (!import->damaged)
                 snprintf(import->damage, sizeof import->damage, "%s", reading->pieces[p].message);
             import->damaged = 1;
-            nsys_note(import, plan->table, NULL, "damaged", -1);
+            import_note(import->writer, plan->table, NULL, "damaged", -1);
             break;
         }
 }

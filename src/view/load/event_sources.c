@@ -106,13 +106,13 @@ close_rows:
     return code;
 }
 
-/* "cudaLaunchKernel_v7000" is shown without its version, as tables do. */
-static uint32_t call_name(struct view *view, uint32_t name)
+/* The first part of a name, as long as length_of() says. */
+static uint32_t shorter_name(struct view *view, uint32_t name, size_t (*length_of)(const char *bytes, size_t length))
 {
-    size_t length, shown;
+    size_t length;
     const char *bytes = view_name(view, name, &length);
+    size_t shown = length_of(bytes, length);
 
-    shown = call_name_length(bytes, length);
     if (shown == length)
         return name;
     text_clear(&view->scratch);
@@ -120,17 +120,15 @@ static uint32_t call_name(struct view *view, uint32_t name)
     return view_own_name(view, text_string(&view->scratch));
 }
 
+/* "cudaLaunchKernel_v7000" is shown without its version, as tables do. */
+static uint32_t call_name(struct view *view, uint32_t name)
+{
+    return shorter_name(view, name, call_name_length);
+}
+
 uint32_t view_operator_name(struct view *view, uint32_t name)
 {
-    size_t length;
-    const char *bytes = view_name(view, name, &length);
-    size_t shown = operator_name_length(bytes, length);
-
-    if (shown == length)
-        return name;
-    text_clear(&view->scratch);
-    text_add_bytes(&view->scratch, bytes, shown);
-    return view_own_name(view, text_string(&view->scratch));
+    return shorter_name(view, name, operator_name_length);
 }
 
 /* ---- the event of a row of a table ----------------------------------------------------------------------------- */
