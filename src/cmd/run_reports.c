@@ -537,7 +537,7 @@ static int run_reports_explain(const struct run_reports_registry *registry, cons
         struct text usage = { 0 }, help = { 0 };
         if (one && *at != one)
             continue;
-        text_add(&usage, (*at)->usage);
+        text_add(&usage, analysis_usage(*at));
         advice_thresholds_usage(&usage, *at);
         text_add(&help, (*at)->help);
         advice_thresholds_help(&help, *at);

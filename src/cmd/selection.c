@@ -102,7 +102,7 @@ int selection_set(struct selection_list *list, const struct analysis_option *opt
     for (size_t i = 0; i < list->count; i++) {
         struct selection_item *item = &list->items[i];
         const struct analysis_request request = { .options = option, .option_count = 1 };
-        if (options_check(item->analysis->name, item->analysis->usage, &request, err) != 0 ||
+        if (options_check(item->analysis->name, analysis_usage(item->analysis), &request, err) != 0 ||
             item->option_count == WANTED_MOST_OPTIONS)
             continue;
         memmove(item->options + 1, item->options, item->option_count * sizeof *item->options);

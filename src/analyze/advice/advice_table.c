@@ -65,8 +65,8 @@ hand_over:
     return table_hand_over(table, code, out, err);
 }
 
-int advice_table(const struct analysis *rule, struct report *report, const struct analysis_request *request,
-                 struct table **out, struct error *err)
+int advice_table(struct report *report, const struct analysis_request *request, const void *rule, struct table **out,
+                 struct error *err)
 {
     struct adviser adviser;
     int64_t rows;

@@ -184,9 +184,9 @@ int adviser_counts_at(const struct adviser *adviser, int64_t thread, int64_t tim
  * what one of them leaves undone, such as a GPU without work, the next one begins with. */
 int adviser_changes(const struct adviser *adviser, const struct replay_call *call);
 
-/* The table of a rule on the replay, for analysis.run. */
-int advice_table(const struct analysis *rule, struct report *report, const struct analysis_request *request,
-                 struct table **out, struct error *err);
+/* The table of a rule on the replay, a struct analysis, for analysis.run_as. */
+int advice_table(struct report *report, const struct analysis_request *request, const void *rule, struct table **out,
+                 struct error *err);
 /* The same with an adviser that exists. */
 int advice_table_of(struct adviser *adviser, const struct analysis *rule, struct table **out, struct error *err);
 
@@ -212,21 +212,14 @@ enum {
     ADVICE_COLUMNS
 };
 
-/* Defines rule_NAME's function `run`. The file of a rule defines find_NAME() too:
+/* For the row of a rule, whose file defines find_NAME():
  *
- *     ADVICE_RUN(launch_bound)
  *     const struct analysis rule_launch_bound = { .name = "launch_bound", …,
  *                                                 ADVICE_RULE(launch_bound, .advice = …, .praise = …) }; */
-#define ADVICE_RUN(rule)                                                                                               \
-    static int run_##rule(struct report *report, const struct analysis_request *request, struct table **out,           \
-                          struct error *err)                                                                           \
-    {                                                                                                                  \
-        return advice_table(&rule_##rule, report, request, out, err);                                                  \
-    }
 #define ADVICE_RULE(rule, ...) ADVICE_RULE_OF(rule, 0, __VA_ARGS__)
 #define ADVICE_GENERAL_RULE(rule, ...) ADVICE_RULE_OF(rule, 1, __VA_ARGS__)
 #define ADVICE_RULE_OF(name, general, ...)                                                                             \
-    .run = run_##name,                                                                                                 \
+    .run_as = advice_table, .as = &rule_##name,                                                                        \
     .rule = &(const struct adviser_rule){ { __VA_ARGS__, .finding = advice_say, .is_replayed = 1 },                    \
                                           find_##name,                                                                 \
                                           general }                                                                    \

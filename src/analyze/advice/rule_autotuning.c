@@ -150,12 +150,9 @@ static int find_autotuning(struct adviser *adviser, struct error *err)
     return advice_kernels_find(adviser, &(struct advice_kernel_rule){ add_tuning, autotuning_describe }, err);
 }
 
-ADVICE_RUN(autotuning)
-
 const struct analysis rule_autotuning = {
     .name = "autotuning",
     .title = "Autotuning in the Loop",
-    .usage = "",
     .help = "Operators that time several kernels in steps to choose the fastest: cuDNN with "
             "torch.backends.cudnn.benchmark for each new shape, PyTorch's TunableOp. The saving is that of a replay in "
             "which they only run the last of these kernels. Needs steps and operators.",

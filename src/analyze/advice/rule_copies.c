@@ -252,12 +252,9 @@ done:
     return code;
 }
 
-ADVICE_RUN(copies)
-
 const struct analysis rule_copies = {
     .name = "copies",
     .title = "Copies to the GPU",
-    .usage = "",
     .help = "Lines whose copies to the GPU cost more than they must: from pageable memory, waited for, in many small "
             "parts, or of tensors that are made on the CPU first. The bound is a replay without the line; the estimate "
             "one in which it is repaired, with copies at the rate of pinned memory.",

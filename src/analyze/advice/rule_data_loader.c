@@ -199,12 +199,9 @@ done:
     return code;
 }
 
-ADVICE_RUN(data_loader)
-
 const struct analysis rule_data_loader = {
     .name = "data_loader",
     .title = "DataLoader",
-    .usage = "",
     .help = "Whether the GPU waits for the next batch of a DataLoader of PyTorch: one without workers makes it in the "
             "loop, one with workers may wait for them. The saving is that of a replay in which the batch is there. "
             "Waits for workers that are idle for more than a tenth of the time are not listed.",

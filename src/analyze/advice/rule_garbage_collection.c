@@ -6,7 +6,6 @@
 #include "analyze/registry.h"
 #include "base/human.h"
 
-static const char *const garbage_event_tables[] = { "TACHO_PYTHON_EVENT", NULL };
 static const char mark[] = "gc ";
 
 static int add_collection(struct advice_groups *groups, const struct thread_span *span)
@@ -69,18 +68,15 @@ done:
     return code;
 }
 
-ADVICE_RUN(garbage_collection)
-
 const struct analysis rule_garbage_collection = {
     .name = "garbage_collection",
     .title = "Garbage Collections",
-    .usage = "",
     .help =
         "Collections of Python's garbage collector in threads that launch work, while the GPU waits for it. The saving "
         "is that of a replay without them. Needs --advise or --python-events=true.",
     .needs = { { "CUDA trace data", advice_call_tables },
                { "GPU trace data", advice_work_tables },
-               { "events of Python", garbage_event_tables } },
+               { "events of Python", TABLES("TACHO_PYTHON_EVENT") } },
     ADVICE_RULE(garbage_collection, .advice = "Remove gc.collect() from the loop, or call gc.freeze() before it.",
                 .praise = "The GPU does not wait for Python's garbage collector."),
 };

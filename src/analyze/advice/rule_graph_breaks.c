@@ -89,12 +89,9 @@ static int find_graph_breaks(struct adviser *adviser, struct error *err)
     return code;
 }
 
-ADVICE_RUN(graph_breaks)
-
 const struct analysis rule_graph_breaks = {
     .name = "graph_breaks",
     .title = "Graph Breaks",
-    .usage = "",
     .help = "Lines at which torch.compile ends a graph, with its reason: the first four. What follows is compiled by "
             "itself. There is no figure. Needs --advise or --python-events=true.",
     .needs = { { "CUDA trace data", advice_call_tables },

@@ -250,12 +250,9 @@ free_cause:
     return code == ERR_NO_MEMORY ? error_short_memory(err, "for the launches") : code;
 }
 
-ADVICE_RUN(launch_bound)
-
 const struct analysis rule_launch_bound = {
     .name = "launch_bound",
     .title = "Launch-Bound",
-    .usage = "",
     .help = "Whether the GPU waits for the CPU to launch its kernels. The saving is that of a replay in which threads "
             "that launch kernels take no time for their launches and between their CUDA calls, up to 2 ms, and in "
             "which kernels follow each other at once. The estimate leaves gaps between kernels, one launch in each "

@@ -92,12 +92,9 @@ free_groups:
     return code;
 }
 
-ADVICE_RUN(loop_calls)
-
 const struct analysis rule_loop_calls = {
     .name = "loop_calls",
     .title = "Allocations and Loading in the Loop",
-    .usage = "",
     .help = "CUDA calls in steps that allocate or free memory (cudaMalloc, cudaFree, cudaHostAlloc), or load code. The "
             "saving is that of a replay without these calls and their waits. Needs steps.",
     .needs = ADVICE_NEEDS,

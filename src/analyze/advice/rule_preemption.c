@@ -7,8 +7,6 @@
 #include "analyze/registry.h"
 #include "base/human.h"
 
-static const char *const switch_tables[] = { "SCHED_EVENTS", NULL };
-
 /* The threads that ran instead. */
 enum { SAME_PROCESS, OTHER_PROCESS, NOT_RECORDED, OWNERS };
 static const struct owner {
@@ -132,18 +130,15 @@ done:
     return code;
 }
 
-ADVICE_RUN(preemption)
-
 const struct analysis rule_preemption = {
     .name = "preemption",
     .title = "Launching Threads without a CPU",
-    .usage = "",
     .help = "Times in which a thread that launches work could run, but another thread had its CPU, while the GPU waits "
             "for the next launch. The saving is that of a replay in which the thread keeps its CPU. Needs "
             "--cpuctxsw=process-tree, and permission to record context switches.",
     .needs = { { "CUDA trace data", advice_call_tables },
                { "GPU trace data", advice_work_tables },
-               { "context switches", switch_tables } },
+               { "context switches", TABLES("SCHED_EVENTS") } },
     ADVICE_RULE(preemption, .advice = "Start no more threads than the program has CPUs.",
                 .praise = "The GPU does not wait for threads that have no CPU."),
 };

@@ -233,12 +233,9 @@ done:
     return code;
 }
 
-ADVICE_RUN(python_between)
-
 const struct analysis rule_python_between = {
     .name = "python_between",
     .title = "Python between Launches",
-    .usage = "",
     .help = "Functions of the program that run between CUDA calls while the GPU waits for its next work. Operators, "
             "DataLoaders and code of PyTorch itself are left out. The saving is that of a replay in which the function "
             "takes no time there. Time in which the thread waits for Python's GIL belongs to the thread that holds "

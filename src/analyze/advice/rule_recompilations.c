@@ -10,8 +10,6 @@
 #include "base/human.h"
 #include "base/path.h"
 
-static const char *const recompilations_event_tables[] = { "TACHO_PYTHON_EVENT", NULL };
-
 static const struct compile_kind {
     const char *name, *what, *advice; /* what: follows the name of the function */
 } recompilations_kinds[] = {
@@ -148,18 +146,15 @@ done:
     return code;
 }
 
-ADVICE_RUN(recompilations)
-
 const struct analysis rule_recompilations = {
     .name = "recompilations",
     .title = "Compilations in the Loop",
-    .usage = "",
     .help = "Functions that torch.compile compiles, tunes or records in steps, with the guard that failed if they were "
             "compiled before. The saving is that of a replay without it. Needs steps, and --advise or "
             "--python-events=true.",
     .needs = { { "CUDA trace data", advice_call_tables },
                { "GPU trace data", advice_work_tables },
-               { "events of Python", recompilations_event_tables } },
+               { "events of Python", TABLES("TACHO_PYTHON_EVENT") } },
     ADVICE_RULE(recompilations, .advice = "Compile all functions for all shapes before the loop.",
                 .praise = "torch.compile compiles nothing in the steps."),
 };

@@ -280,12 +280,9 @@ done:
     return code;
 }
 
-ADVICE_RUN(result_waits)
-
 const struct analysis rule_result_waits = {
     .name = "result_waits",
     .title = "Waits for Results",
-    .usage = "",
     .help = "Lines that wait for the GPU: .item(), copies to the CPU, masks, synchronization. The saving is that of a "
             "replay in which the line does nothing; the estimate leaves its calls and copies, once in a step, but does "
             "not wait. A wait while the GPU has other work saves nothing and is not listed.",

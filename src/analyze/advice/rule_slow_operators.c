@@ -170,12 +170,9 @@ done:
     return code;
 }
 
-ADVICE_RUN(slow_operators)
-
 const struct analysis rule_slow_operators = {
     .name = "slow_operators",
     .title = "Operators That Take Long on the CPU",
-    .usage = "",
     .help = "Operators of PyTorch that take at least 200 µs between two CUDA calls while the GPU waits: they prepare "
             "kernels for a new shape, or compute on the CPU. The saving is that of a replay without these times. Waits "
             "for Python's GIL are left out.",

@@ -239,12 +239,9 @@ static int find_tensor_cores(struct adviser *adviser, struct error *err)
     return advice_kernels_find(adviser, &(struct advice_kernel_rule){ add_products, tensor_advice_describe }, err);
 }
 
-ADVICE_RUN(tensor_cores)
-
 const struct analysis rule_tensor_cores = {
     .name = "tensor_cores",
     .title = "Tensor Cores Unused",
-    .usage = "",
     .help = "Products of matrices (GEMM, convolution, attention) that ran without tensor cores on a GPU that has them "
             "for this type, and products whose sizes tensor cores have no fast kernels for: no multiples of 16 bytes. "
             "The saving is that of a replay in which each takes what it needs on tensor cores: at the GPU's peaks in "

@@ -191,12 +191,9 @@ done:
     return code;
 }
 
-ADVICE_RUN(unified_memory)
-
 const struct analysis rule_unified_memory = {
     .name = "unified_memory",
     .title = "Waits for Unified Memory",
-    .usage = "",
     .help = "Kernels that ran while pages of managed memory moved. The bound is a replay in which kernels take no time "
             "meanwhile; in the estimate the pages are copied before, at the rate of pinned memory.",
     .needs = ADVICE_NEEDS,

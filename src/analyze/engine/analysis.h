@@ -18,6 +18,9 @@ struct analysis_need {
     const char *const *tables;
 };
 
+/* For the tables of a need that no other code names. */
+#define TABLES(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
 /* The texts of a rule about its rows. */
 struct analysis_rule {
     const char *advice, *praise; /* how to act on the rows; the good news if there are none */
@@ -38,7 +41,7 @@ struct analysis_rule {
 struct analysis {
     const char *name;              /* nvtx_sum */
     const char *title;             /* NVTX Range Summary */
-    const char *usage;             /* [:rows=<limit>], or "" */
+    const char *usage;             /* its options, [:base|:mangled]; NULL: it has none of its own. analysis_usage() */
     const char *help;              /* one paragraph for --help-reports */
     struct analysis_need needs[4]; /* all of them; the first that is not met is named.
                                     * Ends with one without data */
@@ -53,16 +56,34 @@ struct analysis {
     size_t default_rows;               /* rows that the default list shows, with a count of the others; 0: all */
     /* Returns a table without rows if the tables are there but hold nothing for this analysis. */
     int (*run)(struct report *report, const struct analysis_request *request, struct table **out, struct error *err);
+    /* The same where several analyses share the function: `as` says what makes this one. */
+    int (*run_as)(struct report *report, const struct analysis_request *request, const void *as, struct table **out,
+                  struct error *err);
+    const void *as;
     /* The shape of its table if that comes from summary_deliver(): parts of a set can then be summarized by several
      * processes, and merged (summary_partial.h). NULL: one process reads the whole set. */
     const struct summary_shape *divides;
     const struct analysis_rule *rule; /* NULL: a report */
 };
 
+/* Its options as text, "" if it has none of its own. */
+static inline const char *analysis_usage(const struct analysis *analysis)
+{
+    return analysis->usage ?: "";
+}
+
 /* Whether it is a rule on the replay. */
 static inline int analysis_is_replayed(const struct analysis *analysis)
 {
     return analysis->rule && analysis->rule->is_replayed;
+}
+
+/* Runs it without the checks of analysis_run(). */
+static inline int analysis_run_unchecked(const struct analysis *analysis, struct report *report,
+                                         const struct analysis_request *request, struct table **out, struct error *err)
+{
+    return analysis->run ? analysis->run(report, request, out, err)
+                         : analysis->run_as(report, request, analysis->as, out, err);
 }
 
 /* The first need that the report does not meet, or NULL. */

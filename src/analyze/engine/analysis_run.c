@@ -12,7 +12,8 @@ static int analysis_run_check(const struct analysis *analysis, struct report *re
     const struct analysis_need *missing = analysis_missing(analysis, report);
     int code;
 
-    if (!analysis_is_replayed(analysis) && (code = options_check(analysis->name, analysis->usage, request, err)) != 0)
+    if (!analysis_is_replayed(analysis) &&
+        (code = options_check(analysis->name, analysis_usage(analysis), request, err)) != 0)
         return code; /* a rule on the replay has thresholds, and checks them itself */
     if ((code = option_number(request, "rows", -1, -1, INT64_MAX, rows, err)) != 0)
         return code;
@@ -33,7 +34,7 @@ int analysis_run(const struct analysis *analysis, struct report *report, const s
     if (code != 0 || (code = stored_partials_run(analysis, report, request, out, err)) != ERR_NOT_FOUND)
         return code;
     err->code = 0;
-    if ((code = analysis->run(report, request, out, err)) != 0)
+    if ((code = analysis_run_unchecked(analysis, report, request, out, err)) != 0)
         return code;
     if (rows >= 0 && *out)
         table_limit(*out, (size_t)rows);

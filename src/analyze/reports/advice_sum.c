@@ -105,7 +105,6 @@ static const char *const advice_tables[] = {
 const struct analysis analysis_advice_sum = {
     .name = "advice_sum",
     .title = "Advice by Impact",
-    .usage = "",
     .help = "What to change first: in a job, a rank that all others wait for; then causes that a replay of the run "
             "judged: Saves per Step is what a step would take less after the change, and From and To the range in "
             "which that lies in eight of ten cases. Rows of other rules follow, with a sentence about the largest "

@@ -230,19 +230,16 @@ static int vulkan_api_trace(struct report *report, const struct analysis_request
 const struct analysis analysis_cuda_api_trace = {
     .name = "cuda_api_trace",
     .title = "CUDA API Trace",
-    .usage = "",
     .help = "All CUDA API calls by start time, with the result, the thread, and the correlation ID that links a call "
             "to its GPU work.",
     .needs = { { "CUDA trace data", gpu_call_tables } },
     .run = cuda_api_trace,
 };
 
-static const char *const vulkan_tables[] = { "VULKAN_API", NULL };
 const struct analysis analysis_vulkan_api_trace = {
     .name = "vulkan_api_trace",
     .title = "Vulkan API Trace",
-    .usage = "",
     .help = "All Vulkan API calls by start time.",
-    .needs = { { "Vulkan API data", vulkan_tables } },
+    .needs = { { "Vulkan API data", TABLES("VULKAN_API") } },
     .run = vulkan_api_trace,
 };

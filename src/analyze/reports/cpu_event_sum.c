@@ -224,14 +224,12 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const cpu_event_sum_tables[] = { "PMU_EVENTS", NULL };
 const struct analysis analysis_cpu_event_sum = {
     .name = "cpu_event_sum",
     .title = "CPU Event Summary",
-    .usage = "",
     .help = "Kernel and CPU events that were counted: total, events per second, and events per second in the busiest "
             "interval. A metric that divides one event by another has a row of its own.",
-    .needs = { { "counters (--event-sample, --os-events, --cpu-core-events)", cpu_event_sum_tables } },
+    .needs = { { "counters (--event-sample, --os-events, --cpu-core-events)", TABLES("PMU_EVENTS") } },
     .overlap = "events have different units",
     .run = cpu_event_sum,
 };

@@ -60,7 +60,6 @@ done:
 const struct analysis analysis_cuda_gpu_busy = {
     .name = "cuda_gpu_busy",
     .title = "CUDA GPU Busy Time",
-    .usage = "",
     .help =
         "For each GPU: the time in which it had work (kernels, copies, fills, graphs; overlapping work counts once), "
         "the share of the time from its first work to its last, and the longest gap without work.",

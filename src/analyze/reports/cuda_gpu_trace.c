@@ -4,6 +4,7 @@
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/order.h"
 #include "analyze/engine/report_options.h"
+#include "analyze/engine/report_run.h"
 #include "analyze/model/launches.h"
 #include "analyze/registry.h"
 
@@ -250,7 +251,8 @@ static int gpu_trace_read_work(struct gpu_trace *trace, const char *const *const
     return 0;
 }
 
-static int gpu_trace_read_tables(struct gpu_trace *trace, const struct analysis_request *request, struct error *err)
+static int gpu_trace_read_tables(struct gpu_trace *trace, struct report *report, const struct analysis_request *request,
+                                 struct error *err)
 {
     const char *kernel[] = {
         "contextId",
@@ -273,8 +275,10 @@ static int gpu_trace_read_tables(struct gpu_trace *trace, const struct analysis_
     };
     static const char *const fill[] = { "contextId", "greenContextId", "bytes", "memKind", NULL };
     const char *const *extra[GPU_KINDS] = { [GPU_KERNEL] = kernel, [GPU_MEMCPY] = copy, [GPU_MEMSET] = fill };
-    int code = filter_open(&trace->filter, trace->report, request, err);
+    int code;
 
+    *trace = (struct gpu_trace){ .report = report, .last.name = -1 };
+    code = filter_open(&trace->filter, report, request, err);
     trace->most = option_given(request, "nvtx-name") ? 0 : request->first_rows; /* ranges refer to rows of all work */
     if (code != 0 || (code = gpu_trace_read_work(trace, extra, err)) != 0)
         return code;
@@ -306,7 +310,7 @@ static int gpu_trace_sort_rows(struct gpu_trace *trace)
     return order_by_time(trace->order, trace->count, trace->starts);
 }
 
-static int gpu_trace_fill_table(struct gpu_trace *trace, struct table *table)
+static int gpu_trace_fill_table(struct table *table, struct gpu_trace *trace)
 {
     if (gpu_trace_sort_rows(trace) != 0)
         return ERR_NO_MEMORY;
@@ -337,20 +341,8 @@ static void gpu_trace_free(struct gpu_trace *trace)
     text_free(&trace->text);
 }
 
-static int cuda_gpu_trace(struct report *report, const struct analysis_request *request, struct table **out,
-                          struct error *err)
-{
-    struct gpu_trace trace = { .report = report, .last.name = -1 };
-    struct table *table = table_new(gpu_trace_columns, CELLS);
-    int code = gpu_trace_read_tables(&trace, request, err);
-
-    if (code != 0)
-        goto done;
-    code = table ? gpu_trace_fill_table(&trace, table) : ERR_NO_MEMORY;
-done:
-    gpu_trace_free(&trace);
-    return table_hand_over(table, code, out, err);
-}
+REPORT_RUN(cuda_gpu_trace, struct gpu_trace, gpu_trace_columns, gpu_trace_read_tables, gpu_trace_fill_table,
+           gpu_trace_free)
 
 const struct analysis analysis_cuda_gpu_trace = {
     .name = "cuda_gpu_trace",

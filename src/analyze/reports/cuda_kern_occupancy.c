@@ -154,7 +154,6 @@ done:
 const struct analysis analysis_cuda_kern_occupancy = {
     .name = "cuda_kern_occupancy",
     .title = "CUDA Kernel Occupancy",
-    .usage = "",
     .help =
         "Kernels by name, with figures estimated from their launches and weighted by time. Occupancy is the share of "
         "the most warps that run at once, SM Efficiency the share of the multiprocessors with a block, Waves the "

@@ -8,6 +8,7 @@
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/keys.h"
 #include "analyze/engine/order.h"
+#include "analyze/engine/report_run.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/calls.h"
 #include "analyze/model/stream_numbers.h"
@@ -344,30 +345,21 @@ static int stream_wait_add_row(struct wait_join *join, struct table *table)
     return stream_wait_set_name(join, table, &cells[CELL_OP], work);
 }
 
-/* Longest delay first, then by the time of the call. */
-static int stream_wait_compare(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    int64_t x = a[CELL_HELD].kind == CELL_INT ? a[CELL_HELD].integer : -1,
-            y = b[CELL_HELD].kind == CELL_INT ? b[CELL_HELD].integer : -1;
-
-    if (x != y)
-        return x < y ? 1 : -1;
-    return (a[CELL_CALL].integer > b[CELL_CALL].integer) - (a[CELL_CALL].integer < b[CELL_CALL].integer);
-}
-
-static int stream_wait_fill_table(struct wait_join *join, struct table *table)
+static int stream_wait_fill_table(struct table *table, struct wait_join *join)
 {
     while (row_cursor_next(&join->waits))
         if (stream_wait_counts(&join->waits, &join->filter) && stream_wait_add_row(join, table) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, stream_wait_compare, NULL);
+    table_sort_by(table, BY(DOWN(CELL_HELD), CELL_CALL));
     return 0;
 }
 
-static int join_read(struct wait_join *join, const struct analysis_request *request, struct error *err)
+static int join_read(struct wait_join *join, struct report *report, const struct analysis_request *request,
+                     struct error *err)
 {
     int code;
 
+    *join = (struct wait_join){ .report = report, .event_ids.width = 2 };
     if ((code = filter_open(&join->filter, join->report, request, err)) != 0)
         return code;
     if ((code = stream_wait_work_read(&join->work, join->report, request, err)) != 0)
@@ -389,22 +381,8 @@ static void join_free(struct wait_join *join)
     text_free(&join->text);
 }
 
-static int cuda_stream_wait(struct report *report, const struct analysis_request *request, struct table **out,
-                            struct error *err)
-{
-    struct wait_join join = { .report = report, .event_ids.width = 2 };
-    struct table *table = table_new(wait_columns, CELLS);
-    int code = join_read(&join, request, err);
+REPORT_RUN(cuda_stream_wait, struct wait_join, wait_columns, join_read, stream_wait_fill_table, join_free)
 
-    if (code != 0)
-        goto done;
-    code = table ? stream_wait_fill_table(&join, table) : ERR_NO_MEMORY;
-done:
-    join_free(&join);
-    return table_hand_over(table, code, out, err);
-}
-
-static const char *const stream_wait_tables[] = { SYNCHRONIZATION, NULL };
 const struct analysis analysis_cuda_stream_wait = {
     .name = "cuda_stream_wait",
     .title = "CUDA Stream Waits",
@@ -414,6 +392,6 @@ const struct analysis analysis_cuda_stream_wait = {
             "call had returned, and its stream was free) to its start; 0 if the other stream was done by then. "
             "Latency: from the end of the work waited for to the start of the work that waited. If several waits "
             "precede the same work, the one with the least latency held it up last.",
-    .needs = { { "CUDA synchronization data", stream_wait_tables }, { "CUDA trace data", gpu_tables } },
+    .needs = { { "CUDA synchronization data", TABLES(SYNCHRONIZATION) }, { "CUDA trace data", gpu_tables } },
     .run = cuda_stream_wait,
 };

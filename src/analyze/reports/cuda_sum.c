@@ -159,9 +159,10 @@ static void cuda_labels_free(struct cuda_labels *labels)
     text_free(&labels->block);
 }
 
-static int cuda_sum_summarize(struct report *report, const struct analysis_request *request,
-                              const struct source_choice *choice, struct table **out, struct error *err)
+static int cuda_sum_summarize(struct report *report, const struct analysis_request *request, const void *as,
+                              struct table **out, struct error *err)
 {
+    const struct source_choice *choice = as;
     struct event_source sources[MOST_SOURCES];
     struct cuda_labels labels = { .report = report };
     struct event_extra extra = { .table = gpu_tables[GPU_KERNEL] };
@@ -208,48 +209,6 @@ static const struct source_choice all_choice = {
     CALLS | KERNELS | MEMORY, { "Instances", { "Category", "Operation" }, label_with_category, 0, NULL }
 };
 
-static int cuda_api_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                        struct error *err)
-{
-    return cuda_sum_summarize(report, request, &api_choice, out, err);
-}
-
-static int cuda_gpu_kern_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                             struct error *err)
-{
-    return cuda_sum_summarize(report, request, &kernel_choice, out, err);
-}
-
-static int cuda_gpu_kern_gb_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                                struct error *err)
-{
-    return cuda_sum_summarize(report, request, &dimension_choice, out, err);
-}
-
-static int cuda_gpu_mem_time_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                                 struct error *err)
-{
-    return cuda_sum_summarize(report, request, &memory_time_choice, out, err);
-}
-
-static int cuda_gpu_mem_size_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                                 struct error *err)
-{
-    return cuda_sum_summarize(report, request, &memory_size_choice, out, err);
-}
-
-static int cuda_gpu_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                        struct error *err)
-{
-    return cuda_sum_summarize(report, request, &gpu_choice, out, err);
-}
-
-static int cuda_api_gpu_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                            struct error *err)
-{
-    return cuda_sum_summarize(report, request, &all_choice, out, err);
-}
-
 static const char *const all_tables[] = {
     "CUPTI_ACTIVITY_KIND_RUNTIME",
     "CUPTI_ACTIVITY_KIND_KERNEL",
@@ -262,11 +221,11 @@ static const char *const all_tables[] = {
 const struct analysis analysis_cuda_api_sum = {
     .name = "cuda_api_sum",
     .title = "CUDA API Summary",
-    .usage = "",
     .help = "CUDA API time (runtime and driver) by function, over all threads.",
     .needs = { { "CUDA trace data", gpu_call_tables } },
     .by_default = 3,
-    .run = cuda_api_sum,
+    .run_as = cuda_sum_summarize,
+    .as = &api_choice,
     .divides = &api_choice.shape,
 };
 
@@ -278,7 +237,8 @@ const struct analysis analysis_cuda_gpu_kern_sum = {
             "has them. nvtx-name: prefix each name with the innermost NVTX range around the launch.",
     .needs = { { "CUDA kernel data", gpu_kernel_tables } },
     .by_default = 4,
-    .run = cuda_gpu_kern_sum,
+    .run_as = cuda_sum_summarize,
+    .as = &kernel_choice,
     .divides = &kernel_choice.shape,
 };
 
@@ -288,29 +248,30 @@ const struct analysis analysis_cuda_gpu_kern_gb_sum = {
     .usage = KERNEL_OPTIONS,
     .help = "Kernel time by name, grid and block size.",
     .needs = { { "CUDA kernel data", gpu_kernel_tables } },
-    .run = cuda_gpu_kern_gb_sum,
+    .run_as = cuda_sum_summarize,
+    .as = &dimension_choice,
     .divides = &dimension_choice.shape,
 };
 
 const struct analysis analysis_cuda_gpu_mem_time_sum = {
     .name = "cuda_gpu_mem_time_sum",
     .title = "CUDA GPU MemOps Summary (by Time)",
-    .usage = "",
     .help = "Time of GPU memory copies and fills, by kind.",
     .needs = { { "GPU memory data", gpu_memory_tables } },
     .by_default = 5,
-    .run = cuda_gpu_mem_time_sum,
+    .run_as = cuda_sum_summarize,
+    .as = &memory_time_choice,
     .divides = &memory_time_choice.shape,
 };
 
 const struct analysis analysis_cuda_gpu_mem_size_sum = {
     .name = "cuda_gpu_mem_size_sum",
     .title = "CUDA GPU MemOps Summary (by Size)",
-    .usage = "",
     .help = "Bytes of GPU memory copies and fills, by kind.",
     .needs = { { "GPU memory data", gpu_memory_tables } },
     .by_default = 6,
-    .run = cuda_gpu_mem_size_sum,
+    .run_as = cuda_sum_summarize,
+    .as = &memory_size_choice,
     .divides = &memory_size_choice.shape,
 };
 
@@ -320,7 +281,8 @@ const struct analysis analysis_cuda_gpu_sum = {
     .usage = KERNEL_OPTIONS,
     .help = "GPU time: kernels by name, memory copies and fills by kind.",
     .needs = { { "CUDA trace data", gpu_tables } },
-    .run = cuda_gpu_sum,
+    .run_as = cuda_sum_summarize,
+    .as = &gpu_choice,
     .divides = &gpu_choice.shape,
 };
 
@@ -330,6 +292,7 @@ const struct analysis analysis_cuda_api_gpu_sum = {
     .usage = KERNEL_OPTIONS,
     .help = "CUDA API time and GPU time in one table. The two overlap, so the shares refer to their sum.",
     .needs = { { "CUDA trace data", all_tables } },
-    .run = cuda_api_gpu_sum,
+    .run_as = cuda_sum_summarize,
+    .as = &all_choice,
     .divides = &all_choice.shape,
 };

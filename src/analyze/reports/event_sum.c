@@ -229,12 +229,12 @@ done:
     return code;
 }
 
-int event_summarize_names(struct report *report, const struct analysis_request *request,
-                          const struct event_source *sources, size_t count, const struct summary_shape *shape,
-                          struct table **out, struct error *err)
+int event_sum(struct report *report, const struct analysis_request *request, const void *as, struct table **out,
+              struct error *err)
 {
-    struct event_summary summary = { .sources = sources, .source_count = count, .shape = shape, .context = report };
+    struct event_summary summary = *(const struct event_summary *)as;
 
+    summary.context = report;
     return event_summarize(report, request, &summary, out, err);
 }
 

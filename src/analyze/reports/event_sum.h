@@ -51,10 +51,16 @@ struct event_summary {
 int event_summarize(struct report *report, const struct analysis_request *request, const struct event_summary *summary,
                     struct table **out, struct error *err);
 
-/* For a shape with event_label_name(). */
-int event_summarize_names(struct report *report, const struct analysis_request *request,
-                          const struct event_source *sources, size_t count, const struct summary_shape *shape,
-                          struct table **out, struct error *err);
+/* For the row of a report: EVENT_SUM(&shape, { .table = …, .name = … }, …). The context of the shape's label() is the
+ * report. */
+#define EVENT_SUM(shape_of_table, ...)                                                                                 \
+    .run_as = event_sum,                                                                                               \
+    .as = &(const struct event_summary){ .sources = (const struct event_source[]){ __VA_ARGS__ },                      \
+                                         .source_count = COUNT_OF(((const struct event_source[]){ __VA_ARGS__ })),     \
+                                         .shape = shape_of_table },                                                    \
+    .divides = shape_of_table
+int event_sum(struct report *report, const struct analysis_request *request, const void *as, struct table **out,
+              struct error *err);
 /* Labels a group with its name. The context is the report. */
 void event_label_name(void *report, const struct group *group, struct summary_text texts[SUMMARY_TEXTS]);
 

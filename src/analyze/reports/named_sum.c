@@ -78,91 +78,11 @@ static int opengl_khr_gpu_range_sum(struct report *report, const struct analysis
     return summarize_khr(report, request, TYPE_KHR_GPU_PUSHPOP, out, err);
 }
 
-static int vulkan_marker_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                             struct error *err)
-{
-    static const struct event_source sources[] = {
-        { .table = "VULKAN_DEBUG_API", .name = "textId", .named_only = 1 },
-    };
-
-    return event_summarize_names(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
-}
-
-static int vulkan_gpu_marker_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                                 struct error *err)
-{
-    static const struct event_source sources[] = {
-        { .table = "VULKAN_WORKLOAD", .name = "textId", .named_only = 1 },
-    };
-
-    return event_summarize_names(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
-}
-
-static int dx11_pix_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                        struct error *err)
-{
-    static const struct event_source sources[] = {
-        { .table = "D3D11_PIX_DEBUG_API", .name = "textId", .named_only = 1 },
-    };
-
-    return event_summarize_names(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
-}
-
-static int dx12_pix_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                        struct error *err)
-{
-    static const struct event_source sources[] = {
-        { .table = "D3D12_PIX_DEBUG_API", .name = "textId", .named_only = 1 },
-    };
-
-    return event_summarize_names(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
-}
-
-static int dx12_gpu_marker_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                               struct error *err)
-{
-    static const struct event_source sources[] = {
-        { .table = "DX12_WORKLOAD", .name = "textId", .named_only = 1 },
-    };
-
-    return event_summarize_names(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
-}
-
-static int vulkan_api_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                          struct error *err)
-{
-    static const struct event_source sources[] = {
-        { .table = "VULKAN_API", .name = "nameId" },
-    };
-
-    return event_summarize_names(report, request, sources, COUNT_OF(sources), &calls_shape, out, err);
-}
-
-static int nvvideo_api_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                           struct error *err)
-{
-    static const struct event_source sources[] = {
-        { .table = "NVVIDEO_ENCODER_API", .name = "nameId", .kind = SOURCE_ENCODER },
-        { .table = "NVVIDEO_DECODER_API", .name = "nameId", .kind = SOURCE_DECODER },
-        { .table = "NVVIDEO_JPEG_API", .name = "nameId", .kind = SOURCE_JPEG },
-    };
-
-    return event_summarize_names(report, request, sources, COUNT_OF(sources), &video_shape, out, err);
-}
-
 static const char *const khr_tables[] = { "KHR_DEBUG_EVENTS", NULL };
-static const char *const vulkan_mark_tables[] = { "VULKAN_DEBUG_API", NULL };
-static const char *const vulkan_work_tables[] = { "VULKAN_WORKLOAD", NULL };
-static const char *const dx11_tables[] = { "D3D11_PIX_DEBUG_API", NULL };
-static const char *const dx12_tables[] = { "D3D12_PIX_DEBUG_API", NULL };
-static const char *const dx12_work_tables[] = { "DX12_WORKLOAD", NULL };
-static const char *const vulkan_call_tables[] = { "VULKAN_API", NULL };
-static const char *const video_tables[] = { "NVVIDEO_ENCODER_API", "NVVIDEO_DECODER_API", "NVVIDEO_JPEG_API", NULL };
 
 const struct analysis analysis_opengl_khr_range_sum = {
     .name = "opengl_khr_range_sum",
     .title = "OpenGL KHR_debug Range Summary",
-    .usage = "",
     .help = "CPU time in OpenGL KHR_debug groups, by name.",
     .needs = { { "KHR Extension (KHR_DEBUG) data", khr_tables } },
     .by_default = 8,
@@ -174,7 +94,6 @@ const struct analysis analysis_opengl_khr_range_sum = {
 const struct analysis analysis_opengl_khr_gpu_range_sum = {
     .name = "opengl_khr_gpu_range_sum",
     .title = "OpenGL KHR_debug GPU Range Summary",
-    .usage = "",
     .help = "GPU time in OpenGL KHR_debug groups, by name.",
     .needs = { { "GPU KHR Extension (KHR_DEBUG) data", khr_tables } },
     .by_default = 9,
@@ -186,79 +105,67 @@ const struct analysis analysis_opengl_khr_gpu_range_sum = {
 const struct analysis analysis_vulkan_marker_sum = {
     .name = "vulkan_marker_sum",
     .title = "Vulkan Range Summary",
-    .usage = "",
     .help = "CPU time in Vulkan debug ranges, by name.",
-    .needs = { { "Vulkan Debug Extension (Vulkan Debug Util) data", vulkan_mark_tables } },
+    .needs = { { "Vulkan Debug Extension (Vulkan Debug Util) data", TABLES("VULKAN_DEBUG_API") } },
     .by_default = 10,
     .overlap = "ranges contain each other",
-    .run = vulkan_marker_sum,
-    .divides = &ranges_shape,
+    EVENT_SUM(&ranges_shape, { .table = "VULKAN_DEBUG_API", .name = "textId", .named_only = 1 }),
 };
 
 const struct analysis analysis_vulkan_gpu_marker_sum = {
     .name = "vulkan_gpu_marker_sum",
     .title = "Vulkan GPU Range Summary",
-    .usage = "",
     .help = "GPU time in Vulkan debug ranges, by name.",
-    .needs = { { "GPU Vulkan Debug Extension (GPU Vulkan Debug markers) data", vulkan_work_tables } },
+    .needs = { { "GPU Vulkan Debug Extension (GPU Vulkan Debug markers) data", TABLES("VULKAN_WORKLOAD") } },
     .by_default = 11,
     .overlap = "ranges contain each other",
-    .run = vulkan_gpu_marker_sum,
-    .divides = &ranges_shape,
+    EVENT_SUM(&ranges_shape, { .table = "VULKAN_WORKLOAD", .name = "textId", .named_only = 1 }),
 };
 
 const struct analysis analysis_vulkan_api_sum = {
     .name = "vulkan_api_sum",
     .title = "Vulkan API Summary",
-    .usage = "",
     .help = "Vulkan API time by function.",
-    .needs = { { "Vulkan API data", vulkan_call_tables } },
-    .run = vulkan_api_sum,
-    .divides = &calls_shape,
+    .needs = { { "Vulkan API data", TABLES("VULKAN_API") } },
+    EVENT_SUM(&calls_shape, { .table = "VULKAN_API", .name = "nameId" }),
 };
 
 const struct analysis analysis_nvvideo_api_sum = {
     .name = "nvvideo_api_sum",
     .title = "NvVideo API Summary",
-    .usage = "",
     .help = "Time in API calls of the video encoder, the video decoder and the JPEG decoder, by function.",
-    .needs = { { "NvVideo API data", video_tables } },
-    .run = nvvideo_api_sum,
-    .divides = &video_shape,
+    .needs = { { "NvVideo API data", TABLES("NVVIDEO_ENCODER_API", "NVVIDEO_DECODER_API", "NVVIDEO_JPEG_API") } },
+    EVENT_SUM(&video_shape, { .table = "NVVIDEO_ENCODER_API", .name = "nameId", .kind = SOURCE_ENCODER },
+              { .table = "NVVIDEO_DECODER_API", .name = "nameId", .kind = SOURCE_DECODER },
+              { .table = "NVVIDEO_JPEG_API", .name = "nameId", .kind = SOURCE_JPEG }),
 };
 
 const struct analysis analysis_dx11_pix_sum = {
     .name = "dx11_pix_sum",
     .title = "DX11 PIX Range Summary",
-    .usage = "",
     .help = "Windows: CPU time in PIX ranges of Direct3D 11, by name.",
-    .needs = { { "DX11 CPU debug markers", dx11_tables } },
+    .needs = { { "DX11 CPU debug markers", TABLES("D3D11_PIX_DEBUG_API") } },
     .by_default = 12,
     .overlap = "ranges contain each other",
-    .run = dx11_pix_sum,
-    .divides = &ranges_shape,
+    EVENT_SUM(&ranges_shape, { .table = "D3D11_PIX_DEBUG_API", .name = "textId", .named_only = 1 }),
 };
 
 const struct analysis analysis_dx12_gpu_marker_sum = {
     .name = "dx12_gpu_marker_sum",
     .title = "DX12 GPU Command List PIX Ranges Summary",
-    .usage = "",
     .help = "Windows: GPU time in PIX ranges of Direct3D 12 command lists, by name.",
-    .needs = { { "DX12 GPU debug markers", dx12_work_tables } },
+    .needs = { { "DX12 GPU debug markers", TABLES("DX12_WORKLOAD") } },
     .by_default = 13,
     .overlap = "ranges contain each other",
-    .run = dx12_gpu_marker_sum,
-    .divides = &ranges_shape,
+    EVENT_SUM(&ranges_shape, { .table = "DX12_WORKLOAD", .name = "textId", .named_only = 1 }),
 };
 
 const struct analysis analysis_dx12_pix_sum = {
     .name = "dx12_pix_sum",
     .title = "DX12 PIX Range Summary",
-    .usage = "",
     .help = "Windows: CPU time in PIX ranges of Direct3D 12, by name.",
-    .needs = { { "DX12 CPU debug markers", dx12_tables } },
+    .needs = { { "DX12 CPU debug markers", TABLES("D3D12_PIX_DEBUG_API") } },
     .by_default = 14,
     .overlap = "ranges contain each other",
-    .run = dx12_pix_sum,
-    .divides = &ranges_shape,
+    EVENT_SUM(&ranges_shape, { .table = "D3D12_PIX_DEBUG_API", .name = "textId", .named_only = 1 }),
 };

@@ -122,13 +122,12 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const congestion_tables[] = { "NET_NIC_METRIC", NULL };
 const struct analysis analysis_network_congestion = {
     .name = "network_congestion",
     .title = "Network Devices Congestion",
     .usage = "[:ticks_threshold=<ticks_per_ms>]",
     .help = "Time spans in which a network interface waited to send for more than ticks_threshold ticks per "
             "millisecond (default: 10000).",
-    .needs = { { "network metrics data", congestion_tables } },
+    .needs = { { "network metrics data", TABLES("NET_NIC_METRIC") } },
     .run = network_congestion,
 };

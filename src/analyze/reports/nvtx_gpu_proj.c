@@ -378,57 +378,43 @@ done:
     return code;
 }
 
-static int nvtx_gpu_proj_run(struct report *report, const struct analysis_request *request, const char *domain,
-                             struct table *table, int (*fill)(struct gpu_projection *projection, struct table *table),
+struct projection_choice {
+    const struct table_column *columns;
+    size_t column_count;
+    int (*fill)(struct gpu_projection *projection, struct table *table);
+    const char *domain; /* of the ranges; NULL: all */
+};
+
+static int nvtx_gpu_proj_run(struct report *report, const struct analysis_request *request, const void *as,
                              struct table **out, struct error *err)
 {
+    const struct projection_choice *choice = as;
+    struct table *table = table_new(choice->columns, choice->column_count);
     struct gpu_projection projection;
-    int code = gpu_projection_read(&projection, report, request, domain, err);
+    int code = gpu_projection_read(&projection, report, request, choice->domain, err);
 
     if (code != 0)
         goto done;
     if ((code = nvtx_fold_open(&projection.fold, report, request, err)) != 0)
         goto done;
-    code = table ? fill(&projection, table) : ERR_NO_MEMORY;
+    code = table ? choice->fill(&projection, table) : ERR_NO_MEMORY;
 done:
     gpu_projection_free(&projection);
     return table_hand_over(table, code, out, err);
 }
 
-static int nvtx_gpu_proj_trace(struct report *report, const struct analysis_request *request, struct table **out,
-                               struct error *err)
-{
-    return nvtx_gpu_proj_run(report, request, NULL, table_new(nvtx_gpu_proj_trace_columns, TRACE_COLUMNS),
-                             nvtx_gpu_proj_fill_trace, out, err);
-}
-
-static int nvtx_gpu_proj_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                             struct error *err)
-{
-    return nvtx_gpu_proj_run(report, request, NULL, table_new(nvtx_gpu_proj_sum_columns, SUM_COLUMNS), fill_sum, out,
-                             err);
-}
-
-/* NCCL's own ranges. */
-static int nccl_gpu_proj_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                             struct error *err)
-{
-    return nvtx_gpu_proj_run(report, request, "NCCL", table_new(nvtx_gpu_proj_sum_columns, SUM_COLUMNS), fill_sum, out,
-                             err);
-}
-
-static const char *const nvtx_gpu_proj_tables[] = { "NVTX_EVENTS", NULL };
-#define NEEDS {{ "NV Tools Extension (NVTX) data", nvtx_gpu_proj_tables }, { "CUDA trace data", gpu_tables }}
+#define NEEDS {{ "NV Tools Extension (NVTX) data", TABLES("NVTX_EVENTS") }, { "CUDA trace data", gpu_tables }}
 
 const struct analysis analysis_nvtx_gpu_proj_trace = {
     .name = "nvtx_gpu_proj_trace",
     .title = "NVTX GPU Projection Trace",
-    .usage = "",
     .help = "NVTX ranges projected on the GPU: from the start of the first to the end of the last kernel, copy or fill "
             "that the thread of the range launched inside it. Levels and children refer to the ranges shown.",
     .needs = NEEDS,
     .overlap = "ranges contain each other",
-    .run = nvtx_gpu_proj_trace,
+    .run_as = nvtx_gpu_proj_run,
+    .as = &(const struct projection_choice){ nvtx_gpu_proj_trace_columns, TRACE_COLUMNS, nvtx_gpu_proj_fill_trace,
+                                             NULL },
 };
 
 const struct analysis analysis_nvtx_gpu_proj_sum = {
@@ -439,15 +425,16 @@ const struct analysis analysis_nvtx_gpu_proj_sum = {
     .needs = NEEDS,
     .overlap = "ranges contain each other",
     .for_people = NVTX_FOLD_FOR_PEOPLE,
-    .run = nvtx_gpu_proj_sum,
+    .run_as = nvtx_gpu_proj_run,
+    .as = &(const struct projection_choice){ nvtx_gpu_proj_sum_columns, SUM_COLUMNS, fill_sum, NULL },
 };
 
 const struct analysis analysis_nccl_gpu_proj_sum = {
     .name = "nccl_gpu_proj_sum",
     .title = "NCCL GPU Projection Summary",
-    .usage = "",
     .help = "nvtx_gpu_proj_sum of the NVTX ranges that NCCL makes of its calls (domain NCCL).",
     .needs = NEEDS,
     .overlap = "ranges contain each other",
-    .run = nccl_gpu_proj_sum,
+    .run_as = nvtx_gpu_proj_run,
+    .as = &(const struct projection_choice){ nvtx_gpu_proj_sum_columns, SUM_COLUMNS, fill_sum, "NCCL" },
 };

@@ -267,7 +267,6 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const nvtx_kern_sum_tables[] = { "NVTX_EVENTS", NULL };
 const struct analysis analysis_nvtx_kern_sum = {
     .name = "nvtx_kern_sum",
     .title = "NVTX Range Kernel Summary",
@@ -275,7 +274,7 @@ const struct analysis analysis_nvtx_kern_sum = {
     .help = "Kernels by the NVTX ranges around their launch. A kernel counts for every range around it, so times of "
             "nested ranges must not be added up. Kernels that were launched outside of all ranges come first. "
             "fold: merge the calls of an operator (emit_nvtx) into one range.",
-    .needs = { { "NV Tools Extension (NVTX) data", nvtx_kern_sum_tables }, { "CUDA kernel data", gpu_kernel_tables } },
+    .needs = { { "NV Tools Extension (NVTX) data", TABLES("NVTX_EVENTS") }, { "CUDA kernel data", gpu_kernel_tables } },
     .overlap = "ranges contain each other",
     .for_people = NVTX_FOLD_FOR_PEOPLE,
     .run = nvtx_kern_sum,

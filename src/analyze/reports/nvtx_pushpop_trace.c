@@ -138,14 +138,12 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const pushpop_trace_tables[] = { "NVTX_EVENTS", NULL };
 const struct analysis analysis_nvtx_pushpop_trace = {
     .name = "nvtx_pushpop_trace",
     .title = "NVTX Push/Pop Range Trace",
-    .usage = "",
     .help = "All NVTX push/pop ranges by start time, with their nesting level, their parent range, and their self time "
             "(without child ranges). RangeId is the row of the range in NVTX_EVENTS.",
-    .needs = { { "NV Tools Extension (NVTX) data", pushpop_trace_tables } },
+    .needs = { { "NV Tools Extension (NVTX) data", TABLES("NVTX_EVENTS") } },
     .overlap = "ranges contain each other",
     .run = nvtx_pushpop_trace,
 };

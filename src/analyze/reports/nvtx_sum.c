@@ -148,12 +148,18 @@ static int nvtx_sum_group_ranges(struct range_scan *scan, struct report *report,
     return add_open_ranges(scan);
 }
 
-static int nvtx_sum_summarize(struct report *report, const struct analysis_request *request, int styles,
-                              const struct summary_shape *shape, struct table **out, struct error *err)
+struct nvtx_sum_choice {
+    int styles;
+    struct summary_shape shape;
+};
+
+static int nvtx_sum_summarize(struct report *report, const struct analysis_request *request, const void *as,
+                              struct table **out, struct error *err)
 {
+    const struct nvtx_sum_choice *choice = as;
     struct range_scan scan = {
         .groups = groups_new(report_workers(report)),
-        .styles = styles,
+        .styles = choice->styles,
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .last_ns = report_table(request->share ? request->share->whole : report, "NVTX_EVENTS")->last_ns
     };
@@ -178,7 +184,7 @@ static int nvtx_sum_summarize(struct report *report, const struct analysis_reque
         goto done;
     if (scan.fold.failed && (code = error_short_memory(err, "for the names of ranges")) != 0)
         goto done;
-    code = summary_deliver(request, shape, groups, count, &labels, out, err);
+    code = summary_deliver(request, &choice->shape, groups, count, &labels, out, err);
 done:
     filter_close(&scan.filter);
     nvtx_fold_close(&scan.fold);
@@ -189,28 +195,12 @@ done:
     return code;
 }
 
-static const struct summary_shape all_shape = {
-    "Instances", { "Style", "Range" }, label_with_style, 0, nvtx_sum_identify
+static const struct nvtx_sum_choice all_choice = {
+    RANGE_PUSHPOP | RANGE_STARTEND, { "Instances", { "Style", "Range" }, label_with_style, 0, nvtx_sum_identify }
 };
-static const struct summary_shape ranges_shape = { "Instances", { "Range" }, nvtx_sum_label, 0, nvtx_sum_identify };
-
-static int nvtx_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                    struct error *err)
-{
-    return nvtx_sum_summarize(report, request, RANGE_PUSHPOP | RANGE_STARTEND, &all_shape, out, err);
-}
-
-static int nvtx_pushpop_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                            struct error *err)
-{
-    return nvtx_sum_summarize(report, request, RANGE_PUSHPOP, &ranges_shape, out, err);
-}
-
-static int nvtx_startend_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                             struct error *err)
-{
-    return nvtx_sum_summarize(report, request, RANGE_STARTEND, &ranges_shape, out, err);
-}
+#define RANGES { "Instances", { "Range" }, nvtx_sum_label, 0, nvtx_sum_identify }
+static const struct nvtx_sum_choice pushpop_choice = { RANGE_PUSHPOP, RANGES };
+static const struct nvtx_sum_choice startend_choice = { RANGE_STARTEND, RANGES };
 
 static const char *const nvtx_sum_tables[] = { "NVTX_EVENTS", NULL };
 const struct analysis analysis_nvtx_sum = {
@@ -223,8 +213,9 @@ const struct analysis analysis_nvtx_sum = {
     .by_default = 1,
     .overlap = "ranges contain each other",
     .for_people = NVTX_FOLD_FOR_PEOPLE,
-    .run = nvtx_sum,
-    .divides = &all_shape,
+    .run_as = nvtx_sum_summarize,
+    .as = &all_choice,
+    .divides = &all_choice.shape,
 };
 
 const struct analysis analysis_nvtx_pushpop_sum = {
@@ -235,17 +226,18 @@ const struct analysis analysis_nvtx_pushpop_sum = {
     .needs = { { "NV Tools Extension (NVTX) data", nvtx_sum_tables } },
     .overlap = "ranges contain each other",
     .for_people = NVTX_FOLD_FOR_PEOPLE,
-    .run = nvtx_pushpop_sum,
-    .divides = &ranges_shape,
+    .run_as = nvtx_sum_summarize,
+    .as = &pushpop_choice,
+    .divides = &pushpop_choice.shape,
 };
 
 const struct analysis analysis_nvtx_startend_sum = {
     .name = "nvtx_startend_sum",
     .title = "NVTX Start/End Range Summary",
-    .usage = "",
     .help = "Time in NVTX start/end ranges, by name.",
     .needs = { { "NV Tools Extension (NVTX) data", nvtx_sum_tables } },
     .overlap = "ranges contain each other",
-    .run = nvtx_startend_sum,
-    .divides = &ranges_shape,
+    .run_as = nvtx_sum_summarize,
+    .as = &startend_choice,
+    .divides = &startend_choice.shape,
 };

@@ -13,8 +13,8 @@
 
 /* ---- the reports on samples, with those of Python -------------------------------------------------------------- */
 
-static int run_with_python(const struct analysis *analysis, struct report *report,
-                           const struct analysis_request *request, struct table **out, struct error *err)
+static int run_with_python(struct report *report, const struct analysis_request *request, const void *analysis,
+                           struct table **out, struct error *err)
 {
     struct analysis_option options[request->option_count + 1];
     struct analysis_request with_python = *request;
@@ -24,19 +24,7 @@ static int run_with_python(const struct analysis *analysis, struct report *repor
     options[request->option_count] = (struct analysis_option){ "python", NULL };
     with_python.options = options;
     with_python.option_count = request->option_count + 1;
-    return analysis->run(report, &with_python, out, err);
-}
-
-static int python_sample_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                             struct error *err)
-{
-    return run_with_python(&analysis_cpu_sample_sum, report, request, out, err);
-}
-
-static int python_topdown(struct report *report, const struct analysis_request *request, struct table **out,
-                          struct error *err)
-{
-    return run_with_python(&analysis_cpu_topdown, report, request, out, err);
+    return analysis_run_unchecked(analysis, report, &with_python, out, err);
 }
 
 /* ---- the GIL --------------------------------------------------------------------------------------------------- */
@@ -157,7 +145,8 @@ const struct analysis analysis_python_sample_sum = {
             "counts for their caller). Total: the function or one of its callees was. lines: a row for each line. "
             "module, thread: a row for each file or thread. waiting: count the samples of waiting threads too.",
     .needs = { { "Python samples", python_samples_tables } },
-    .run = python_sample_sum,
+    .run_as = run_with_python,
+    .as = &analysis_cpu_sample_sum,
 };
 
 const struct analysis analysis_python_topdown = {
@@ -170,13 +159,13 @@ const struct analysis analysis_python_topdown = {
     .needs = { { "Python samples", python_samples_tables } },
     .overlap = "callers contain the functions that they call",
     .for_people = STACK_FOLD_FOR_PEOPLE,
-    .run = python_topdown,
+    .run_as = run_with_python,
+    .as = &analysis_cpu_topdown,
 };
 
 const struct analysis analysis_python_gil_sum = {
     .name = "python_gil_sum",
     .title = "Python GIL Summary",
-    .usage = "",
     .help = "For each Python thread, the share of samples in which it held the GIL, waited for the GIL, or ran on a "
             "CPU without the GIL (in code that had released it).",
     .needs = { { "Python samples", python_samples_tables } },

@@ -79,7 +79,6 @@ static int rule_sum(struct report *report, const struct analysis_request *reques
 const struct analysis analysis_rule_sum = {
     .name = "rule_sum",
     .title = "Answers of the Rules",
-    .usage = "",
     .help = "A row for each rule that applies to the program, except those that list events: whether it found a "
             "problem, found none, or was not checked because the report lacks its data, which the last columns name "
             "with the option of tacho profile that records it. The times are those of its largest finding, as in "

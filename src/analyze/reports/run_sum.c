@@ -278,7 +278,6 @@ done:
 const struct analysis analysis_run_sum = {
     .name = "run_sum",
     .title = "Run Summary",
-    .usage = "",
     .help = "The wall time of the run from the start of the program to its end, the CPU time of all its processes, and "
             "the time in which GPUs had work (the sum over all GPUs; overlapping work counts once). With "
             "--filter-time or --filter-nvtx, the wall time and the GPU time of that part. Imports have no CPU time.",

@@ -84,17 +84,14 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const sched_tables[] = { "SCHED_EVENTS", "TACHO_THREAD_SCHED", NULL };
 const struct analysis analysis_sched_sum = {
     .name = "sched_sum",
     .title = "Thread Scheduling Summary",
-    .usage = "",
     .help = "Time of each thread on a CPU (running), ready but without a CPU (runnable), and blocked; the three add up "
             "to its wall time. Runnable time comes from the kernel's run queue statistics over the life of the thread; "
             "with --filter-time, only from preemptions. Without context switches, the table has only the kernel's "
             "totals, and no migrations.",
-    .needs = { { "context switches", sched_tables } },
-    .by_default = 0,
+    .needs = { { "context switches", TABLES("SCHED_EVENTS", "TACHO_THREAD_SCHED") } },
     .run = sched_sum,
 };
 
@@ -151,15 +148,12 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const util_tables[] = { "SCHED_EVENTS", "TACHO_CPU_TIME", NULL };
 const struct analysis analysis_cpu_util = {
     .name = "cpu_util",
     .title = "CPU Utilization",
-    .usage = "",
     .help = "Utilization of each CPU: by threads of the program (from context switches, from the start of its first "
             "thread to the end of its last), and by everything on the machine (from the kernel's counters, at "
             "intervals of some hundred milliseconds).",
-    .needs = { { "context switches", util_tables } },
-    .by_default = 0,
+    .needs = { { "context switches", TABLES("SCHED_EVENTS", "TACHO_CPU_TIME") } },
     .run = cpu_util,
 };

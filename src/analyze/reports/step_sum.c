@@ -280,7 +280,6 @@ done:
 const struct analysis analysis_step_sum = {
     .name = "step_sum",
     .title = "Step Summary",
-    .usage = "",
     .help = "Time of each step, and its parts. Steps are ProfilerStep#N, ranges 'iteration N' or 'step N', or those of "
             "--step-range or --step-op. Of the GPU work that the step launched: GPU Busy, Kernel, Copy, Communication "
             "(kernels of NCCL and NVSHMEM) and its Overlap with other kernels. Of the step's own time: GPU Idle (no "
@@ -293,7 +292,6 @@ const struct analysis analysis_step_sum = {
 const struct analysis analysis_step_stats = {
     .name = "step_stats",
     .title = "Step Statistics",
-    .usage = "",
     .help = "The columns of step_sum over all steps of a process: share of the time of the steps, total, mean, median, "
             "minimum, maximum and standard deviation.",
     .needs = { { "steps", steps_tables } },

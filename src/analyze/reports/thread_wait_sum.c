@@ -352,7 +352,6 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const thread_wait_sum_wait_tables[] = { "OSRT_API", "SCHED_EVENTS", NULL };
 const struct analysis analysis_thread_wait_sum = {
     .name = "thread_wait_sum",
     .title = "Thread Wait Summary",
@@ -364,7 +363,7 @@ const struct analysis analysis_thread_wait_sum = {
         "recorded. Off-CPU time outside of all calls has rows of its own. fold: one row for all threads of a process "
         "that have the same name and waited for the same in the same place, with their number; a main thread keeps "
         "its own rows.",
-    .needs = { { "OS calls or context switches", thread_wait_sum_wait_tables } },
+    .needs = { { "OS calls or context switches", TABLES("OSRT_API", "SCHED_EVENTS") } },
     .by_default = 22,
     .default_where = "TACHO_THREAD",
     .default_rows = 20,

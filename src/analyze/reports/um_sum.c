@@ -7,6 +7,7 @@
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/keys.h"
 #include "analyze/engine/report_options.h"
+#include "analyze/engine/report_run.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/gpu.h"
 #include "analyze/registry.h"
@@ -205,28 +206,15 @@ static int fill_totals(struct table *table, const struct managed_pages *pages)
     return set_address(table, &row[5], (int64_t)greatest);
 }
 
-static int um_total_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                        struct error *err)
-{
-    static const struct table_column totals[] = {
-        { "Total HtoD Migration Size", CELL_REAL, UNIT_MEGABYTES, 3 },
-        { "Total DtoH Migration Size", CELL_REAL, UNIT_MEGABYTES, 3 },
-        { "Total CPU Page Faults", CELL_INT, UNIT_NONE, 0 },
-        { "Total GPU PageFaults", CELL_INT, UNIT_NONE, 0 },
-        { "Minimum Virtual Address", CELL_TEXT, UNIT_NONE, 0 },
-        { "Maximum Virtual Address", CELL_TEXT, UNIT_NONE, 0 },
-    };
-    struct table *table = table_new(totals, COUNT_OF(totals));
-    struct managed_pages pages = { 0 };
-    int code = pages_read(&pages, report, request, err);
-
-    if (code != 0)
-        goto done;
-    code = table ? fill_totals(table, &pages) : ERR_NO_MEMORY;
-done:
-    pages_free(&pages);
-    return table_hand_over(table, code, out, err);
-}
+static const struct table_column um_total_columns[] = {
+    { "Total HtoD Migration Size", CELL_REAL, UNIT_MEGABYTES, 3 },
+    { "Total DtoH Migration Size", CELL_REAL, UNIT_MEGABYTES, 3 },
+    { "Total CPU Page Faults", CELL_INT, UNIT_NONE, 0 },
+    { "Total GPU PageFaults", CELL_INT, UNIT_NONE, 0 },
+    { "Minimum Virtual Address", CELL_TEXT, UNIT_NONE, 0 },
+    { "Maximum Virtual Address", CELL_TEXT, UNIT_NONE, 0 },
+};
+REPORT_RUN(um_total_sum, struct managed_pages, um_total_columns, pages_read, fill_totals, pages_free)
 
 enum { FAULTS, FUNCTION, FILE_NAME, LINE, FAULT_COLUMNS };
 
@@ -306,8 +294,7 @@ done:
 }
 
 static const char *const copy_tables[] = { "CUPTI_ACTIVITY_KIND_MEMCPY", NULL };
-static const char *const fault_tables[] = { "CUDA_UM_CPU_PAGE_FAULT_EVENTS", NULL };
-#define FAULTS_NEEDED { "CUDA Unified Memory CPU page faults data", fault_tables }
+#define FAULTS_NEEDED { "CUDA Unified Memory CPU page faults data", TABLES("CUDA_UM_CPU_PAGE_FAULT_EVENTS") }
 
 const struct analysis analysis_um_sum = {
     .name = "um_sum",
@@ -323,7 +310,6 @@ const struct analysis analysis_um_sum = {
 const struct analysis analysis_um_total_sum = {
     .name = "um_total_sum",
     .title = "Unified Memory Totals Summary",
-    .usage = "",
     .help = "Totals of managed memory: migrated bytes, CPU and GPU page faults, and the address range.",
     .needs = { { "CUDA memory transfers data", copy_tables }, FAULTS_NEEDED },
     .by_default = 17,
@@ -333,7 +319,6 @@ const struct analysis analysis_um_total_sum = {
 const struct analysis analysis_um_cpu_page_faults_sum = {
     .name = "um_cpu_page_faults_sum",
     .title = "Unified Memory CPU Page Faults Summary",
-    .usage = "",
     .help = "CPU page faults on managed memory, by code location.",
     .needs = { FAULTS_NEEDED },
     .by_default = 18,

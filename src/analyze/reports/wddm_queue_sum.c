@@ -8,13 +8,11 @@ static int wddm_queue_sum(struct report *report, const struct analysis_request *
     return error_set(err, ERR_NO_DATA, "Tacho does not analyze the queues of the Windows display driver");
 }
 
-static const char *const no_tables[] = { NULL };
 const struct analysis analysis_wddm_queue_sum = {
     .name = "wddm_queue_sum",
     .title = "WDDM Queue Utilization Summary",
-    .usage = "",
     .help = "Windows only, and always skipped: Tacho does not analyze the queues of the Windows display driver.",
-    .needs = { { "WDDM context data", no_tables } },
+    .needs = { { "WDDM context data", TABLES(NULL) } },
     .by_default = 15,
     .run = wddm_queue_sum,
 };

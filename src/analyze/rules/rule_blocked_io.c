@@ -400,7 +400,6 @@ static void blocked_io_say(struct text *out, const struct table *table, size_t a
     }
 }
 
-static const char *const blocked_io_osrt_tables[] = { "OSRT_API", NULL };
 const struct analysis rule_blocked_io = {
     .name = "blocked_io",
     .title = "Blocking Input and Output",
@@ -413,7 +412,7 @@ const struct analysis rule_blocked_io = {
         "least threshold (5) percent of the capture's time, and 10 ms. Calls shorter than 20 µs count as activity. "
         "Waits for events (epoll_wait, accept) are left out: a server that waits for requests is idle. So are reads "
         "(read, getline, msgrcv) of less than 4 kB per second: these wait for a terminal or another program.",
-    .needs = { { "OS calls", blocked_io_osrt_tables } },
+    .needs = { { "OS calls", TABLES("OSRT_API") } },
     .run = blocked_io,
     .rule = ANALYSIS_RULE(
             .finding = blocked_io_say,

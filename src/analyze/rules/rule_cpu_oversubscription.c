@@ -247,7 +247,6 @@ static const char *oversubscribed_advise(const struct table *table, size_t row)
                : rule_cpu_oversubscription.rule->advice;
 }
 
-static const char *const sched_tables[] = { "SCHED_EVENTS", "TACHO_THREAD_SCHED", NULL };
 const struct analysis rule_cpu_oversubscription = {
     .name = "cpu_oversubscription",
     .title = "Oversubscribed CPUs",
@@ -258,7 +257,7 @@ const struct analysis rule_cpu_oversubscription = {
         "threads was without a CPU for 5 percent of the capture's time. CPUs Wanted is the time in which threads ran "
         "or could have run, divided by the wall time of the process. Impact is the time of the thread that was ready "
         "but not running for longest.",
-    .needs = { { "context switches", sched_tables } },
+    .needs = { { "context switches", TABLES("SCHED_EVENTS", "TACHO_THREAD_SCHED") } },
     .run = cpu_oversubscription,
     .rule = ANALYSIS_RULE(.finding = oversubscribed_say, .advise = oversubscribed_advise,
                           .is_outside = oversubscribed_is_outside,

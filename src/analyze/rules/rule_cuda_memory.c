@@ -134,20 +134,25 @@ static struct table *memory_use_new_table(int is_copy)
     return is_copy ? table_new(copy_columns, COUNT_OF(copy_columns)) : table_new(fill_columns, COUNT_OF(fill_columns));
 }
 
-static int memory_use_run(struct report *report, const struct analysis_request *request, enum gpu_kind kind,
-                          int (*matches)(const struct memory_use_search *, size_t, const char *), struct table **out,
-                          struct error *err)
+struct memory_use {
+    enum gpu_kind kind;
+    int (*matches)(const struct memory_use_search *search, size_t row, const char *call);
+};
+
+static int memory_use_run(struct report *report, const struct analysis_request *request, const void *as,
+                          struct table **out, struct error *err)
 {
+    const struct memory_use *use = as;
     static const char *const copy_extra[] = { "bytes",    "contextId", "greenContextId", "srcKind", "dstKind",
                                               "copyKind", NULL };
     static const char *const fill_extra[] = { "bytes", "contextId", "greenContextId", "memKind", NULL };
-    struct memory_use_search search = { .report = report, .is_copy = kind == GPU_MEMCPY, .matches = matches };
+    struct memory_use_search search = { .report = report, .is_copy = use->kind == GPU_MEMCPY, .matches = use->matches };
     int code;
 
     if ((code = rule_open(&search.rule, report, request, err)) != 0)
         return code;
     if ((code = filter_open(&search.filter, report, &search.rule.request, err)) != 0 ||
-        (code = gpu_read(&search.ops, report, kind, search.is_copy ? copy_extra : fill_extra, err)) != 0 ||
+        (code = gpu_read(&search.ops, report, use->kind, search.is_copy ? copy_extra : fill_extra, err)) != 0 ||
         (code = calls_read(&search.calls, report, err)) != 0)
         goto done;
     search.table = memory_use_new_table(search.is_copy);
@@ -156,29 +161,10 @@ done:
     filter_close(&search.filter);
     gpu_free(&search.ops);
     calls_free(&search.calls);
-    return rule_finish(&search.rule, search.table, code, rule_by_duration, out, err);
-}
-
-static int cuda_memcpy_async(struct report *report, const struct analysis_request *request, struct table **out,
-                             struct error *err)
-{
-    return memory_use_run(report, request, GPU_MEMCPY, is_pageable_async, out, err);
-}
-
-static int cuda_memcpy_sync(struct report *report, const struct analysis_request *request, struct table **out,
-                            struct error *err)
-{
-    return memory_use_run(report, request, GPU_MEMCPY, is_sync_copy, out, err);
-}
-
-static int cuda_memset_sync(struct report *report, const struct analysis_request *request, struct table **out,
-                            struct error *err)
-{
-    return memory_use_run(report, request, GPU_MEMSET, is_sync_fill, out, err);
+    return rule_finish(&search.rule, search.table, code, BY(DOWN(0), 1), out, err);
 }
 
 static const char *const copy_tables[] = { "CUPTI_ACTIVITY_KIND_MEMCPY", NULL };
-static const char *const fill_tables[] = { "CUPTI_ACTIVITY_KIND_MEMSET", NULL };
 #define CALLS_NEEDED { "CUDA trace data", gpu_call_tables }
 
 const struct analysis rule_cuda_memcpy_async = {
@@ -187,7 +173,8 @@ const struct analysis rule_cuda_memcpy_async = {
     .usage = RULE_OPTIONS,
     .help = "Asynchronous copies that ran synchronously, because one side is pageable host memory.",
     .needs = { { "CUDA memcpy data", copy_tables }, CALLS_NEEDED },
-    .run = cuda_memcpy_async,
+    .run_as = memory_use_run,
+    .as = &(const struct memory_use){ GPU_MEMCPY, is_pageable_async },
     .rule = ANALYSIS_RULE(
             .advice = "CUDA copies pageable memory through a staging buffer, and the host waits for that. Allocate the "
                       "host memory pinned (cudaHostAlloc, cudaHostRegister; pin_memory in PyTorch).",
@@ -202,7 +189,8 @@ const struct analysis rule_cuda_memcpy_sync = {
     .usage = RULE_OPTIONS,
     .help = "Copies between host and GPU that blocked the host.",
     .needs = { { "CUDA memcpy data", copy_tables }, CALLS_NEEDED },
-    .run = cuda_memcpy_sync,
+    .run_as = memory_use_run,
+    .as = &(const struct memory_use){ GPU_MEMCPY, is_sync_copy },
     .rule = ANALYSIS_RULE(
             .advice = "The host is blocked during these copies. Use cudaMemcpyAsync with pinned memory and a stream "
                       "(in PyTorch: to(device, non_blocking=True)), and synchronize only where the result is needed.",
@@ -215,8 +203,9 @@ const struct analysis rule_cuda_memset_sync = {
     .title = "CUDA Synchronous Memset",
     .usage = RULE_OPTIONS,
     .help = "Fills of pinned or managed memory that blocked the host.",
-    .needs = { { "CUDA memset data", fill_tables }, CALLS_NEEDED },
-    .run = cuda_memset_sync,
+    .needs = { { "CUDA memset data", TABLES("CUPTI_ACTIVITY_KIND_MEMSET") }, CALLS_NEEDED },
+    .run_as = memory_use_run,
+    .as = &(const struct memory_use){ GPU_MEMSET, is_sync_fill },
     .rule = ANALYSIS_RULE(.advice = "cudaMemset on pinned or managed memory blocks the host. Use cudaMemsetAsync.",
                           .meaning = "The thread was blocked until this fill was done",
                           .praise = "No fill blocked the host.", .is_listing = 1),

@@ -320,7 +320,6 @@ static void gil_waits_say(struct text *out, const struct table *table, size_t at
         rule_add_text(out, parts[i].before, &row[parts[i].cell]);
 }
 
-static const char *const sample_tables[] = { "TACHO_PYTHON_SAMPLE", NULL };
 const struct analysis rule_gil_contention = {
     .name = "gil_contention",
     .title = "GIL Contention",
@@ -329,7 +328,7 @@ const struct analysis rule_gil_contention = {
         "Python processes whose threads wait for the global interpreter lock (GIL). Impact is the wall time in which "
         "at least one thread waited for it, from samples that see all threads at the same time. A process is a "
         "finding if that is at least threshold (10) percent of its sampled time, and it has 20 rounds of samples.",
-    .needs = { { "Python samples", sample_tables } },
+    .needs = { { "Python samples", TABLES("TACHO_PYTHON_SAMPLE") } },
     .run = gil_contention,
     .rule = ANALYSIS_RULE(.finding = gil_waits_say,
                           .advice = "Python runs the bytecode of one thread at a time. Move the work that holds the "

@@ -385,13 +385,12 @@ static int dx12_mem_ops(struct report *report, const struct analysis_request *re
     return error_set(err, ERR_NO_DATA, "Tacho does not analyze Direct3D 12");
 }
 
-static const char *const no_tables[] = { NULL };
 const struct analysis rule_dx12_mem_ops = {
     .name = "dx12_mem_ops",
     .title = "DX12 Memory Operations",
     .usage = RULE_OPTIONS,
     .help = "Windows only, and always skipped.",
-    .needs = { { "DX12 data", no_tables } },
+    .needs = { { "DX12 data", TABLES(NULL) } },
     .run = dx12_mem_ops,
     .rule = ANALYSIS_RULE(.advice = "", .meaning = "", .praise = "", .is_listing = 1),
 };

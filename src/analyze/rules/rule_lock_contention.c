@@ -667,7 +667,6 @@ static const char *lock_waits_advise(const struct table *table, size_t row)
                : rule_lock_contention.rule->advice;
 }
 
-static const char *const lock_waits_osrt_tables[] = { "OSRT_API", NULL };
 const struct analysis rule_lock_contention = {
     .name = "lock_contention",
     .title = "Contended Locks",
@@ -677,7 +676,7 @@ const struct analysis rule_lock_contention = {
             "the capture's time, and for 1 ms. Impact is the wall time in which at least one thread waited for it. "
             "Condition variables and semaphores are left out: waiting for these is often waiting for work "
             "(thread_wait_sum has them).",
-    .needs = { { "OS calls", lock_waits_osrt_tables } },
+    .needs = { { "OS calls", TABLES("OSRT_API") } },
     .run = lock_contention,
     .rule = ANALYSIS_RULE(
             .finding = lock_waits_say, .advise = lock_waits_advise,

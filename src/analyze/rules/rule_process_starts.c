@@ -328,7 +328,6 @@ static void process_starts_say(struct text *out, const struct table *table, size
     human_time(out, row[IMPACT].integer);
 }
 
-static const char *const process_tables[] = { "TACHO_PROCESS", NULL };
 const struct analysis rule_process_starts = {
     .name = "process_starts",
     .title = "Many Short Processes",
@@ -339,7 +338,7 @@ const struct analysis rule_process_starts = {
         "capture's time. Impact is the wall time in which at least one of them lived, or the program was in a call "
         "that started one or waited for one (fork, posix_spawn, waitpid, if OS calls were recorded). It is a lower "
         "bound: page faults of the program after a fork are not recorded.",
-    .needs = { { "processes", process_tables } },
+    .needs = { { "processes", TABLES("TACHO_PROCESS") } },
     .run = process_starts,
     .rule = ANALYSIS_RULE(.finding = process_starts_say,
                           .advice = "Starting a process costs milliseconds: fork, exec, loading of libraries. Do the "

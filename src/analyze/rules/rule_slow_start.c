@@ -528,7 +528,6 @@ static const char *slow_start_advise(const struct table *table, size_t at)
     return rule_slow_start.rule->advice;
 }
 
-static const char *const start_tables[] = { "TACHO_PYTHON_SAMPLE", "CUPTI_ACTIVITY_KIND_RUNTIME", "OSRT_API", NULL };
 const struct analysis rule_slow_start = {
     .name = "slow_start",
     .title = "Slow Start",
@@ -540,7 +539,8 @@ const struct analysis rule_slow_start = {
         "threshold (5) percent of the capture's time, and 200 ms. Impact is the wall time of the phase; Compiled is "
         "the part of the imports "
         "in which Python compiled sources, because it found no bytecode cache (.pyc).",
-    .needs = { { "Python samples, CUDA calls or OS calls", start_tables } },
+    .needs = { { "Python samples, CUDA calls or OS calls",
+                 TABLES("TACHO_PYTHON_SAMPLE", "CUPTI_ACTIVITY_KIND_RUNTIME", "OSRT_API") } },
     .run = slow_start,
     .rule = ANALYSIS_RULE(
             .finding = slow_start_say, .advise = slow_start_advise,

@@ -116,8 +116,6 @@ static void straggler_say(struct text *out, const struct table *table, size_t at
     human_time(out, row[STEP].integer);
 }
 
-static const char *const straggler_tables[] = { "MPI_COLLECTIVES_EVENTS", "TACHO_TORCH_OP",
-                                                "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
 static const char *const of_ranks[] = { "MPI_COLLECTIVES_EVENTS", "TACHO_CLOCK_OFFSET", NULL }; /* the latter in sets */
 const struct analysis rule_straggler = {
     .name = "straggler",
@@ -127,7 +125,9 @@ const struct analysis rule_straggler = {
             "waited for nobody, with what its time has more of than that of the median rank. A rank is a finding if "
             "all would be done earlier by at least threshold (1) percent of the capture's time. straggler_sum of "
             "'tacho stats' has the same ranks.",
-    .needs = { { "collectives of MPI, NCCL or PyTorch", straggler_tables }, { "reports of several ranks", of_ranks } },
+    .needs = { { "collectives of MPI, NCCL or PyTorch",
+                 TABLES("MPI_COLLECTIVES_EVENTS", "TACHO_TORCH_OP", "CUPTI_ACTIVITY_KIND_KERNEL") },
+               { "reports of several ranks", of_ranks } },
     .is_of_one_job = 1,
     .run = straggler,
     .rule = ANALYSIS_RULE(.finding = straggler_say,

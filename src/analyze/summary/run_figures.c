@@ -64,7 +64,7 @@ const struct analysis *run_table_analysis(enum run_table which)
 /* Reports that take the peaks of the GPU. */
 static int takes_peaks(const struct analysis *analysis)
 {
-    return strstr(analysis->usage, ":peak=") != NULL;
+    return strstr(analysis_usage(analysis), ":peak=") != NULL;
 }
 
 /* The table that a report returned: no data is no table, and so are no rows. */

@@ -79,12 +79,9 @@ static int find_bias_before_norm(struct adviser *adviser, struct error *err)
     return advice_kernels_find(adviser, &(struct advice_kernel_rule){ bias_norm_add_kernels, bias_norm_describe }, err);
 }
 
-ADVICE_RUN(bias_before_norm)
-
 const struct analysis rule_bias_before_norm = {
     .name = "bias_before_norm",
     .title = "Bias Before Batch Norm",
-    .usage = "",
     .help = "Convolutions and linear layers with a bias in front of a batch norm, which takes the bias out again. The "
             "saving is that of a replay without the kernels that add the bias, and those that sum up its gradient.",
     .needs = ADVICE_NEEDS,

@@ -88,12 +88,9 @@ static int find_float64(struct adviser *adviser, struct error *err)
     return advice_kernels_find(adviser, &(struct advice_kernel_rule){ float64_add_kernels, float64_describe }, err);
 }
 
-ADVICE_RUN(float64)
-
 const struct analysis rule_float64 = {
     .name = "float64",
     .title = "Double Precision",
-    .usage = "",
     .help = "Kernels of PyTorch's operators on float64. The saving is that of a replay in which, in the estimate, "
             "products run at the usual rate of TF32 and all other kernels take half of their time; in the bound, "
             "products run at the peak rate of 16 bits, and all other kernels take a fourth of their time.",

@@ -93,12 +93,9 @@ static int find_layout_conversions(struct adviser *adviser, struct error *err)
                                &(struct advice_kernel_rule){ layout_change_add_kernels, layout_change_describe }, err);
 }
 
-ADVICE_RUN(layout_conversions)
-
 const struct analysis rule_layout_conversions = {
     .name = "layout_conversions",
     .title = "Layout Conversions",
-    .usage = "",
     .help = "Kernels of cuDNN that convert tensors between NCHW and NHWC around convolutions. Tensor cores want NHWC, "
             "which PyTorch calls channels_last; its default is NCHW. The saving is that of a replay without these "
             "kernels, and in which batch norms, whose kernels for NCHW are slow, are limited by the memory.",

@@ -230,12 +230,9 @@ static int find_pointwise_chains(struct adviser *adviser, struct error *err)
     return advice_kernels_find(adviser, &(struct advice_kernel_rule){ pointwise_add_kernels, pointwise_describe }, err);
 }
 
-ADVICE_RUN(pointwise_chains)
-
 const struct analysis rule_pointwise_chains = {
     .name = "pointwise_chains",
     .title = "Chains of Pointwise Kernels",
-    .usage = "",
     .help = "Three or more elementwise kernels on tensors of one size, one behind the other, with reductions between "
             "them. The saving is that of a "
             "replay with one fused kernel in place of each chain. In the bound it reads and writes one tensor, of the "

@@ -292,12 +292,9 @@ static int find_slice_loops(struct adviser *adviser, struct error *err)
                                err);
 }
 
-ADVICE_RUN(slice_loops)
-
 const struct analysis rule_slice_loops = {
     .name = "slice_loops",
     .title = "Loops over Slices",
-    .usage = "",
     .help = "An operator that the program calls eight times or more in a row, each time on other slices of a tensor. "
             "The saving is that of a replay with one kernel for all slices: at the GPU's peaks in the bound, at the "
             "share that products usually reach in the estimate. Gradients of the slices are gone.",

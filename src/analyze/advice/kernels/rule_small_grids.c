@@ -238,12 +238,9 @@ done:
     return code;
 }
 
-ADVICE_RUN(small_grids)
-
 const struct analysis rule_small_grids = {
     .name = "small_grids",
     .title = "Grids That Leave Multiprocessors Idle",
-    .usage = "",
     .help = "Kernels of at least 50 µs that leave a quarter of the multiprocessors' time idle: they have fewer blocks "
             "than the GPU has multiprocessors, or the last round of a product of matrices has few blocks. The saving "
             "is that of a replay in which the blocks are spread evenly; in the bound, over all places for blocks.",

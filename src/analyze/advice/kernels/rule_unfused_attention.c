@@ -249,12 +249,9 @@ static int find_unfused_attention(struct adviser *adviser, struct error *err)
     return advice_kernels_find(adviser, &(struct advice_kernel_rule){ attention_add_kernels, attention_describe }, err);
 }
 
-ADVICE_RUN(unfused_attention)
-
 const struct analysis rule_unfused_attention = {
     .name = "unfused_attention",
     .title = "Unfused Attention",
-    .usage = "",
     .help = "Attention as a product of matrices, a softmax and another product. The saving is that of a replay with a "
             "fused kernel in place of these and of their gradients: at the GPU's peaks in the bound, at the share that "
             "fused attention usually reaches in the estimate (40 % forward, 35 % backward). Without shapes the "

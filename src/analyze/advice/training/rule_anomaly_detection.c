@@ -70,12 +70,9 @@ static int find_anomaly_detection(struct adviser *adviser, struct error *err)
     return training_find(adviser, anomaly_mode_collect, err);
 }
 
-ADVICE_RUN(anomaly_detection)
-
 const struct analysis rule_anomaly_detection = {
     .name = "anomaly_detection",
     .title = "Anomaly Detection of Autograd",
-    .usage = "",
     .help = "Checks of gradients for NaN by torch.autograd.set_detect_anomaly(True). The saving is that of a replay "
             "without the checks, and without the Python stacks that autograd keeps of operators. Needs operators of "
             "PyTorch.",

@@ -143,12 +143,9 @@ static int find_recomputation(struct adviser *adviser, struct error *err)
     return training_find(adviser, recomputation_collect, err);
 }
 
-ADVICE_RUN(recomputation)
-
 const struct analysis rule_recomputation = {
     .name = "recomputation",
     .title = "Recomputed Activations",
-    .usage = "",
     .help = "Operators of the forward pass that activation checkpointing runs again in the backward pass. The saving "
             "is that of a replay without them. If the report has the use of memory (--pytorch-memory=true) and more "
             "than half of the GPU's memory is in use, there is no finding. Needs operators of PyTorch.",

@@ -240,12 +240,9 @@ static int find_small_batches(struct adviser *adviser, struct error *err)
     return training_find(adviser, small_batches_collect, err);
 }
 
-ADVICE_RUN(small_batches)
-
 const struct analysis rule_small_batches = {
     .name = "small_batches",
     .title = "Small Batches",
-    .usage = "",
     .help = "Steps that accumulate the gradients of several batches, each too small for the GPU. The bound is a replay "
             "with the first batch of each step alone; in the estimate its operators take as long as all rows need. If "
             "the report has the use of memory (--pytorch-memory=true) and more than half of the GPU's memory is in "

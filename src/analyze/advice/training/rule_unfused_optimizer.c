@@ -207,12 +207,9 @@ static int find_unfused_optimizer(struct adviser *adviser, struct error *err)
     return code;
 }
 
-ADVICE_RUN(unfused_optimizer)
-
 const struct analysis rule_unfused_optimizer = {
     .name = "unfused_optimizer",
     .title = "Unfused Optimizer",
-    .usage = "",
     .help = "Optimizer.step() without a fused kernel, clipping of gradients tensor by tensor, and gradients that are "
             "set to 0 instead of dropped. The bound is a replay without all of that; the estimate leaves the first "
             "launch, and on the GPU the bytes that a fused kernel moves. Needs operators of PyTorch.",

@@ -62,12 +62,9 @@ static int find_unused_autograd(struct adviser *adviser, struct error *err)
     return training_find(adviser, autograd_collect, err);
 }
 
-ADVICE_RUN(unused_autograd)
-
 const struct analysis rule_unused_autograd = {
     .name = "unused_autograd",
     .title = "Autograd in Inference",
-    .usage = "",
     .help = "Operators that autograd records in a program without a backward pass. The saving is that of a replay in "
             "which each takes 2 µs less; in the bound, half of its time. Needs operators of PyTorch.",
     .needs = ADVICE_NEEDS,

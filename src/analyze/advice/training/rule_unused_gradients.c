@@ -167,12 +167,9 @@ static int find_unused_gradients(struct adviser *adviser, struct error *err)
     return training_find(adviser, gradients_collect, err);
 }
 
-ADVICE_RUN(unused_gradients)
-
 const struct analysis rule_unused_gradients = {
     .name = "unused_gradients",
     .title = "Gradients That Nothing Uses",
-    .usage = "",
     .help = "Gradients of layers in front of those that the optimizer updates: the backward pass goes through layers "
             "that are frozen. The saving is that of a replay whose backward pass ends with the last gradient in use. "
             "Needs operators of PyTorch with shapes.",

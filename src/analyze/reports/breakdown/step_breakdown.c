@@ -333,7 +333,6 @@ static int step_breakdown(struct report *report, const struct analysis_request *
 const struct analysis analysis_step_breakdown = {
     .name = "step_breakdown",
     .title = "Step Breakdown",
-    .usage = "",
     .help = "The time of each step, split into parts that add up to it. Compute: a kernel runs on a GPU of the "
             "process; Exposed Communication: only kernels of NCCL or NVSHMEM; Exposed Copies: only copies and fills. "
             "The other parts are idle time of the GPUs by its cause, as in gpu_idle_sum. Communication, which is no "

@@ -205,7 +205,6 @@ free_origins:
 const struct analysis analysis_kernel_origins = {
     .name = "kernel_origins",
     .title = "Where Counted Kernels Were Launched",
-    .usage = "",
     .help = "The PyTorch operator, the innermost NVTX range, the step and the line of the program that launched each "
             "counted kernel, beside its duration and its throughputs. Cells are empty where that was not recorded.",
     .needs = { KERNEL_COUNTER_NEED },

@@ -293,7 +293,6 @@ static int kernel_roofline_run(struct report *report, const struct analysis_requ
 const struct analysis analysis_kernel_roofline = {
     .name = "kernel_roofline",
     .title = "Kernel Roofline",
-    .usage = "",
     .help =
         "A row per counted kernel and type of data: operations from the counters of instructions and of tensor "
         "cores, bytes of DRAM, operations per byte, the rate, and the highest rate at this intensity (Ceiling), which "

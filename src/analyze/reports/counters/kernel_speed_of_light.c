@@ -120,7 +120,6 @@ static int speed_of_light_run(struct report *report, const struct analysis_reque
 const struct analysis analysis_kernel_speed_of_light = {
     .name = "kernel_speed_of_light",
     .title = "Kernel Speed of Light",
-    .usage = "",
     .help =
         "How near each counted kernel comes to the limits of the GPU: throughput of the multiprocessors, of memory, "
         "of the L1 and L2 caches and of DRAM, as a share of the greatest; warps that ran (Occupancy) and that could "

@@ -147,7 +147,6 @@ static int kernel_stalls_run(struct report *report, const struct analysis_reques
 const struct analysis analysis_kernel_stalls = {
     .name = "kernel_stalls",
     .title = "Kernel Stall Reasons",
-    .usage = "",
     .help =
         "What the warps of each counted kernel waited for, as a share of all their time: from counters (Value: "
         "warps in this state for each instruction that was issued), else from samples (Value: samples). selected is "

@@ -162,7 +162,6 @@ static const char *const pc_samples_tables[] = { "TACHO_PC_SAMPLES", NULL };
 const struct analysis analysis_pc_samples_sum = {
     .name = "pc_samples_sum",
     .title = "Warp Samples by Kernel",
-    .usage = "",
     .help = "What the warps of each kernel did when they were sampled (--pc-sampling): the state, its share of the "
             "kernel's samples, and the samples in cycles in which the scheduler issued no instruction. selected is no "
             "stall: the warp issued an instruction.",
@@ -175,7 +174,6 @@ const struct analysis analysis_pc_samples_sum = {
 const struct analysis analysis_kernel_stall_lines = {
     .name = "kernel_stall_lines",
     .title = "Warp Samples by Source Line",
-    .usage = "",
     .help = "The same as pc_samples_sum for each source line of a kernel. Lines are known for programs that were "
             "compiled with -lineinfo.",
     .needs = { { "samples of warps", pc_samples_tables } },

@@ -80,8 +80,6 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const step_mfu_tables[] = { "TACHO_TORCH_OP", NULL };
-
 const struct analysis analysis_step_flops = {
     .name = "step_flops",
     .title = "Step FLOPs",
@@ -91,6 +89,6 @@ const struct analysis analysis_step_flops = {
         "is their share of what the GPUs of the process could compute in the step's time, at the peak of the data "
         "type with most FLOPs; HFU also counts recomputation. Option peak replaces peaks, in TFLOP/s: peak=bf16=989. "
         "Needs shapes: --pytorch-shapes=true.",
-    .needs = { { "PyTorch operators", step_mfu_tables } },
+    .needs = { { "PyTorch operators", TABLES("TACHO_TORCH_OP") } },
     .run = step_mfu_run,
 };

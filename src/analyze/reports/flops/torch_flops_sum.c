@@ -325,31 +325,26 @@ static int fill_classes(struct table *table, struct flops_groups *groups)
 
 /* ---- both ------------------------------------------------------------------------------------------------------ */
 
-static int torch_flops_sum_run(struct table *table, int (*fill)(struct table *table, struct flops_groups *groups),
-                               struct report *report, const struct analysis_request *request, struct table **out,
-                               struct error *err)
+struct flops_choice {
+    const struct table_column *columns;
+    size_t column_count;
+    int (*fill)(struct table *table, struct flops_groups *groups);
+};
+
+static int torch_flops_sum_run(struct report *report, const struct analysis_request *request, const void *as,
+                               struct table **out, struct error *err)
 {
+    const struct flops_choice *choice = as;
+    struct table *table = table_new(choice->columns, choice->column_count);
     struct flops_groups groups = { 0 };
     int code = open_groups(&groups, report, request, err);
 
     if (code != 0)
         goto free_groups;
-    code = table ? fill(table, &groups) : ERR_NO_MEMORY;
+    code = table ? choice->fill(table, &groups) : ERR_NO_MEMORY;
 free_groups:
     free_groups(&groups);
     return table_hand_over(table, code, out, err);
-}
-
-static int torch_flops_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                           struct error *err)
-{
-    return torch_flops_sum_run(table_new(torch_flops_sum_columns, COLUMNS), fill_shapes, report, request, out, err);
-}
-
-static int roofline(struct report *report, const struct analysis_request *request, struct table **out,
-                    struct error *err)
-{
-    return torch_flops_sum_run(table_new(roof_columns, ROOF_COLUMNS), fill_classes, report, request, out, err);
 }
 
 static const char *const torch_flops_sum_tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
@@ -363,7 +358,8 @@ const struct analysis analysis_torch_flops_sum = {
             "or more. An empty cell is not known. Option peak replaces peaks, in TFLOP/s and GB/s: "
             "peak=bf16=989+memory=4800. Needs shapes: --pytorch-shapes=true.",
     .needs = { { "PyTorch operators", torch_flops_sum_tables } },
-    .run = torch_flops_sum,
+    .run_as = torch_flops_sum_run,
+    .as = &(const struct flops_choice){ torch_flops_sum_columns, COLUMNS, fill_shapes },
 };
 
 const struct analysis analysis_roofline = {
@@ -375,5 +371,6 @@ const struct analysis analysis_roofline = {
             "Option peak replaces peaks, in TFLOP/s and GB/s: peak=bf16=989+memory=4800. Needs shapes: "
             "--pytorch-shapes=true.",
     .needs = { { "PyTorch operators", torch_flops_sum_tables } },
-    .run = roofline,
+    .run_as = torch_flops_sum_run,
+    .as = &(const struct flops_choice){ roof_columns, ROOF_COLUMNS, fill_classes },
 };

@@ -15,18 +15,6 @@ static const struct summary_shape shape = { "Num Calls", { "Name" }, event_label
 
 /* ---- MPI --------------------------------------------------------------------------------------------------------*/
 
-static int mpi_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
-{
-    static const struct event_source sources[] = {
-        { .table = "MPI_P2P_EVENTS", .name = "textId" },
-        { .table = "MPI_COLLECTIVES_EVENTS", .name = "textId" },
-        { .table = "MPI_START_WAIT_EVENTS", .name = "textId" },
-        { .table = "MPI_OTHER_EVENTS", .name = "textId" },
-    };
-
-    return event_summarize_names(report, request, sources, COUNT_OF(sources), &shape, out, err);
-}
-
 /* ---- NCCL -------------------------------------------------------------------------------------------------------*/
 
 static int is_of_nccl(struct report *report, const struct range *range)
@@ -234,29 +222,24 @@ done:
 
 /* ---- */
 
-static const char *const call_sums_mpi_tables[] = {
-    "MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS", NULL,
-};
-static const char *const call_sums_nvtx_tables[] = { "NVTX_EVENTS", NULL };
-static const char *const call_sums_osrt_tables[] = { "OSRT_API", NULL };
-
 const struct analysis analysis_mpi_sum = {
     .name = "mpi_sum",
     .title = "MPI Summary",
-    .usage = "",
     .help = "MPI time by function. mpi_event_sum also has the kind of the call.",
-    .needs = { { "MPI event data", call_sums_mpi_tables } },
-    .run = mpi_sum,
-    .divides = &shape,
+    .needs = { { "MPI event data",
+                 TABLES("MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS") } },
+    EVENT_SUM(&shape, { .table = "MPI_P2P_EVENTS", .name = "textId" },
+              { .table = "MPI_COLLECTIVES_EVENTS", .name = "textId" },
+              { .table = "MPI_START_WAIT_EVENTS", .name = "textId" },
+              { .table = "MPI_OTHER_EVENTS", .name = "textId" }),
 };
 
 const struct analysis analysis_nccl_sum = {
     .name = "nccl_sum",
     .title = "NCCL Summary",
-    .usage = "",
     .help = "Time in calls of NCCL by function, from the NVTX ranges that NCCL makes of them (domain NCCL). It is time "
             "of the CPU; nccl_gpu_proj_sum has that of the GPU.",
-    .needs = { { "NV Tools Extension (NVTX) data", call_sums_nvtx_tables } },
+    .needs = { { "NV Tools Extension (NVTX) data", TABLES("NVTX_EVENTS") } },
     .overlap = "ranges contain each other",
     .run = nccl_sum,
 };
@@ -264,10 +247,9 @@ const struct analysis analysis_nccl_sum = {
 const struct analysis analysis_file_access_sum = {
     .name = "file_access_sum",
     .title = "File Access Summary",
-    .usage = "",
     .help = "Time in calls of libc that open, read, write and sync files, by function, and the bytes of those that "
             "return them. Sockets and pipes count too where the functions are the same. The names of the files are not "
             "recorded.",
-    .needs = { { "OS Runtime trace data", call_sums_osrt_tables } },
+    .needs = { { "OS Runtime trace data", TABLES("OSRT_API") } },
     .run = file_access_sum,
 };

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"
+#include "analyze/engine/report_run.h"
 #include "analyze/model/metrics/gpu_metrics.h"
 #include "analyze/registry.h"
 #include "base/saturating.h"
@@ -177,20 +178,8 @@ free_figures:
     return code;
 }
 
-static int network_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                       struct error *err)
-{
-    struct table *table = table_new(metric_maps_sum_columns, SUMS);
-    struct nic_metrics metrics = { 0 };
-    int code;
-
-    if ((code = nic_metrics_read(&metrics, report, request, err)) != 0)
-        goto done;
-    code = table ? metric_maps_fill_sums(table, &metrics) : ERR_NO_MEMORY;
-done:
-    nic_metrics_free(&metrics);
-    return table_hand_over(table, code, out, err);
-}
+REPORT_RUN(network_sum, struct nic_metrics, metric_maps_sum_columns, nic_metrics_read, metric_maps_fill_sums,
+           nic_metrics_free)
 
 const struct analysis analysis_gpu_metric_util_map = {
     .name = "gpu_metric_util_map",
@@ -216,7 +205,6 @@ const struct analysis analysis_network_traffic_map = {
 const struct analysis analysis_network_sum = {
     .name = "network_sum",
     .title = "Network Traffic Summary",
-    .usage = "",
     .help = "Samples of each metric of each port of a network interface, in sum.",
     .needs = { { "network interface metrics", nic_metrics_tables } },
     .run = network_sum,

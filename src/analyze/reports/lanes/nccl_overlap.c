@@ -184,7 +184,6 @@ done:
     return table_hand_over(all.table, code, out, err);
 }
 
-static const char *const nccl_overlap_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
 const struct analysis analysis_nccl_gpu_overlap_trace = {
     .name = "nccl_gpu_overlap_trace",
     .title = "NCCL GPU Overlap Trace",
@@ -192,7 +191,7 @@ const struct analysis analysis_nccl_gpu_overlap_trace = {
     .help = "Kernels of GPUs that run NCCL (names that begin with nccl): the share of each kernel's time in which "
             "another kernel of NCCL ran, and in which another kernel that is not of NCCL did. by-name: a row for each "
             "name.",
-    .needs = { { "CUDA kernel data", nccl_overlap_tables } },
+    .needs = { { "CUDA kernel data", TABLES("CUPTI_ACTIVITY_KIND_KERNEL") } },
     .is_of_gpus = 1,
     .run = nccl_gpu_overlap_trace,
 };

@@ -227,14 +227,7 @@ done:
     return pace_make_pace(report, request, &lanes, code, out, err);
 }
 
-static const char *const pace_kernel_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
 static const char *const pace_nvtx_tables[] = { "NVTX_EVENTS", NULL };
-static const char *const gpu_work[] = {
-    "CUPTI_ACTIVITY_KIND_KERNEL",
-    "CUPTI_ACTIVITY_KIND_MEMCPY",
-    "CUPTI_ACTIVITY_KIND_MEMSET",
-    NULL,
-};
 #define PACE_USAGE "[:name=<name>]"
 
 const struct analysis analysis_cuda_gpu_kern_pace = {
@@ -244,7 +237,7 @@ const struct analysis analysis_cuda_gpu_kern_pace = {
     .help = "Progress of the ranks by a kernel that they run again and again: the start and the duration of its n-th "
             "run in each rank and process, and the time since the end of the one before (Delta). name: the kernel, by "
             "its short or whole name; by default the one with the most time among those that run more than once.",
-    .needs = { { "CUDA kernel data", pace_kernel_tables } },
+    .needs = { { "CUDA kernel data", TABLES("CUPTI_ACTIVITY_KIND_KERNEL") } },
     .is_of_gpus = 1,
     .overlap = "accumulated times contain each other",
     .run = cuda_gpu_kern_pace,
@@ -266,7 +259,9 @@ const struct analysis analysis_nvtx_gpu_proj_pace = {
     .title = "NVTX GPU Projection Pacing",
     .usage = PACE_USAGE,
     .help = "The same as nvtx_pace for ranges projected on the GPU, as in nvtx_gpu_proj_trace.",
-    .needs = { { "NV Tools Extension (NVTX) data", pace_nvtx_tables }, { "CUDA trace data", gpu_work } },
+    .needs = { { "NV Tools Extension (NVTX) data", pace_nvtx_tables },
+               { "CUDA trace data",
+                 TABLES("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET") } },
     .overlap = "accumulated times contain each other",
     .run = nvtx_gpu_proj_pace,
 };

@@ -106,9 +106,10 @@ static int util_map_fill_table(struct table *table, struct lanes *lanes, struct 
     return 0;
 }
 
-static int util_map_make_map(struct report *report, const struct analysis_request *request,
-                             const struct map_shape *shape, struct table **out, struct error *err)
+static int util_map_make_map(struct report *report, const struct analysis_request *request, const void *as,
+                             struct table **out, struct error *err)
 {
+    const struct map_shape *shape = as;
     struct table *table = util_map_new_table(shape);
     struct lanes lanes = { 0 };
     struct map_grid grid;
@@ -133,44 +134,26 @@ enum { KERNEL, CALL };
 #define WITH_CALLS(name)                                                                                               \
     { { "Kernel", BIT(KERNEL), 0 }, { name, BIT(CALL), 0 }, { "Overlap", BIT(KERNEL), BIT(CALL) } }
 
-static int cuda_gpu_time_util_map(struct report *report, const struct analysis_request *request, struct table **out,
-                                  struct error *err)
-{
-    static const struct map_shape shape = { .sources = { KERNELS },
-                                            .source_count = 1,
-                                            .by_device = 1,
-                                            .series = { { "Kernel", BIT(KERNEL), 0 } },
-                                            .series_count = 1 };
+static const struct map_shape cuda_shape = { .sources = { KERNELS },
+                                             .source_count = 1,
+                                             .by_device = 1,
+                                             .series = { { "Kernel", BIT(KERNEL), 0 } },
+                                             .series_count = 1 };
 
-    return util_map_make_map(report, request, &shape, out, err);
-}
+static const struct map_shape mpi_shape = {
+    .sources = { KERNELS, CALLS("MPI_P2P_EVENTS"), CALLS("MPI_COLLECTIVES_EVENTS"), CALLS("MPI_START_WAIT_EVENTS"),
+                 CALLS("MPI_OTHER_EVENTS") },
+    .source_count = 5,
+    .series = WITH_CALLS("MPI"),
+    .series_count = 3,
+};
 
-static int mpi_gpu_time_util_map(struct report *report, const struct analysis_request *request, struct table **out,
-                                 struct error *err)
-{
-    static const struct map_shape shape = {
-        .sources = { KERNELS, CALLS("MPI_P2P_EVENTS"), CALLS("MPI_COLLECTIVES_EVENTS"), CALLS("MPI_START_WAIT_EVENTS"),
-                     CALLS("MPI_OTHER_EVENTS") },
-        .source_count = 5,
-        .series = WITH_CALLS("MPI"),
-        .series_count = 3,
-    };
-
-    return util_map_make_map(report, request, &shape, out, err);
-}
-
-static int ucx_gpu_time_util_map(struct report *report, const struct analysis_request *request, struct table **out,
-                                 struct error *err)
-{
-    static const struct map_shape shape = {
-        .sources = { KERNELS, CALLS("UCP_SUBMIT_EVENTS"), CALLS("UCP_PROGRESS_EVENTS"), CALLS("UCP_EVENTS") },
-        .source_count = 4,
-        .series = WITH_CALLS("UCX"),
-        .series_count = 3,
-    };
-
-    return util_map_make_map(report, request, &shape, out, err);
-}
+static const struct map_shape ucx_shape = {
+    .sources = { KERNELS, CALLS("UCP_SUBMIT_EVENTS"), CALLS("UCP_PROGRESS_EVENTS"), CALLS("UCP_EVENTS") },
+    .source_count = 4,
+    .series = WITH_CALLS("UCX"),
+    .series_count = 3,
+};
 
 /* Kernels of NCCL are the calls here. */
 static int kind_of_kernel(struct report *report, const struct lane_event *event)
@@ -178,29 +161,19 @@ static int kind_of_kernel(struct report *report, const struct lane_event *event)
     return lane_is_nccl_kernel(report, event) ? CALL : KERNEL;
 }
 
-static int nccl_gpu_time_util_map(struct report *report, const struct analysis_request *request, struct table **out,
-                                  struct error *err)
-{
-    static const struct map_shape shape = {
-        .sources = { KERNELS },
-        .source_count = 1,
-        .by_device = 1,
-        .kind_of = kind_of_kernel,
-        .series = { { "All", BIT(KERNEL) | BIT(CALL), 0 },
-                    { "NCCL", BIT(CALL), 0 },
-                    { "Compute", BIT(KERNEL), 0 },
-                    { "Overlap", BIT(KERNEL), BIT(CALL) } },
-        .series_count = 4,
-    };
-
-    return util_map_make_map(report, request, &shape, out, err);
-}
+static const struct map_shape nccl_shape = {
+    .sources = { KERNELS },
+    .source_count = 1,
+    .by_device = 1,
+    .kind_of = kind_of_kernel,
+    .series = { { "All", BIT(KERNEL) | BIT(CALL), 0 },
+                { "NCCL", BIT(CALL), 0 },
+                { "Compute", BIT(KERNEL), 0 },
+                { "Overlap", BIT(KERNEL), BIT(CALL) } },
+    .series_count = 4,
+};
 
 static const char *const util_map_kernel_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
-static const char *const util_map_mpi_tables[] = {
-    "MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS", NULL,
-};
-static const char *const ucx_tables[] = { "UCP_SUBMIT_EVENTS", "UCP_PROGRESS_EVENTS", "UCP_EVENTS", NULL };
 
 const struct analysis analysis_cuda_gpu_time_util_map = {
     .name = "cuda_gpu_time_util_map",
@@ -210,7 +183,8 @@ const struct analysis analysis_cuda_gpu_time_util_map = {
             "side count once. bins: into how many stretches the time is divided, 30 by default.",
     .needs = { { "CUDA kernel data", util_map_kernel_tables } },
     .is_of_gpus = 1,
-    .run = cuda_gpu_time_util_map,
+    .run_as = util_map_make_map,
+    .as = &cuda_shape,
 };
 
 const struct analysis analysis_mpi_gpu_time_util_map = {
@@ -219,8 +193,10 @@ const struct analysis analysis_mpi_gpu_time_util_map = {
     .usage = MAP_GRID_USAGE,
     .help = "For each rank and process: the share of each stretch of time in which kernels ran, in which a thread was "
             "in MPI, and in which both was so. bins: as in cuda_gpu_time_util_map.",
-    .needs = { { "MPI event data", util_map_mpi_tables } },
-    .run = mpi_gpu_time_util_map,
+    .needs = { { "MPI event data",
+                 TABLES("MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS") } },
+    .run_as = util_map_make_map,
+    .as = &mpi_shape,
 };
 
 const struct analysis analysis_nccl_gpu_time_util_map = {
@@ -231,7 +207,8 @@ const struct analysis analysis_nccl_gpu_time_util_map = {
             "(their names begin with nccl), other kernels, and both. bins: as in cuda_gpu_time_util_map.",
     .needs = { { "CUDA kernel data", util_map_kernel_tables } },
     .is_of_gpus = 1,
-    .run = nccl_gpu_time_util_map,
+    .run_as = util_map_make_map,
+    .as = &nccl_shape,
 };
 
 const struct analysis analysis_ucx_gpu_time_util_map = {
@@ -240,6 +217,7 @@ const struct analysis analysis_ucx_gpu_time_util_map = {
     .usage = MAP_GRID_USAGE,
     .help = "For each rank and process: the share of each stretch of time in which kernels ran, in which a thread was "
             "in UCX, and in which both was so. bins: as in cuda_gpu_time_util_map.",
-    .needs = { { "UCX event data", ucx_tables } },
-    .run = ucx_gpu_time_util_map,
+    .needs = { { "UCX event data", TABLES("UCP_SUBMIT_EVENTS", "UCP_PROGRESS_EVENTS", "UCP_EVENTS") } },
+    .run_as = util_map_make_map,
+    .as = &ucx_shape,
 };

@@ -7,8 +7,6 @@
 #include "analyze/registry.h"
 #include "gpu_metrics_by.h"
 
-static const char *const range_tables[] = { "NVTX_EVENTS", NULL };
-
 struct range_work {
     struct gpu_metrics_by *by;
     struct nvtx_fold *fold;
@@ -101,7 +99,7 @@ const struct analysis analysis_gpu_metrics_nvtx_sum = {
     .help = "GPU metrics while the work ran (kernels, copies, fills, graphs) that was launched in the NVTX ranges of "
             "each name." GPU_METRICS_BY_HELP,
     .needs = { { "GPU metrics", gpu_metrics_tables },
-               { "NVTX data", range_tables },
+               { "NVTX data", TABLES("NVTX_EVENTS") },
                { "CUDA trace data", gpu_call_tables },
                { 0 } },
     .overlap = "ranges contain each other",

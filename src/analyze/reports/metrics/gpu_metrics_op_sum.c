@@ -5,8 +5,6 @@
 #include "analyze/registry.h"
 #include "gpu_metrics_by.h"
 
-static const char *const operator_tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
-
 /* Finds the innermost operator around each launch. out has room for all works. */
 static int metrics_op_find_operators(const struct launched_works *works, const struct operators *operators,
                                      uint32_t *out)
@@ -88,7 +86,7 @@ const struct analysis analysis_gpu_metrics_op_sum = {
     .help = "GPU metrics while the work ran (kernels, copies, fills, graphs) that the operators of each name launched: "
             "work belongs to the innermost operator around its launch." GPU_METRICS_BY_HELP,
     .needs = { { "GPU metrics", gpu_metrics_tables },
-               { "PyTorch operators", operator_tables },
+               { "PyTorch operators", TABLES("TACHO_TORCH_OP", "NVTX_EVENTS") },
                { "CUDA trace data", gpu_call_tables },
                { 0 } },
     .overlap = "operators whose work ran side by side share their samples",

@@ -196,7 +196,8 @@ static int metrics_sum_fill(struct table *table, struct report *report, const st
     return code;
 }
 
-static int metrics_sum_summarize(struct report *report, const struct analysis_request *request, const char *part,
+/* part: that of the metrics ("nvlink"); NULL: all. */
+static int metrics_sum_summarize(struct report *report, const struct analysis_request *request, const void *part,
                                  struct table **out, struct error *err)
 {
     struct table *table = table_new(metrics_sum_columns, COLUMNS);
@@ -210,18 +211,6 @@ static int metrics_sum_summarize(struct report *report, const struct analysis_re
     gpu_metrics_free(&metrics);
 done:
     return table_hand_over(table, code, out, err);
-}
-
-static int gpu_metrics_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                           struct error *err)
-{
-    return metrics_sum_summarize(report, request, NULL, out, err);
-}
-
-static int nvlink_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                      struct error *err)
-{
-    return metrics_sum_summarize(report, request, "nvlink", out, err);
 }
 
 #define SHORT_USAGE "[:short=<true|false>]"
@@ -239,7 +228,7 @@ const struct analysis analysis_gpu_metrics_sum = {
     .needs = { { "GPU metrics", gpu_metrics_tables } },
     .by_default = 73,
     .default_where = "TACHO_GPU_SAMPLING", /* nsys prints no such table by default */
-    .run = gpu_metrics_sum,
+    .run_as = metrics_sum_summarize,
 };
 
 const struct analysis analysis_nvlink_sum = {
@@ -249,5 +238,6 @@ const struct analysis analysis_nvlink_sum = {
     .for_people = { "short", "true" },
     .help = "gpu_metrics_sum of the metrics that have NVLink in their names.",
     .needs = { { "GPU metrics", gpu_metrics_tables } },
-    .run = nvlink_sum,
+    .run_as = metrics_sum_summarize,
+    .as = "nvlink",
 };

@@ -33,53 +33,15 @@ static int openmp_sum(struct report *report, const struct analysis_request *requ
 
     for (size_t i = 0; openmp_tables[i]; i++)
         sources[i] = (struct event_source){ .table = openmp_tables[i], .name = "nameId" };
-    return event_summarize_names(report, request, sources, COUNT_OF(sources), &events_shape, out, err);
+    return event_sum(report, request,
+                     &(struct event_summary){
+                         .sources = sources, .source_count = COUNT_OF(sources), .shape = &events_shape },
+                     out, err);
 }
-
-static int openacc_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                       struct error *err)
-{
-    static const struct event_source sources[] = {
-        { .table = "CUPTI_ACTIVITY_KIND_OPENACC_DATA", .name = "nameId" },
-        { .table = "CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH", .name = "nameId" },
-        { .table = "CUPTI_ACTIVITY_KIND_OPENACC_OTHER", .name = "nameId" },
-    };
-
-    return event_summarize_names(report, request, sources, COUNT_OF(sources), &events_shape, out, err);
-}
-
-static int ucx_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
-{
-    static const struct event_source sources[] = {
-        { .table = "UCP_SUBMIT_EVENTS", .name = "textId", .named_only = 1 },
-        { .table = "UCP_PROGRESS_EVENTS", .name = "textId", .named_only = 1 },
-        { .table = "UCP_EVENTS", .name = "textId", .named_only = 1 },
-    };
-
-    return event_summarize_names(report, request, sources, COUNT_OF(sources), &calls_shape, out, err);
-}
-
-static int oshmem_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                      struct error *err)
-{
-    static const struct event_source sources[] = { { .table = "TACHO_OSHMEM", .name = "nameId" } };
-
-    return event_summarize_names(report, request, sources, COUNT_OF(sources), &calls_shape, out, err);
-}
-
-static const char *const openacc_tables[] = {
-    "CUPTI_ACTIVITY_KIND_OPENACC_DATA",
-    "CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH",
-    "CUPTI_ACTIVITY_KIND_OPENACC_OTHER",
-    NULL,
-};
-static const char *const ucx_tables[] = { "UCP_SUBMIT_EVENTS", "UCP_PROGRESS_EVENTS", "UCP_EVENTS", NULL };
-static const char *const oshmem_tables[] = { "TACHO_OSHMEM", NULL };
 
 const struct analysis analysis_openmp_sum = {
     .name = "openmp_sum",
     .title = "OpenMP Summary",
-    .usage = "",
     .help = "Time in OpenMP regions and tasks, by kind.",
     .needs = { { "OpenMP event data", openmp_tables } },
     .by_default = 7,
@@ -90,31 +52,30 @@ const struct analysis analysis_openmp_sum = {
 const struct analysis analysis_openacc_sum = {
     .name = "openacc_sum",
     .title = "OpenACC Summary",
-    .usage = "",
     .help = "Time in OpenACC data transfers, launches and waits, by name.",
-    .needs = { { "OpenACC event data", openacc_tables } },
+    .needs = { { "OpenACC event data", TABLES("CUPTI_ACTIVITY_KIND_OPENACC_DATA", "CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH",
+                                              "CUPTI_ACTIVITY_KIND_OPENACC_OTHER") } },
     .by_default = 19,
-    .run = openacc_sum,
-    .divides = &events_shape,
+    EVENT_SUM(&events_shape, { .table = "CUPTI_ACTIVITY_KIND_OPENACC_DATA", .name = "nameId" },
+              { .table = "CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH", .name = "nameId" },
+              { .table = "CUPTI_ACTIVITY_KIND_OPENACC_OTHER", .name = "nameId" }),
 };
 
 const struct analysis analysis_ucx_sum = {
     .name = "ucx_sum",
     .title = "UCX Summary",
-    .usage = "",
     .help = "Time in calls into UCX, by function.",
-    .needs = { { "UCX event data", ucx_tables } },
+    .needs = { { "UCX event data", TABLES("UCP_SUBMIT_EVENTS", "UCP_PROGRESS_EVENTS", "UCP_EVENTS") } },
     .overlap = "ucp_worker_progress contains the calls that callbacks make",
-    .run = ucx_sum,
-    .divides = &calls_shape,
+    EVENT_SUM(&calls_shape, { .table = "UCP_SUBMIT_EVENTS", .name = "textId", .named_only = 1 },
+              { .table = "UCP_PROGRESS_EVENTS", .name = "textId", .named_only = 1 },
+              { .table = "UCP_EVENTS", .name = "textId", .named_only = 1 }),
 };
 
 const struct analysis analysis_oshmem_sum = {
     .name = "oshmem_sum",
     .title = "OpenSHMEM Summary",
-    .usage = "",
     .help = "Time in calls into OpenSHMEM, by function.",
-    .needs = { { "OpenSHMEM event data", oshmem_tables } },
-    .run = oshmem_sum,
-    .divides = &calls_shape,
+    .needs = { { "OpenSHMEM event data", TABLES("TACHO_OSHMEM") } },
+    EVENT_SUM(&calls_shape, { .table = "TACHO_OSHMEM", .name = "nameId" }),
 };

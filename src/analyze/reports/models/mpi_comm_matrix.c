@@ -430,15 +430,12 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const mpi_comm_matrix_message_tables[] = { "MPI_P2P_EVENTS", NULL };
-
 const struct analysis analysis_mpi_comm_matrix = {
     .name = "mpi_comm_matrix",
     .title = "MPI Communication Matrix",
-    .usage = "",
     .help =
         "Messages and bytes that each MPI rank sent to each other rank, by point-to-point calls. Ranks are those of "
         "MPI_COMM_WORLD; a peer that has no rank there is left empty.",
-    .needs = { { "MPI message data", mpi_comm_matrix_message_tables } },
+    .needs = { { "MPI message data", TABLES("MPI_P2P_EVENTS") } },
     .run = mpi_comm_matrix,
 };

@@ -5,6 +5,7 @@
 
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/order.h"
+#include "analyze/engine/report_run.h"
 #include "analyze/model/filter.h"
 #include "analyze/model/ranks/mpi_ranks.h"
 #include "analyze/registry.h"
@@ -17,7 +18,6 @@ static const char *const mpi_reports_tables[SOURCES + 1] = {
     [START_WAIT] = "MPI_START_WAIT_EVENTS",
     [OTHER] = "MPI_OTHER_EVENTS",
 };
-static const char *const mpi_reports_message_tables[] = { "MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", NULL };
 
 static void mpi_reports_label(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
 {
@@ -40,18 +40,6 @@ static int mpi_event_sum(struct report *report, const struct analysis_request *r
     struct event_summary summary = {
         .sources = sources, .source_count = SOURCES, .shape = &times_shape, .context = report
     };
-    return event_summarize(report, request, &summary, out, err);
-}
-
-static int mpi_msg_size_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                            struct error *err)
-{
-    static const struct event_source sources[] = {
-        { .table = "MPI_P2P_EVENTS", .kind = P2P, .name = "textId", .value = "size" },
-        { .table = "MPI_COLLECTIVES_EVENTS", .kind = COLLECTIVES, .name = "textId", .value = "size" },
-    };
-    struct event_summary summary = { .sources = sources, .source_count = 2, .shape = &sizes_shape, .context = report };
-
     return event_summarize(report, request, &summary, out, err);
 }
 
@@ -167,7 +155,7 @@ static int mpi_reports_add_row(const struct mpi_trace *trace, struct table *tabl
     return cell_set_pooled(table, &cells[EVENT], trace->report, columns->values[NAME][row]);
 }
 
-static int mpi_reports_fill_table(const struct mpi_trace *trace, struct table *table)
+static int mpi_reports_fill_table(struct table *table, const struct mpi_trace *trace)
 {
     for (size_t i = 0; i < trace->count; i++) {
         size_t row = trace->order[i];
@@ -190,29 +178,24 @@ static void mpi_reports_trace_free(struct mpi_trace *trace)
     free(trace->order);
 }
 
-static int mpi_event_trace(struct report *report, const struct analysis_request *request, struct table **out,
-                           struct error *err)
+static int mpi_reports_read_all(struct mpi_trace *trace, struct report *report, const struct analysis_request *request,
+                                struct error *err)
 {
-    struct mpi_trace trace = { .report = report };
-    struct table *table = table_new(mpi_reports_trace_columns, CELLS);
     int code;
 
-    if ((code = filter_open(&trace.filter, report, request, err)) != 0)
-        goto done;
-    if ((code = mpi_reports_read_tables(&trace, err)) != 0)
-        goto done;
-    if ((code = mpi_reports_sort_rows(&trace, err)) != 0)
-        goto done;
-    code = table ? mpi_reports_fill_table(&trace, table) : ERR_NO_MEMORY;
-done:
-    mpi_reports_trace_free(&trace);
-    return table_hand_over(table, code, out, err);
+    trace->report = report;
+    if ((code = filter_open(&trace->filter, report, request, err)) != 0 ||
+        (code = mpi_reports_read_tables(trace, err)) != 0)
+        return code;
+    return mpi_reports_sort_rows(trace, err);
 }
+
+REPORT_RUN(mpi_event_trace, struct mpi_trace, mpi_reports_trace_columns, mpi_reports_read_all, mpi_reports_fill_table,
+           mpi_reports_trace_free)
 
 const struct analysis analysis_mpi_event_sum = {
     .name = "mpi_event_sum",
     .title = "MPI Event Summary",
-    .usage = "",
     .help = "MPI time by function, with the kind of the call.",
     .needs = { { "MPI event data", mpi_reports_tables } },
     .run = mpi_event_sum,
@@ -222,7 +205,6 @@ const struct analysis analysis_mpi_event_sum = {
 const struct analysis analysis_mpi_event_trace = {
     .name = "mpi_event_trace",
     .title = "MPI Event Trace",
-    .usage = "",
     .help = "All MPI calls by start time, with their ranks and sizes.",
     .needs = { { "MPI event data", mpi_reports_tables } },
     .run = mpi_event_trace,
@@ -231,9 +213,8 @@ const struct analysis analysis_mpi_event_trace = {
 const struct analysis analysis_mpi_msg_size_sum = {
     .name = "mpi_msg_size_sum",
     .title = "MPI Message Size Summary",
-    .usage = "",
     .help = "Sizes of MPI messages by function.",
-    .needs = { { "MPI message data", mpi_reports_message_tables } },
-    .run = mpi_msg_size_sum,
-    .divides = &sizes_shape,
+    .needs = { { "MPI message data", TABLES("MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS") } },
+    EVENT_SUM(&sizes_shape, { .table = "MPI_P2P_EVENTS", .kind = P2P, .name = "textId", .value = "size" },
+              { .table = "MPI_COLLECTIVES_EVENTS", .kind = COLLECTIVES, .name = "textId", .value = "size" }),
 };

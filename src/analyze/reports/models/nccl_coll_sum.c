@@ -8,6 +8,7 @@
 
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/order.h"
+#include "analyze/engine/report_run.h"
 #include "analyze/model/filter.h"
 #include "analyze/model/gpu.h"
 #include "analyze/model/names/communication.h"
@@ -319,18 +320,7 @@ static int nccl_sum_add_row(const struct coll_report *all, struct table *table, 
     return failed;
 }
 
-/* By time on the GPU, then by time to enqueue. */
-static int nccl_sum_compare(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    int64_t a_ns = a[TIME].kind == CELL_INT ? a[TIME].integer : -1;
-    int64_t b_ns = b[TIME].kind == CELL_INT ? b[TIME].integer : -1;
-
-    if (a_ns != b_ns)
-        return a_ns < b_ns ? 1 : -1;
-    return (a[ENQUEUE].integer < b[ENQUEUE].integer) - (a[ENQUEUE].integer > b[ENQUEUE].integer);
-}
-
-static int nccl_sum_fill_table(struct coll_report *all, struct table *table)
+static int nccl_sum_fill_table(struct table *table, struct coll_report *all)
 {
     int64_t whole_ns = 0;
 
@@ -342,7 +332,7 @@ static int nccl_sum_fill_table(struct coll_report *all, struct table *table)
     for (size_t i = 0; i < all->sum_count; i++)
         if (nccl_sum_add_row(all, table, &all->sums[i], whole_ns) != 0)
             return ERR_NO_MEMORY;
-    table_sort(table, nccl_sum_compare, NULL);
+    table_sort_by(table, BY(DOWN(TIME), DOWN(ENQUEUE)));
     return 0;
 }
 
@@ -373,34 +363,25 @@ static void coll_free(struct coll_report *all)
     free(all->sums);
 }
 
-static int nccl_coll_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                         struct error *err)
+static int nccl_sum_read_all(struct coll_report *all, struct report *report, const struct analysis_request *request,
+                             struct error *err)
 {
-    struct coll_report all = { .report = report };
-    struct table *table = table_new(nccl_sum_columns, CELLS);
     int code;
 
-    if ((code = filter_open(&all.filter, report, request, err)) != 0)
-        goto done;
-    if ((code = nccl_sum_read_operations(&all, err)) != 0)
-        goto done;
-    if ((code = read_comms(&all, err)) != 0)
-        goto done;
-    if ((code = nccl_sum_read_kernels(&all, err)) != 0)
-        goto done;
-    code = table ? nccl_sum_fill_table(&all, table) : ERR_NO_MEMORY;
-done:
-    coll_free(&all);
-    return table_hand_over(table, code, out, err);
+    all->report = report;
+    if ((code = filter_open(&all->filter, report, request, err)) != 0 ||
+        (code = nccl_sum_read_operations(all, err)) != 0 || (code = read_comms(all, err)) != 0)
+        return code;
+    return nccl_sum_read_kernels(all, err);
 }
 
-static const char *const nccl_sum_tables[] = { "TACHO_NCCL_OP", NULL };
+REPORT_RUN(nccl_coll_sum, struct coll_report, nccl_sum_columns, nccl_sum_read_all, nccl_sum_fill_table, coll_free)
+
 const struct analysis analysis_nccl_coll_sum = {
     .name = "nccl_coll_sum",
     .title = "NCCL Collective Summary",
-    .usage = "",
     .help = "Operations of NCCL by function, algorithm and protocol, from captures with --nccl-plugin: bytes, the "
             "time of their kernels (with -t cuda), and the bus bandwidth as nccl-tests counts it.",
-    .needs = { { "NCCL plugin data", nccl_sum_tables } },
+    .needs = { { "NCCL plugin data", TABLES("TACHO_NCCL_OP") } },
     .run = nccl_coll_sum,
 };

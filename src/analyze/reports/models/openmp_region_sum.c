@@ -363,16 +363,13 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const region_tables[] = { "OPENMP_EVENT_KIND_PARALLEL", NULL };
-
 const struct analysis analysis_openmp_region_sum = {
     .name = "openmp_region_sum",
     .title = "OpenMP Region Summary",
-    .usage = "",
     .help = "Parallel regions of OpenMP by function and line: the time that a better balance would save (the busiest "
             "thread's work less the mean, over all instances), the ratio of these two, and the share of their time "
             "that threads wait. Regions inside others count in both.",
-    .needs = { { "OpenMP event data", region_tables } },
+    .needs = { { "OpenMP event data", TABLES("OPENMP_EVENT_KIND_PARALLEL") } },
     .overlap = "regions contain each other",
     .run = openmp_region_sum,
 };

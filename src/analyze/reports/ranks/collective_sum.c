@@ -191,7 +191,6 @@ done:
 const struct analysis analysis_collective_sum = {
     .name = "collective_sum",
     .title = "Collective Summary",
-    .usage = "",
     .help = "Collectives of all ranks by operation and communicator: time of all ranks, the time in which ranks waited "
             "for the last one to enter, bandwidth without that (algorithm and bus, as nccl-tests counts them), and the "
             "rank that was last most often.",

@@ -1,5 +1,6 @@
 /* collective_trace: a row for each instance of a collective. */
 #include "analyze/engine/cell_text.h"
+#include "analyze/engine/report_run.h"
 #include "analyze/registry.h"
 #include "collective_reports.h"
 
@@ -73,25 +74,12 @@ static int coll_trace_fill_table(struct table *table, const struct collective_re
     return 0;
 }
 
-static int collective_trace(struct report *report, const struct analysis_request *asked, struct table **out,
-                            struct error *err)
-{
-    struct collective_request request;
-    struct table *table = table_new(coll_trace_columns, CELLS);
-    int code = collective_request_open(&request, report, asked, err);
-
-    if (code != 0)
-        goto done;
-    code = table ? coll_trace_fill_table(table, &request) : ERR_NO_MEMORY;
-done:
-    collective_request_close(&request);
-    return table_hand_over(table, code, out, err);
-}
+REPORT_RUN(collective_trace, struct collective_request, coll_trace_columns, collective_request_open,
+           coll_trace_fill_table, collective_request_close)
 
 const struct analysis analysis_collective_trace = {
     .name = "collective_trace",
     .title = "Collective Trace",
-    .usage = "",
     .help = "Collectives of all ranks, a row for each instance: its bytes, the first and the last rank to enter, how "
             "much later the last one came (Lateness) and how far that may be off (Error), the time that all ranks "
             "together waited for it, and the bandwidth without waits.",

@@ -250,7 +250,6 @@ done:
 const struct analysis analysis_critical_path_sum = {
     .name = "critical_path_sum",
     .title = "Critical Path Summary",
-    .usage = "",
     .help = "The critical path of an MPI job: the activities, one after the other, that its length is made of. Where a "
             "rank waited for another one, the path goes on at that one. Rows are by rank, call and line of the program "
             "(outside of calls, where samples or ranges tell it); their sum is the time from the first MPI call of any "

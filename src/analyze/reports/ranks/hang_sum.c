@@ -315,7 +315,6 @@ done:
 const struct analysis analysis_hang_sum = {
     .name = "hang_sum",
     .title = "Last Collective of Each Communicator",
-    .usage = "",
     .help = "For jobs that hang or were killed: the last collective of each communicator, the ranks that are inside, "
             "those that never came and the call of MPI that they are in instead, and those that brought another "
             "operation or size. Unknown are ranks that were not recorded, or whose report ends before their program.",

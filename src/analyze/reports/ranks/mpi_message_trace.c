@@ -93,8 +93,6 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const message_trace_tables[] = { "TACHO_MPI_MESSAGE", NULL };
-
 const struct analysis analysis_mpi_message_trace = {
     .name = "mpi_message_trace",
     .title = "MPI Message Trace",
@@ -105,7 +103,7 @@ const struct analysis analysis_mpi_message_trace = {
         "mpi_wait_sum counts the messages that could not be matched. With rank, only messages that this rank sent; "
         "with "
         "peer, only those that this rank received.",
-    .needs = { { "MPI message data", message_trace_tables } },
+    .needs = { { "MPI message data", TABLES("TACHO_MPI_MESSAGE") } },
     .is_of_one_job = 1,
     .run = mpi_message_trace,
 };

@@ -7,6 +7,7 @@
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/keys.h"
 #include "analyze/engine/report_options.h"
+#include "analyze/engine/report_run.h"
 #include "analyze/model/filter.h"
 #include "analyze/model/ranks/mpi_job.h"
 #include "analyze/model/ranks/rank_lists.h"
@@ -228,17 +229,7 @@ static int add_unmatched(const struct mpi_wait_row *sum, struct table *table)
     return 0;
 }
 
-static int mpi_wait_sum_compare_rows(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    if (a[TOTAL].integer != b[TOTAL].integer)
-        return a[TOTAL].integer > b[TOTAL].integer ? -1 : 1;
-    int order = cell_compare_text(&a[STATE], &b[STATE]);
-    order = order ? order : cell_compare_text(&a[CALL], &b[CALL]);
-    order = order ? order : cell_compare_text(&a[WHERE], &b[WHERE]);
-    return order ? order : cell_compare_text(&a[RANKS], &b[RANKS]);
-}
-
-static int mpi_wait_sum_fill_table(struct mpi_wait_row *sum, struct table *table)
+static int mpi_wait_sum_fill_table(struct table *table, struct mpi_wait_row *sum)
 {
     size_t count = sum->keys.count;
 
@@ -253,14 +244,16 @@ static int mpi_wait_sum_fill_table(struct mpi_wait_row *sum, struct table *table
         if (mpi_wait_sum_add_row(sum, table, &sum->pairs[first], end - first) != 0)
             return ERR_NO_MEMORY;
     }
-    table_sort(table, mpi_wait_sum_compare_rows, NULL);
+    table_sort_by(table, BY(DOWN(TOTAL), STATE, CALL, WHERE, RANKS));
     return add_unmatched(sum, table);
 }
 
-static int mpi_wait_sum_read_waits(struct mpi_wait_row *sum, const struct analysis_request *request, struct error *err)
+static int mpi_wait_sum_read_waits(struct mpi_wait_row *sum, struct report *report,
+                                   const struct analysis_request *request, struct error *err)
 {
     int code;
 
+    sum->report = report;
     sum->by_pair = option_given(request, "pairs");
     sum->keys.width = KEY_PARTS;
     if ((code = filter_open(&sum->filter, sum->report, request, err)) != 0)
@@ -273,35 +266,21 @@ static int mpi_wait_sum_read_waits(struct mpi_wait_row *sum, const struct analys
     return 0;
 }
 
-static int mpi_wait_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                        struct error *err)
-{
-    static const struct table_column columns[CELLS] = {
-        [SHARE] = { "Time", CELL_REAL, UNIT_PERCENT, 1 },
-        [TOTAL] = { "Total Time", CELL_INT, UNIT_NS, 0 },
-        [COUNT] = { "Count", CELL_INT, UNIT_NONE, 0 },
-        [MEAN] = { "Avg", CELL_REAL, UNIT_NS, 1 },
-        [MOST] = { "Max", CELL_INT, UNIT_NS, 0 },
-        [STATE] = { "Wait State", CELL_TEXT, UNIT_NONE, 0 },
-        [CALL] = { "Name", CELL_TEXT, UNIT_NAME, 0 },
-        [WHERE] = { "Where", CELL_TEXT, UNIT_NONE, 0 },
-        [RANKS] = { "Waiting", CELL_TEXT, UNIT_NONE, 0 },
-        [CAUSE] = { "Waits For", CELL_INT, UNIT_ID, 0 },
-        [ITS_SHARE] = { "Its Share", CELL_REAL, UNIT_PERCENT, 1 },
-    };
-    struct table *table = table_new(columns, CELLS);
-    struct mpi_wait_row sum = { .report = report };
-    int code = table ? mpi_wait_sum_read_waits(&sum, request, err) : ERR_NO_MEMORY;
-
-    if (code != 0)
-        goto done;
-    code = mpi_wait_sum_fill_table(&sum, table);
-done:
-    wait_sum_free(&sum);
-    return table_hand_over(table, code, out, err);
-}
-
-static const char *const mpi_wait_sum_wait_tables[] = { "TACHO_MPI_MESSAGE", "MPI_COLLECTIVES_EVENTS", NULL };
+static const struct table_column mpi_wait_sum_columns[CELLS] = {
+    [SHARE] = { "Time", CELL_REAL, UNIT_PERCENT, 1 },
+    [TOTAL] = { "Total Time", CELL_INT, UNIT_NS, 0 },
+    [COUNT] = { "Count", CELL_INT, UNIT_NONE, 0 },
+    [MEAN] = { "Avg", CELL_REAL, UNIT_NS, 1 },
+    [MOST] = { "Max", CELL_INT, UNIT_NS, 0 },
+    [STATE] = { "Wait State", CELL_TEXT, UNIT_NONE, 0 },
+    [CALL] = { "Name", CELL_TEXT, UNIT_NAME, 0 },
+    [WHERE] = { "Where", CELL_TEXT, UNIT_NONE, 0 },
+    [RANKS] = { "Waiting", CELL_TEXT, UNIT_NONE, 0 },
+    [CAUSE] = { "Waits For", CELL_INT, UNIT_ID, 0 },
+    [ITS_SHARE] = { "Its Share", CELL_REAL, UNIT_PERCENT, 1 },
+};
+REPORT_RUN(mpi_wait_sum, struct mpi_wait_row, mpi_wait_sum_columns, mpi_wait_sum_read_waits, mpi_wait_sum_fill_table,
+           wait_sum_free)
 
 const struct analysis analysis_mpi_wait_sum = {
     .name = "mpi_wait_sum",
@@ -314,7 +293,7 @@ const struct analysis analysis_mpi_wait_sum = {
         "of the time of all ranks. Waiting are the ranks that waited, Waits For is the rank that most of the time was "
         "waited for. With pairs, a row for each rank that waited and rank that it waited for. Messages that could "
         "not be matched are counted in the last rows.",
-    .needs = { { "MPI communication data", mpi_wait_sum_wait_tables } },
+    .needs = { { "MPI communication data", TABLES("TACHO_MPI_MESSAGE", "MPI_COLLECTIVES_EVENTS") } },
     .is_of_one_job = 1,
     .run = mpi_wait_sum,
 };

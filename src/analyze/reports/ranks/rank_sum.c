@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/engine/cell_text.h"
+#include "analyze/engine/report_run.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/filter.h"
 #include "analyze/model/names/communication.h"
@@ -393,11 +394,12 @@ static void rank_sum_free_summary(struct rank_sum_summary *summary)
     rank_index_free(&summary->index);
 }
 
-static int rank_sum_read_all(struct rank_sum_summary *summary, const struct analysis_request *request,
-                             struct error *err)
+static int rank_sum_read_all(struct rank_sum_summary *summary, struct report *report,
+                             const struct analysis_request *request, struct error *err)
 {
     int code;
 
+    summary->report = report;
     if ((code = rank_index_read(&summary->index, summary->report, err)) != 0)
         return code;
     if ((code = filter_open(&summary->filter, summary->report, request, err)) != 0)
@@ -409,20 +411,7 @@ static int rank_sum_read_all(struct rank_sum_summary *summary, const struct anal
     return read_losses(summary, err);
 }
 
-static int rank_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                    struct error *err)
-{
-    struct rank_sum_summary summary = { .report = report };
-    struct table *table = table_new(rank_sum_columns, CELLS);
-    int code = table ? rank_sum_read_all(&summary, request, err) : ERR_NO_MEMORY;
-
-    if (code != 0)
-        goto free_all;
-    code = rank_sum_fill(table, &summary);
-free_all:
-    rank_sum_free_summary(&summary);
-    return table_hand_over(table, code, out, err);
-}
+REPORT_RUN(rank_sum, struct rank_sum_summary, rank_sum_columns, rank_sum_read_all, rank_sum_fill, rank_sum_free_summary)
 
 static const char *const any_tables[] = { "CUPTI_ACTIVITY_KIND_RUNTIME",
                                           "CUPTI_ACTIVITY_KIND_KERNEL",
@@ -437,7 +426,6 @@ static const char *const any_tables[] = { "CUPTI_ACTIVITY_KIND_RUNTIME",
 const struct analysis analysis_rank_sum = {
     .name = "rank_sum",
     .title = "Rank Summary",
-    .usage = "",
     .help =
         "A row for each rank of a job: host, GPUs, the span of its processes, the time in CUDA and MPI calls of all "
         "its threads, in kernels (NCCL's among them, and apart), copies and fills, the time between its first and "

@@ -66,7 +66,6 @@ done:
 const struct analysis analysis_straggler_sum = {
     .name = "straggler_sum",
     .title = "Straggler Summary",
-    .usage = "",
     .help = "Ranks that the others wait for again and again in synchronising collectives. A rank that is late because "
             "it waited for another one is followed to that one. The cause is what the rank's time since the collective "
             "before has more of than that of the median rank. The gain is the time by which all would be done earlier "

@@ -108,7 +108,6 @@ done:
 const struct analysis analysis_tensor_core_sum = {
     .name = "tensor_core_sum",
     .title = "Tensor Core Summary",
-    .usage = "",
     .help = "For each kernel: whether it uses tensor cores, for operands of which type, and whether that is known from "
             "its machine code, which captures of Tacho record, or from its name. A name that tells nothing is unknown. "
             "Product says whether the kernel multiplies matrices (GEMM, convolution, attention): only those can use "

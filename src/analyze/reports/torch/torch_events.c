@@ -162,16 +162,13 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const torch_events_tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
-
 const struct analysis analysis_torch_events = {
     .name = "torch_events",
     .title = "PyTorch Events",
-    .usage = "",
     .help = "PyTorch operators, annotations, CUDA calls and GPU work by start time, with the names of torch.profiler. "
             "Parent: the row, counted from 1, of the enclosing operator. Launched By: the row that launched this GPU "
             "work. GPU Launched: the time of the work that the event itself launched, without its children.",
-    .needs = { { "PyTorch operators", torch_events_tables } },
+    .needs = { { "PyTorch operators", TABLES("TACHO_TORCH_OP", "NVTX_EVENTS") } },
     .overlap = "operators contain each other",
     .run = torch_events_run,
 };

@@ -182,15 +182,12 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const fwd_bwd_sum_tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
-
 const struct analysis analysis_torch_fwd_bwd_sum = {
     .name = "torch_fwd_bwd_sum",
     .title = "PyTorch Forward and Backward Summary",
-    .usage = "",
     .help = "PyTorch forward operators with their backward operators, matched by sequence number: count, CPU time and "
             "GPU time of both, including their callees. Time is the share of GPU time, or of CPU time if nothing ran "
             "on a GPU.",
-    .needs = { { "PyTorch operators", fwd_bwd_sum_tables } },
+    .needs = { { "PyTorch operators", TABLES("TACHO_TORCH_OP", "NVTX_EVENTS") } },
     .run = fwd_bwd_sum_run,
 };

@@ -5,6 +5,7 @@
 
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/event_columns.h"
+#include "analyze/engine/report_run.h"
 #include "analyze/model/torch/torch_frames.h"
 #include "analyze/model/torch/torch_memory.h"
 #include "analyze/registry.h"
@@ -162,33 +163,21 @@ free_sums:
     return code;
 }
 
-static int torch_memory_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                            struct error *err)
-{
-    static const struct table_column columns[SUM_CELLS] = {
-        { "Calls", CELL_INT, UNIT_NONE, 0 },
-        { "At Peak", CELL_INT, UNIT_BYTES, 0 },
-        { "Allocated Total", CELL_INT, UNIT_BYTES, 0 },
-        { "Allocated Self", CELL_INT, UNIT_BYTES, 0 },
-        { "Freed Self", CELL_INT, UNIT_BYTES, 0 },
-        { "Net Total", CELL_INT, UNIT_BYTES, 0 },
-        { "Net Self", CELL_INT, UNIT_BYTES, 0 },
-        { "Allocations Self", CELL_INT, UNIT_NONE, 0 },
-        { "Operator", CELL_TEXT, UNIT_NAME, 0 },
-        { "Device", CELL_TEXT, UNIT_NONE, 0 },
-        { "PID", CELL_INT, UNIT_ID, 0 },
-    };
-    struct table *table = table_new(columns, SUM_CELLS);
-    struct torch_memory memory = { 0 };
-    int code = torch_memory_read(&memory, report, request, err);
-
-    if (code != 0)
-        goto done;
-    code = table ? memory_sum_fill_sums(table, &memory) : ERR_NO_MEMORY;
-done:
-    torch_memory_free(&memory);
-    return table_hand_over(table, code, out, err);
-}
+static const struct table_column memory_sum_columns[SUM_CELLS] = {
+    { "Calls", CELL_INT, UNIT_NONE, 0 },
+    { "At Peak", CELL_INT, UNIT_BYTES, 0 },
+    { "Allocated Total", CELL_INT, UNIT_BYTES, 0 },
+    { "Allocated Self", CELL_INT, UNIT_BYTES, 0 },
+    { "Freed Self", CELL_INT, UNIT_BYTES, 0 },
+    { "Net Total", CELL_INT, UNIT_BYTES, 0 },
+    { "Net Self", CELL_INT, UNIT_BYTES, 0 },
+    { "Allocations Self", CELL_INT, UNIT_NONE, 0 },
+    { "Operator", CELL_TEXT, UNIT_NAME, 0 },
+    { "Device", CELL_TEXT, UNIT_NONE, 0 },
+    { "PID", CELL_INT, UNIT_ID, 0 },
+};
+REPORT_RUN(torch_memory_sum, struct torch_memory, memory_sum_columns, torch_memory_read, memory_sum_fill_sums,
+           torch_memory_free)
 
 /* ---- torch_memory_peak ----------------------------------------------------------------------------------------- */
 
@@ -418,32 +407,19 @@ static int memory_sum_fill_trace(struct table *table, const struct torch_memory 
     return 0;
 }
 
-static int torch_memory_trace(struct report *report, const struct analysis_request *request, struct table **out,
-                              struct error *err)
-{
-    static const struct table_column columns[TRACE_CELLS] = {
-        { "Time", CELL_INT, UNIT_TIME, 0 },       { "Bytes", CELL_INT, UNIT_BYTES, 0 },
-        { "Allocated", CELL_INT, UNIT_BYTES, 0 }, { "Reserved", CELL_INT, UNIT_BYTES, 0 },
-        { "Lifetime", CELL_INT, UNIT_NS, 0 },     { "Address", CELL_INT, UNIT_ID, 0 },
-        { "Operator", CELL_TEXT, UNIT_NAME, 0 },  { "Device", CELL_TEXT, UNIT_NONE, 0 },
-        { "PID", CELL_INT, UNIT_ID, 0 },          { "TID", CELL_INT, UNIT_ID, 0 },
-    };
-    struct table *table = table_new(columns, TRACE_CELLS);
-    struct torch_memory memory = { 0 };
-    int code = torch_memory_read(&memory, report, request, err);
-
-    if (code != 0)
-        goto done;
-    code = table ? memory_sum_fill_trace(table, &memory) : ERR_NO_MEMORY;
-done:
-    torch_memory_free(&memory);
-    return table_hand_over(table, code, out, err);
-}
+static const struct table_column memory_trace_columns[TRACE_CELLS] = {
+    { "Time", CELL_INT, UNIT_TIME, 0 },       { "Bytes", CELL_INT, UNIT_BYTES, 0 },
+    { "Allocated", CELL_INT, UNIT_BYTES, 0 }, { "Reserved", CELL_INT, UNIT_BYTES, 0 },
+    { "Lifetime", CELL_INT, UNIT_NS, 0 },     { "Address", CELL_INT, UNIT_ID, 0 },
+    { "Operator", CELL_TEXT, UNIT_NAME, 0 },  { "Device", CELL_TEXT, UNIT_NONE, 0 },
+    { "PID", CELL_INT, UNIT_ID, 0 },          { "TID", CELL_INT, UNIT_ID, 0 },
+};
+REPORT_RUN(torch_memory_trace, struct torch_memory, memory_trace_columns, torch_memory_read, memory_sum_fill_trace,
+           torch_memory_free)
 
 const struct analysis analysis_torch_memory_sum = {
     .name = "torch_memory_sum",
     .title = "PyTorch Memory Summary",
-    .usage = "",
     .help = "Memory that each operator allocated and freed on each device, by itself (Self) and with its callees "
             "(Total), and how much of it was in use when the memory of the device was at its peak. The row without a "
             "name has allocations outside of operators.",
@@ -454,7 +430,6 @@ const struct analysis analysis_torch_memory_sum = {
 const struct analysis analysis_torch_memory_peak = {
     .name = "torch_memory_peak",
     .title = "PyTorch Peak Memory",
-    .usage = "",
     .help = "Memory in use on each device at its peak, by the operator that the program called, the inner operator "
             "that allocated the memory, its shapes, module and Python line, as far as they were recorded.",
     .needs = { { "memory events", torch_memory_tables } },
@@ -464,7 +439,6 @@ const struct analysis analysis_torch_memory_peak = {
 const struct analysis analysis_torch_memory_trace = {
     .name = "torch_memory_trace",
     .title = "PyTorch Memory Trace",
-    .usage = "",
     .help = "All allocations and frees by time: allocated and reserved memory after each, the lifetime of the memory, "
             "and the operator.",
     .needs = { { "memory events", torch_memory_tables } },

@@ -3,12 +3,11 @@
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
+#include "analyze/engine/report_run.h"
 #include "analyze/model/torch/torch_frames.h"
 #include "analyze/registry.h"
 
 static const char *const operator_tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
-static const char *const python_tables[] = { "TACHO_TORCH_PYTHON", NULL };
-static const char *const module_sum_kernel_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
 
 struct operator_places {
     struct operators operators;
@@ -191,27 +190,14 @@ free_figures:
     return code;
 }
 
-static int torch_module_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                            struct error *err)
-{
-    static const struct table_column columns[MODULE_CELLS] = {
-        { "Calls", CELL_INT, UNIT_NONE, 0 },      { "Operators", CELL_INT, UNIT_NONE, 0 },
-        { "CPU Total", CELL_INT, UNIT_NS, 0 },    { "CPU Self", CELL_INT, UNIT_NS, 0 },
-        { "GPU Total", CELL_INT, UNIT_NS, 0 },    { "GPU Self", CELL_INT, UNIT_NS, 0 },
-        { "Backward CPU", CELL_INT, UNIT_NS, 0 }, { "Backward GPU", CELL_INT, UNIT_NS, 0 },
-        { "Module", CELL_TEXT, UNIT_NONE, 0 },    { "PID", CELL_INT, UNIT_ID, 0 },
-    };
-    struct table *table = table_new(columns, MODULE_CELLS);
-    struct operator_places places = { 0 };
-    int code = places_read(&places, report, request, err);
-
-    if (code != 0)
-        goto done;
-    code = table ? fill_modules(table, &places) : ERR_NO_MEMORY;
-done:
-    places_free(&places);
-    return table_hand_over(table, code, out, err);
-}
+static const struct table_column module_columns[MODULE_CELLS] = {
+    { "Calls", CELL_INT, UNIT_NONE, 0 },      { "Operators", CELL_INT, UNIT_NONE, 0 },
+    { "CPU Total", CELL_INT, UNIT_NS, 0 },    { "CPU Self", CELL_INT, UNIT_NS, 0 },
+    { "GPU Total", CELL_INT, UNIT_NS, 0 },    { "GPU Self", CELL_INT, UNIT_NS, 0 },
+    { "Backward CPU", CELL_INT, UNIT_NS, 0 }, { "Backward GPU", CELL_INT, UNIT_NS, 0 },
+    { "Module", CELL_TEXT, UNIT_NONE, 0 },    { "PID", CELL_INT, UNIT_ID, 0 },
+};
+REPORT_RUN(torch_module_sum, struct operator_places, module_columns, places_read, fill_modules, places_free)
 
 /* ---- torch_kern_sum -------------------------------------------------------------------------------------------- */
 
@@ -293,47 +279,33 @@ done:
     return code;
 }
 
-static int torch_kern_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                          struct error *err)
-{
-    static const struct table_column columns[KERNEL_CELLS] = {
-        { "Time", CELL_REAL, UNIT_PERCENT, 1 },  { "Total Time", CELL_INT, UNIT_NS, 0 },
-        { "Instances", CELL_INT, UNIT_NONE, 0 }, { "Avg", CELL_REAL, UNIT_NS, 1 },
-        { "Med", CELL_REAL, UNIT_NS, 1 },        { "Min", CELL_INT, UNIT_NS, 0 },
-        { "Max", CELL_INT, UNIT_NS, 0 },         { "Name", CELL_TEXT, UNIT_NAME, 0 },
-        { "Operator", CELL_TEXT, UNIT_NONE, 0 }, { "Module", CELL_TEXT, UNIT_NONE, 0 },
-        { "Line", CELL_TEXT, UNIT_NONE, 0 },     { "PID", CELL_INT, UNIT_ID, 0 },
-    };
-    struct table *table = table_new(columns, KERNEL_CELLS);
-    struct operator_places places = { 0 };
-    int code = places_read(&places, report, request, err);
-
-    if (code != 0)
-        goto done;
-    code = table ? module_sum_fill_kernels(table, &places) : ERR_NO_MEMORY;
-done:
-    places_free(&places);
-    return table_hand_over(table, code, out, err);
-}
+static const struct table_column module_kernel_columns[KERNEL_CELLS] = {
+    { "Time", CELL_REAL, UNIT_PERCENT, 1 },  { "Total Time", CELL_INT, UNIT_NS, 0 },
+    { "Instances", CELL_INT, UNIT_NONE, 0 }, { "Avg", CELL_REAL, UNIT_NS, 1 },
+    { "Med", CELL_REAL, UNIT_NS, 1 },        { "Min", CELL_INT, UNIT_NS, 0 },
+    { "Max", CELL_INT, UNIT_NS, 0 },         { "Name", CELL_TEXT, UNIT_NAME, 0 },
+    { "Operator", CELL_TEXT, UNIT_NONE, 0 }, { "Module", CELL_TEXT, UNIT_NONE, 0 },
+    { "Line", CELL_TEXT, UNIT_NONE, 0 },     { "PID", CELL_INT, UNIT_ID, 0 },
+};
+REPORT_RUN(torch_kern_sum, struct operator_places, module_kernel_columns, places_read, module_sum_fill_kernels,
+           places_free)
 
 const struct analysis analysis_torch_module_sum = {
     .name = "torch_module_sum",
     .title = "PyTorch Module Summary",
-    .usage = "",
     .help = "For each nn.Module: CPU time of its calls and GPU time of the work that its operators launched, with and "
             "without submodules, and the time of the matching backward operators. Needs --pytorch-modules=true, or "
             "with_stack=True in torch.profiler.",
-    .needs = { { "PyTorch operators", operator_tables }, { "Python functions", python_tables } },
+    .needs = { { "PyTorch operators", operator_tables }, { "Python functions", TABLES("TACHO_TORCH_PYTHON") } },
     .run = torch_module_sum,
 };
 
 const struct analysis analysis_torch_kern_sum = {
     .name = "torch_kern_sum",
     .title = "PyTorch Kernel Summary",
-    .usage = "",
     .help = "Kernels, copies and fills by the operator that launched them and, if Python functions or call stacks were "
             "recorded, by its module and the innermost Python line outside PyTorch. For backward operators, those of "
             "the forward operator.",
-    .needs = { { "PyTorch operators", operator_tables }, { "CUDA kernel data", module_sum_kernel_tables } },
+    .needs = { { "PyTorch operators", operator_tables }, { "CUDA kernel data", TABLES("CUPTI_ACTIVITY_KIND_KERNEL") } },
     .run = torch_kern_sum,
 };

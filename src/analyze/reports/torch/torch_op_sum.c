@@ -125,15 +125,13 @@ static int torch_op_sum(struct report *report, const struct analysis_request *re
     return table_hand_over(table, table ? 0 : ERR_NO_MEMORY, out, err);
 }
 
-static const char *const torch_op_sum_tables[] = { "TACHO_TORCH_OP", NULL };
 const struct analysis analysis_torch_op_sum = {
     .name = "torch_op_sum",
     .title = "PyTorch Operator Summary",
-    .usage = "",
     .help = "Operators of PyTorch, and the CUDA calls among them, by their own GPU time, or by their own CPU time if "
             "there is none. Time is the share of the time of all GPU work, or of all operators. tacho ops prints the "
             "same figures as torch.profiler does, and those of kernels.",
-    .needs = { { "PyTorch operators", torch_op_sum_tables } },
+    .needs = { { "PyTorch operators", TABLES("TACHO_TORCH_OP") } },
     .overlap = "operators contain each other",
     .run = torch_op_sum,
 };

@@ -79,9 +79,10 @@ static int busy_samples_fill(void *context, struct table *table, struct error *e
     return search->samples ? 0 : error_set(err, ERR_NO_DATA, "the report does not contain %s", search->how->missing);
 }
 
-int busy_run(const struct busy_rule *how, struct report *report, const struct analysis_request *request,
-             struct table **out, struct error *err)
+int busy_run(struct report *report, const struct analysis_request *request, const void *as, struct table **out,
+             struct error *err)
 {
+    const struct busy_rule *how = as;
     const struct rule_steps steps = {
         how->columns,      how->column_count,       how->percent, "the GPU metrics", search_read,
         busy_samples_fill, busy_samples_search_free

@@ -17,8 +17,9 @@ struct busy_rule {
     /* Called for each GPU that has metrics: counts the samples that it judges, and adds rows to the table. */
     int (*visit)(struct busy_search *search, int64_t gpu);
 };
-int busy_run(const struct busy_rule *how, struct report *report, const struct analysis_request *request,
-             struct table **out, struct error *err);
+/* as: the struct busy_rule. */
+int busy_run(struct report *report, const struct analysis_request *request, const void *as, struct table **out,
+             struct error *err);
 
 struct busy_search {
     struct rule_search base;

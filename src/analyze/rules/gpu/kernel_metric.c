@@ -222,9 +222,10 @@ static int kernel_metric_fill(void *context, struct table *table, struct error *
                                search->how->data, search->how->only_products ? "products of matrices" : "kernels");
 }
 
-int kernel_metric_run(const struct kernel_metric *how, struct report *report, const struct analysis_request *request,
-                      struct table **out, struct error *err)
+int kernel_metric_run(struct report *report, const struct analysis_request *request, const void *as, struct table **out,
+                      struct error *err)
 {
+    const struct kernel_metric *how = as;
     static const struct rule_steps steps = { kernel_metric_columns,    METRIC_CELLS,           LEAST_PERCENT,
                                              "the GPU metrics",        kernel_metric_read_all, kernel_metric_fill,
                                              kernel_metric_search_free };

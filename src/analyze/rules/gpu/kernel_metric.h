@@ -16,9 +16,9 @@ struct kernel_metric {
 };
 
 /* A row for each GPU whose mean, weighted by time, passes the limit. ERR_NO_DATA if no sample lies in the time of such
- * kernels: a sample counts if they cover nine tenths of it. */
-int kernel_metric_run(const struct kernel_metric *how, struct report *report, const struct analysis_request *request,
-                      struct table **out, struct error *err);
+ * kernels: a sample counts if they cover nine tenths of it. as: the struct kernel_metric. */
+int kernel_metric_run(struct report *report, const struct analysis_request *request, const void *as, struct table **out,
+                      struct error *err);
 
 enum {
     METRIC_IMPACT, /* the sampled time, times the share of the GPU's unit that was idle (is_above: in use) */

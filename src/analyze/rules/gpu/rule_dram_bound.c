@@ -3,16 +3,6 @@
 #include "analyze/registry.h"
 #include "kernel_metric.h"
 
-static int dram_bound(struct report *report, const struct analysis_request *request, struct table **out,
-                      struct error *err)
-{
-    static const struct kernel_metric how = {
-        { ROLE_DRAM_READ, ROLE_DRAM_WRITE }, ROLE_DRAM, 0, 60, 1, "memory bandwidth"
-    };
-
-    return kernel_metric_run(&how, report, request, out, err);
-}
-
 static void dram_bound_say(struct text *out, const struct table *table, size_t row)
 {
     kernel_metric_say(out, "memory bandwidth", "kernels", table, row);
@@ -27,7 +17,8 @@ const struct analysis rule_dram_bound = {
             "threshold (5) percent of the capture's time. Kernel is the one that adds most to it.",
     .needs = { { "samples of memory bandwidth while kernels ran", gpu_metrics_tables },
                { "CUDA kernel data", gpu_kernel_tables } },
-    .run = dram_bound,
+    .run_as = kernel_metric_run,
+    .as = &(const struct kernel_metric){ { ROLE_DRAM_READ, ROLE_DRAM_WRITE }, ROLE_DRAM, 0, 60, 1, "memory bandwidth" },
     .rule = ANALYSIS_RULE(.finding = dram_bound_say, .is_listing = 1,
                           .advice = "Kernels wait for the GPU's memory. Move fewer bytes: fuse operators, use 16-bit "
                                     "types, recompute instead of store, keep data in caches.",

@@ -165,14 +165,6 @@ static int gpu_throttling_visit(struct busy_search *search, int64_t gpu)
     return code;
 }
 
-static int gpu_throttling(struct report *report, const struct analysis_request *request, struct table **out,
-                          struct error *err)
-{
-    static const struct busy_rule how = { gpu_throttling_columns, CELLS, LEAST_PERCENT, MISSING, gpu_throttling_visit };
-
-    return busy_run(&how, report, request, out, err);
-}
-
 /* "GPU 0: power limit: on average 1410 MHz instead of 1980 MHz for 3.10 s of 4.00 s with kernels (31 samples of NVML,
  * 10 Hz), lowest 1290 MHz" */
 static void gpu_throttling_say(struct text *out, const struct table *table, size_t at)
@@ -205,7 +197,8 @@ const struct analysis rule_gpu_throttling = {
             "multiplied by the lost share of the clock. A finding has at least threshold (1) percent of the capture's "
             "time.",
     .needs = { { MISSING, gpu_metrics_tables }, { "CUDA kernel data", gpu_kernel_tables } },
-    .run = gpu_throttling,
+    .run_as = busy_run,
+    .as = &(const struct busy_rule){ gpu_throttling_columns, CELLS, LEAST_PERCENT, MISSING, gpu_throttling_visit },
     .rule = ANALYSIS_RULE(
             .finding = gpu_throttling_say, .is_outside = gpu_throttling_is_outside,
             .advice =

@@ -2,16 +2,6 @@
 #include "analyze/registry.h"
 #include "kernel_metric.h"
 
-static int idle_tensor_cores(struct report *report, const struct analysis_request *request, struct table **out,
-                             struct error *err)
-{
-    static const struct kernel_metric how = {
-        { ROLE_TENSOR, GPU_METRIC_ROLES }, GPU_METRIC_ROLES, 1, 20, 0, "tensor core activity"
-    };
-
-    return kernel_metric_run(&how, report, request, out, err);
-}
-
 static void idle_tensor_say(struct text *out, const struct table *table, size_t row)
 {
     kernel_metric_say(out, "tensor cores active", "products of matrices", table, row);
@@ -27,7 +17,13 @@ const struct analysis rule_idle_tensor_cores = {
             "time. Impact is that time multiplied by the idle share. Kernel is the one that adds most to it.",
     .needs = { { "samples of tensor core activity while products of matrices ran", gpu_metrics_tables },
                { "CUDA kernel data", gpu_kernel_tables } },
-    .run = idle_tensor_cores,
+    .run_as = kernel_metric_run,
+    .as = &(const struct kernel_metric){ { ROLE_TENSOR, GPU_METRIC_ROLES },
+                                         GPU_METRIC_ROLES,
+                                         1,
+                                         20,
+                                         0,
+                                         "tensor core activity" },
     .rule = ANALYSIS_RULE(.finding = idle_tensor_say,
                           .advice = "Products compute on other units, are too small, or wait for memory: use TF32, "
                                     "bf16 or fp16, larger batches, and sizes that are multiples of 8. The rule "

@@ -2,16 +2,6 @@
 #include "analyze/registry.h"
 #include "kernel_metric.h"
 
-static int low_sm_activity(struct report *report, const struct analysis_request *request, struct table **out,
-                           struct error *err)
-{
-    static const struct kernel_metric how = {
-        { ROLE_SM, GPU_METRIC_ROLES }, GPU_METRIC_ROLES, 0, 50, 0, "SM activity"
-    };
-
-    return kernel_metric_run(&how, report, request, out, err);
-}
-
 static void low_sm_activity_say(struct text *out, const struct table *table, size_t row)
 {
     kernel_metric_say(out, "SMs active", "kernels", table, row);
@@ -27,7 +17,8 @@ const struct analysis rule_low_sm_activity = {
             "save. Kernel is the one that adds most to it.",
     .needs = { { "samples of SM activity while kernels ran", gpu_metrics_tables },
                { "CUDA kernel data", gpu_kernel_tables } },
-    .run = low_sm_activity,
+    .run_as = kernel_metric_run,
+    .as = &(const struct kernel_metric){ { ROLE_SM, GPU_METRIC_ROLES }, GPU_METRIC_ROLES, 0, 50, 0, "SM activity" },
     .rule = ANALYSIS_RULE(
             .finding = low_sm_activity_say,
             .advice = "Kernels have too few blocks for the GPU, or wait for their last ones. Give them more work at "

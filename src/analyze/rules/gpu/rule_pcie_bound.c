@@ -140,14 +140,6 @@ static int pcie_bound_visit(struct busy_search *search, int64_t gpu)
     return 0;
 }
 
-static int pcie_bound(struct report *report, const struct analysis_request *request, struct table **out,
-                      struct error *err)
-{
-    static const struct busy_rule how = { pcie_bound_columns, CELLS, LEAST_PERCENT, MISSING, pcie_bound_visit };
-
-    return busy_run(&how, report, request, out, err);
-}
-
 /* "GPU 0: PCIe link 83 % full (to the GPU) for 1.20 s, of which it ran no kernels for 1.10 s (12 samples of …)" */
 static void pcie_bound_say(struct text *out, const struct table *table, size_t at)
 {
@@ -173,7 +165,8 @@ const struct analysis rule_pcie_bound = {
         "link's generation and width. Impact is the part of these samples without kernels. A finding has at least "
         "threshold (5) percent of the capture's time.",
     .needs = { { MISSING, gpu_metrics_tables }, { "CUDA work on GPUs", gpu_busy_tables } },
-    .run = pcie_bound,
+    .run_as = busy_run,
+    .as = &(const struct busy_rule){ pcie_bound_columns, CELLS, LEAST_PERCENT, MISSING, pcie_bound_visit },
     .rule = ANALYSIS_RULE(
             .finding = pcie_bound_say,
             .advice = "Copy less or earlier: keep data on the GPU, copy the next batch in another stream while kernels "
