@@ -166,14 +166,15 @@ def check_run():
     fast = make_run("fast_run.sqlite", "mtxfast", 1000, 1800, [(100, 250)], 600)
     status, out, err = run("-f", "json", slow, fast)
     tables = json.loads(out)
-    expected = [["Wall time", 2000, 1000, -1000, -50.0], ["CPU time", 1500, 1800, 300, 20.0], ["GPU busy time", 300, 150, -150, -50.0]]
+    # without ranges, recording was on from the first row with a time to the last: from 0 to 2010 ns, and to 1010 ns
+    expected = [["Process time", 2000, 1000, -1000, -50.0], ["Recorded time", 2010, 1010, -1000, -49.8], ["CPU time", 1500, 1800, 300, 20.0], ["GPU busy time", 300, 150, -150, -50.0]]
     check("the run", list(tables)[:2] == ["run_sum", "cuda_gpu_kern_sum"] and expected ==
           [[row[name] for name in ("Name", "Before (ns)", "After (ns)", "Change (ns)", "Relative (%)")] for row in tables["run_sum"]], tables)
     check("one program of two names", [(row["Function"], row["Module"], row["Note"]) for row in tables["cpu_sample_sum"]] == [("hash", "mtxfast", "")], tables)
     out = run(slow, fast)[1]
     check("which is told once", out.count("\nRows of the program, mtx before and mtxfast after, are compared with each other.\n") == 1, out)
     check("not of one name", "Rows of the program" not in run(slow, slow)[1])
-    for text, line in (("wall>+5%", ""), ("wall<-10%", "wall 2.00 µs → 1.00 µs (-50.0 %), limit -10 %"), ("cpu>+5%", "cpu 1.50 µs → 1.80 µs (+20.0 %), limit +5 %"),
+    for text, line in (("wall>+5%", ""), ("wall<-10%", "wall 2.00 µs → 1.00 µs (-50.0 %), limit -10 %"), ("recorded<-10%", "recorded 2.01 µs → 1.01 µs (-49.8 %), limit -10 %"), ("cpu>+5%", "cpu 1.50 µs → 1.80 µs (+20.0 %), limit +5 %"),
                        ("gpu<-100ns", "gpu 300 ns → 150 ns (-50.0 %), limit -100 ns")):
         for words in ([], ["-r", "cpu_sample_sum"]):
             status, out, err = run("-q", *words, "--fail-if", text, slow, fast)
@@ -181,8 +182,8 @@ def check_run():
     status, out, err = run("-q", "--fail-if", "gpu>+5%", "a.sqlite", "b.sqlite")
     check("a condition on GPUs without any", status == 2 and "no GPU busy time" in err, status, err)
     rows_of_part = lib.table("run_sum", slow, "--filter-time=150ns/350ns")
-    check("of a part", rows_of_part == [{"Time (ns)": 200, "Name": "Wall time"}, {"Time (ns)": 200, "Name": "GPU busy time"}], rows_of_part)
-    check("of two ranges", {row["Name"]: row["After (ns)"] for row in json.loads(run("-f", "json", "-r", "run_sum", "--range", "step", "--range", "inner", "n1.sqlite")[1])} == {"Wall time": 40})
+    check("of a part", rows_of_part == [{"Time (ns)": 200, "Name": "Recorded time"}, {"Time (ns)": 200, "Name": "GPU busy time"}], rows_of_part)
+    check("of two ranges", {row["Name"]: row["After (ns)"] for row in json.loads(run("-f", "json", "-r", "run_sum", "--range", "step", "--range", "inner", "n1.sqlite")[1])} == {"Recorded time": 40})
     check("what is missing is null", json.loads(run("-f", "json", "-r", "osrt_sum", "a.sqlite", "b.sqlite")[1])[3]["Before (ns)"] is None)
 
 

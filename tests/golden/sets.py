@@ -186,7 +186,7 @@ def check_processes_of_ranks():
 def check_whole_run():
     """The times of a job are those from its first begin to its last end, whatever overlaps; files that are not finished are named."""
     launched = tacho_rows("hosts", "SELECT min(start), max(end) FROM TACHO_PROCESS WHERE origin = 'launch'")[0]
-    check("wall time of a job", launched[1] - launched[0], {row["Name"]: row["Time (ns)"] for row in table("run_sum", "hosts")}["Wall time"])
+    check("process time of a job", launched[1] - launched[0], {row["Name"]: row["Time (ns)"] for row in table("run_sum", "hosts")}["Process time"])
     os.mkdir("cut")
     for name in ("a", "b"):
         shutil.copy(f"hosts/{name}.tacho", "cut")

@@ -1,4 +1,4 @@
-/* run_sum: how long the run took, in wall time, CPU time and busy time of GPUs. See run_sum.h. */
+/* run_sum: how long the run took: process time, recorded time, CPU time and busy time of GPUs. See run_sum.h. */
 #include "run_sum.h"
 
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/gpu_busy.h"
+#include "analyze/model/recorded.h"
 #include "analyze/registry.h"
 #include "base/array.h"
 #include "base/saturating.h"
@@ -108,7 +109,7 @@ static void take_programs(struct run_times *times, const struct programs *progra
     rows->row = told->row;
     times->program_row = told->row;
     times->program = run_sum_text_of(report, rows, EXE);
-    times->wall_ns = is_over ? saturating_duration(begun_ns, end_ns) : -1;
+    times->process_ns = is_over ? saturating_duration(begun_ns, end_ns) : -1;
 }
 
 static int read_program(struct run_times *times, struct report *report, struct error *err)
@@ -145,59 +146,36 @@ static int read_cpu_time(struct run_times *times, struct report *report, struct 
     return 0;
 }
 
-static int run_sum_by_start(const void *a, const void *b)
+/* From the start of the capture to its end, as it says; else from its first event to its last. For a set, from the
+ * first event to the last. */
+static int read_capture_time(struct run_times *times, struct report *report, struct error *err)
 {
-    const struct report_span *x = a, *y = b;
-
-    return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
-}
-
-/* The time in which any of the ranges was on: those of a set's reports overlap. -1: out of memory. */
-static int64_t covered_time(struct row_cursor *rows, int64_t end_ns)
-{
-    size_t count = 0;
-    int64_t covered = 0, until = INT64_MIN;
-    struct report_span *spans = array_alloc(rows->columns.rows + 1, sizeof *spans);
-
-    if (!spans)
-        return -1;
-    while (row_cursor_next(rows))
-        spans[count++] = (struct report_span){ row_int_or(rows, 0, 0), row_int_or(rows, 1, end_ns) };
-    qsort(spans, count, sizeof *spans, run_sum_by_start);
-    for (size_t i = 0; i < count; i++) {
-        int64_t from = spans[i].from_ns > until ? spans[i].from_ns : until;
-        if (spans[i].to_ns > from)
-            covered = saturating_add(covered, saturating_duration(from, spans[i].to_ns));
-        until = spans[i].to_ns > until ? spans[i].to_ns : until;
-    }
-    free(spans);
-    return covered;
-}
-
-/* Recording was on in ranges, the last of which may have no end; in an import, all the time. A report that was not
- * closed has neither, but events. */
-static int read_captured(struct run_times *times, struct report *report, struct error *err)
-{
-    static const char *const range_names[] = { "start", "end", NULL }, *const detail_names[] = { "duration", NULL };
+    static const char *const names[] = { "duration", NULL };
     struct report_span span = report_times(report);
     struct row_cursor rows;
-    int64_t duration = span.from_ns < span.to_ns ? saturating_duration(span.from_ns, span.to_ns) : 0;
-    int code = row_cursor_open(&rows, report, "ANALYSIS_DETAILS", detail_names, err);
+    int code = row_cursor_open(&rows, report, "ANALYSIS_DETAILS", names, err);
 
     if (code != 0)
         return code;
-    if (rows.columns.rows == 1 && row_cursor_next(&rows)) /* for a set, from the first event to the last */
-        duration = row_int_or(&rows, 0, duration);
+    times->capture_ns = span.from_ns < span.to_ns ? saturating_duration(span.from_ns, span.to_ns) : 0;
+    if (rows.columns.rows == 1 && row_cursor_next(&rows))
+        times->capture_ns = row_int_or(&rows, 0, times->capture_ns);
     row_cursor_close(&rows);
-    if ((code = row_cursor_open(&rows, report, "TACHO_RANGE", range_names, err)) != 0)
+    return 0;
+}
+
+/* Recording was on in spans; in an import, and in a report that was not closed, all the time. */
+static int read_recorded(struct run_times *times, struct report *report, struct error *err)
+{
+    struct recorded recorded;
+    int code = recorded_read(&recorded, report, err);
+
+    if (code != 0)
         return code;
-    int has_ranges = rows.columns.rows != 0;
-    times->captured_ns = has_ranges ? covered_time(&rows, span.to_ns) : duration;
-    row_cursor_close(&rows);
-    if (times->captured_ns < 0)
-        return error_no_memory(err);
-    if (times->wall_ns < 0)
-        times->wall_ns = duration;
+    times->recorded_ns = recorded.count ? recorded_time(&recorded) : times->capture_ns;
+    times->is_part = recorded.is_part;
+    times->range_count = recorded.count;
+    recorded_free(&recorded);
     return 0;
 }
 
@@ -205,10 +183,11 @@ int run_times_read(struct run_times *times, struct report *report, struct error 
 {
     int code;
 
-    *times = (struct run_times){ .wall_ns = -1, .cpu_ns = -1, .program_row = SIZE_MAX, .program = "" };
-    if ((code = read_program(times, report, err)) != 0 || (code = read_cpu_time(times, report, err)) != 0)
+    *times = (struct run_times){ .process_ns = -1, .cpu_ns = -1, .program_row = SIZE_MAX, .program = "" };
+    if ((code = read_program(times, report, err)) != 0 || (code = read_cpu_time(times, report, err)) != 0 ||
+        (code = read_capture_time(times, report, err)) != 0)
         return code;
-    return read_captured(times, report, err);
+    return read_recorded(times, report, err);
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
@@ -225,23 +204,39 @@ static int run_sum_add_time(struct table *table, const char *name, int64_t time_
     return cell_set_string(table, &row[1], name);
 }
 
-/* The times of the CPU. For a part of the run only its length is known; for some processes or steps, nothing. */
-static int add_cpu_times(struct table *table, struct report *report, const struct analysis_request *request,
-                         struct error *err)
+/* The recorded part of a span. */
+static int add_recorded_part(struct table *table, struct report *report, const struct report_span *span,
+                             struct error *err)
 {
     struct report_span all = report_times(report);
+    int64_t from_ns = span->from_ns > all.from_ns ? span->from_ns : all.from_ns;
+    int64_t to_ns = span->to_ns < all.to_ns ? span->to_ns : all.to_ns;
+    struct recorded recorded;
+    int code = recorded_read(&recorded, report, err);
+
+    if (code != 0)
+        return code;
+    code = run_sum_add_time(table, RUN_SUM_RECORDED, recorded_within(&recorded, from_ns, to_ns));
+    recorded_free(&recorded);
+    return code;
+}
+
+/* The times of the processes. Of a part of the run only the recorded time is known; of some processes or steps,
+ * nothing. */
+static int add_process_times(struct table *table, struct report *report, const struct analysis_request *request,
+                             struct error *err)
+{
     struct run_times times;
     int code = run_times_read(&times, report, err);
 
     if (code != 0 || (request->filter && request->filter->only))
         return code;
-    if (request->span) {
-        int64_t from_ns = request->span->from_ns > all.from_ns ? request->span->from_ns : all.from_ns;
-        int64_t to_ns = request->span->to_ns < all.to_ns ? request->span->to_ns : all.to_ns;
-        return run_sum_add_time(table, RUN_SUM_WALL, from_ns < to_ns ? saturating_duration(from_ns, to_ns) : 0);
-    }
-    code = run_sum_add_time(table, RUN_SUM_WALL, times.wall_ns);
-    return code != 0 ? code : run_sum_add_time(table, RUN_SUM_CPU, times.cpu_ns);
+    if (request->span)
+        return add_recorded_part(table, report, request->span, err);
+    if ((code = run_sum_add_time(table, RUN_SUM_PROCESS, times.process_ns)) != 0 ||
+        (code = run_sum_add_time(table, RUN_SUM_RECORDED, times.recorded_ns)) != 0)
+        return code;
+    return run_sum_add_time(table, RUN_SUM_CPU, times.cpu_ns);
 }
 
 static int add_gpu_time(struct table *table, struct report *report, const struct analysis_request *request,
@@ -268,7 +263,7 @@ static int run_sum(struct report *report, const struct analysis_request *request
     struct table *table = table_new(columns, COUNT_OF(columns));
     int code = ERR_NO_MEMORY;
 
-    if (!table || (code = add_cpu_times(table, report, request, err)) != 0)
+    if (!table || (code = add_process_times(table, report, request, err)) != 0)
         goto done;
     code = add_gpu_time(table, report, request, err);
 done:
@@ -278,9 +273,12 @@ done:
 const struct analysis analysis_run_sum = {
     .name = "run_sum",
     .title = "Run Summary",
-    .help = "The wall time of the run from the start of the program to its end, the CPU time of all its processes, and "
-            "the time in which GPUs had work (the sum over all GPUs; overlapping work counts once). With "
-            "--filter-time or --filter-nvtx, the wall time and the GPU time of that part. Imports have no CPU time.",
+    .help =
+        "Process time is from the start of the program to its end, recorded time how long recording was on: less in "
+        "a capture with a range. CPU time is that of all processes over the whole process time. GPU busy time is "
+        "the part of the recorded time in which GPUs had work (the sum over all GPUs; overlapping work counts "
+        "once). With --filter-time or --filter-nvtx, the recorded time and the GPU busy time of that part. Imports "
+        "have no process time and no CPU time.",
     .overlap = "these times overlap",
     .run = run_sum,
 };

@@ -20,17 +20,22 @@ static int sums_up(const char *column)
     return strcasecmp(column, "total") == 0 || strcasecmp(column, "count") == 0;
 }
 
-/* Conditions on the run as a whole: rows of run_sum. */
-static const char *row_of_run(const char *word)
-{
-    static const struct {
-        const char *word, *row;
-    } rows[] = { { "wall", RUN_SUM_WALL }, { "cpu", RUN_SUM_CPU }, { "gpu", RUN_SUM_GPU } };
+/* Conditions on the run as a whole: rows of run_sum. Imports have no process time, so that "wall" is the recorded time
+ * where one side is an import. */
+static const struct run_condition {
+    const char *word, *row, *otherwise;
+} run_conditions[] = { { "wall", RUN_SUM_PROCESS, RUN_SUM_RECORDED },
+                       { "recorded", RUN_SUM_RECORDED, NULL },
+                       { "cpu", RUN_SUM_CPU, NULL },
+                       { "gpu", RUN_SUM_GPU, NULL } };
 
-    for (size_t i = 0; i < COUNT_OF(rows); i++)
-        if (strcasecmp(rows[i].word, word) == 0)
-            return rows[i].row;
-    return NULL;
+static void take_row_of_run(struct diff_condition *condition)
+{
+    for (size_t i = 0; i < COUNT_OF(run_conditions); i++)
+        if (strcasecmp(run_conditions[i].word, condition->is.name) == 0) {
+            condition->row = run_conditions[i].row;
+            condition->otherwise = run_conditions[i].otherwise;
+        }
 }
 
 int diff_condition_parse(const char *text, struct diff_condition *out, struct error *err)
@@ -38,7 +43,7 @@ int diff_condition_parse(const char *text, struct diff_condition *out, struct er
     *out = (struct diff_condition){ 0 };
     if (condition_parse(text, "'wall>+5%', 'total>+5%' or 'any avg>+20us'", &out->is, err) != 0)
         return err->code;
-    out->row = row_of_run(out->is.name);
+    take_row_of_run(out);
     out->any = out->is.any || !sums_up(out->is.name);
     return 0;
 }
@@ -65,21 +70,33 @@ static int seems_beyond(const struct table_diff_change *change, const struct dif
     return diff_condition_exceeds(change->change, change, condition);
 }
 
+static int is_row(const struct table_diff *diff, size_t row, const char *name)
+{
+    const struct table_cell *cell = table_row(diff->table, row) + table_column_count(diff->table) - 1;
+
+    return strlen(name) == cell->text.length && memcmp(name, cell->text.bytes, cell->text.length) == 0;
+}
+
+static int has_row(const struct table_diff *diff, const char *name)
+{
+    for (size_t i = 0; i < table_row_count(diff->table); i++)
+        if (is_row(diff, i, name))
+            return 1;
+    return 0;
+}
+
 /* Whether a condition is about this row. */
 static int is_meant(const struct table_diff *diff, size_t row, const struct diff_condition *condition)
 {
-    const struct table_cell *name = table_row(diff->table, row) + table_column_count(diff->table) - 1;
-
-    return !condition->row || (strlen(condition->row) == name->text.length &&
-                               memcmp(condition->row, name->text.bytes, name->text.length) == 0);
+    if (!condition->row)
+        return 1;
+    return is_row(diff, row,
+                  condition->otherwise && !has_row(diff, condition->row) ? condition->otherwise : condition->row);
 }
 
 static int diff_condition_has_row(const struct table_diff *diff, const struct diff_condition *condition)
 {
-    for (size_t i = 0; i < table_row_count(diff->table); i++)
-        if (is_meant(diff, i, condition))
-            return 1;
-    return 0;
+    return has_row(diff, condition->row) || (condition->otherwise && has_row(diff, condition->otherwise));
 }
 
 /* The largest change that is_so() accepts, or NULL; *count is the number of accepted changes. */

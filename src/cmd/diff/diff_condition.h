@@ -9,10 +9,11 @@
 
 struct diff_condition {
     struct condition is;
-    const char *row;      /* the row of run_sum that the condition is about; NULL: it is about any report */
-    int any;              /* one row is enough; else the sum of all */
-    size_t checked;       /* reports to which it was applied */
-    struct error refused; /* why it was not applied to the last one */
+    const char *row;       /* the row of run_sum that the condition is about; NULL: it is about any report */
+    const char *otherwise; /* the row where the reports do not have that one; NULL: none */
+    int any;               /* one row is enough; else the sum of all */
+    size_t checked;        /* reports to which it was applied */
+    struct error refused;  /* why it was not applied to the last one */
 };
 
 /* Parses "any total > +5%"; the condition keeps the text. */

@@ -126,7 +126,7 @@ static void add_one(struct text *out, const struct gpu_busy_device *device, stru
 
 /* "GPU 0 (NVIDIA H200) busy 82.1 % of the 31.7 ms from its first work to its last; 4.0 % of the 652 ms recorded" */
 static void cuda_summary_add_busy(struct text *out, const struct gpu_work *work, struct report *report,
-                                  int64_t captured_ns)
+                                  int64_t recorded_ns)
 {
     const struct gpu_busy *busy = &work->busy;
     int64_t first = busy->devices[0].first_ns, last = busy->devices[0].last_ns, sum = 0;
@@ -138,16 +138,16 @@ static void cuda_summary_add_busy(struct text *out, const struct gpu_work *work,
         sum = saturating_add(sum, busy->devices[i].busy_ns);
     }
     int64_t span = saturating_subtract(saturating_duration(first, last), paused);
-    captured_ns = saturating_subtract(captured_ns, paused);
+    recorded_ns = saturating_subtract(recorded_ns, paused);
     if (busy->device_count > 1)
         add_several(out, busy, span, sum);
     else
         add_one(out, &busy->devices[0], report, span);
-    if (captured_ns > span) {
+    if (recorded_ns > span) {
         text_add(out, "; ");
-        summary_add_share(out, (double)sum, (double)captured_ns * (double)busy->device_count);
+        summary_add_share(out, (double)sum, (double)recorded_ns * (double)busy->device_count);
         text_add(out, " of the ");
-        human_time(out, captured_ns);
+        human_time(out, recorded_ns);
         text_add(out, " recorded");
     }
     text_add_char(out, '\n');
@@ -354,7 +354,7 @@ static void cuda_summary_lead(struct text *out, struct summary *summary, const v
     size_t kernels = 0;
 
     summary_take_lines(summary, 1);
-    cuda_summary_add_busy(out, work, summary->request->report, summary->facts.captured_ns);
+    cuda_summary_add_busy(out, work, summary->request->report, summary->facts.recorded_ns);
     if (work->kernels && summary_take_lines(summary, 1 + LEAST_KERNELS))
         kernels = LEAST_KERNELS;
     int has_copies = work->times && summary_take_lines(summary, 1),

@@ -303,8 +303,10 @@ int capture_facts_read(struct capture_facts *facts, struct report *report, struc
                                      .rank = -1,
                                      .over = "",
                                      .sampling = "",
-                                     .wall_ns = times.wall_ns,
-                                     .captured_ns = times.captured_ns,
+                                     .process_ns = times.process_ns >= 0 ? times.process_ns : times.capture_ns,
+                                     .recorded_ns = times.recorded_ns,
+                                     .is_part = times.is_part,
+                                     .range_count = times.range_count,
                                      .cpu_ns = times.cpu_ns };
     if ((code = recorder_read(&facts->recorder, report, err)) != 0 ||
         (code = capture_facts_read_settings(facts, report, err)) != 0 ||

@@ -18,8 +18,10 @@ struct capture_facts {
 
     const char *ending;                    /* how the program ended: exit, signal, running, lost, … */
     int64_t exit_status, signal;
-    int64_t wall_ns;                       /* from the start of the program to its end, or to that of the capture */
-    int64_t captured_ns;                   /* how long recording was on */
+    int64_t process_ns;                    /* from the start of the program to its end, or to that of the capture */
+    int64_t recorded_ns;                   /* how long recording was on */
+    int is_part;                           /* in spans that the user chose, of which there are range_count */
+    size_t range_count;
     const char *over;                      /* what ended the capture: TACHO_CAPTURE.over */
     int64_t kill_signal;                   /* 0: none was sent */
     int64_t cpu_ns, cost_ns, start_cost_ns, own_cpu_ns, cut_stacks, throttled;

@@ -54,12 +54,28 @@ static void add_step_tile(struct text *out, const struct html_page *page)
     text_free(&count);
 }
 
-static void add_cpu_tile(struct text *out, double cpu_ns, double wall_ns)
+/* How long recording was on, and how long the program ran: the header and other shares are of the first. */
+static void add_time_tiles(struct text *out, const struct html_page *page, double process_ns)
+{
+    const struct capture_facts *facts = &page->facts;
+    struct text note = { 0 };
+
+    if (facts->is_part)
+        text_addf(&note, "in %zu capture range%s", facts->range_count, facts->range_count == 1 ? "" : "s");
+    else
+        text_add(&note, "the whole capture");
+    add_time_tile(out, RUN_SUM_RECORDED, run_time_of(page->reports[RUN_TABLE_RUN], RUN_SUM_RECORDED),
+                  text_string(&note));
+    add_time_tile(out, RUN_SUM_PROCESS, process_ns, "from the start of the program to its end");
+    text_free(&note);
+}
+
+static void add_cpu_tile(struct text *out, double cpu_ns, double process_ns)
 {
     struct text note = { 0 };
 
-    if (wall_ns > 0)
-        text_addf(&note, "%.2f CPUs busy on average", cpu_ns / wall_ns);
+    if (process_ns > 0)
+        text_addf(&note, "%.2f CPUs busy on average in the process time", cpu_ns / process_ns);
     add_time_tile(out, "CPU time", cpu_ns, text_string(&note));
     text_free(&note);
 }
@@ -82,13 +98,13 @@ static void add_memory_tile(struct text *out, const struct html_page *page)
 void html_add_tiles(struct text *out, struct html_page *page)
 {
     const struct step_figures *figures = &page->figures;
-    double wall_ns = run_time_of(page->reports[RUN_TABLE_RUN], RUN_SUM_WALL),
+    double process_ns = run_time_of(page->reports[RUN_TABLE_RUN], RUN_SUM_PROCESS),
            cpu_ns = run_time_of(page->reports[RUN_TABLE_RUN], RUN_SUM_CPU);
     struct text note = { 0 };
 
     text_add(out, "<dl class=\"tiles\">\n");
     add_step_tile(out, page);
-    add_time_tile(out, "Wall time", wall_ns, page->facts.is_ours ? "of the program" : "that the capture covers");
+    add_time_tiles(out, page, process_ns);
     add_percent_tile(out, "GPU busy", figures->busy, 1,
                      page->adviser.steps && page->adviser.steps->count ? "of the time of the steps"
                                                                        : "of the GPU's part of the run");
@@ -97,7 +113,7 @@ void html_add_tiles(struct text *out, struct html_page *page)
     text_clear(&note);
     text_addf(&note, "of the time of kernels; %.1f %% unknown", figures->tensor_unknown);
     add_percent_tile(out, "Tensor cores", figures->tensor, 1, text_string(&note));
-    add_cpu_tile(out, cpu_ns, wall_ns);
+    add_cpu_tile(out, cpu_ns, process_ns);
     add_memory_tile(out, page);
     text_add(out, "</dl>\n");
     text_free(&note);

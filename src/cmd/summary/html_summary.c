@@ -104,9 +104,9 @@ static void html_summary_add_header(struct text *out, const struct html_page *pa
     html_add_string(out, page->path);
     if (!facts->is_ours)
         text_addf(out, ", recorded by %s", facts->recorder ? facts->recorder : "another profiler");
-    if (facts->captured_ns > 0) {
-        text_add(out, ", ");
-        html_add_time(out, facts->captured_ns);
+    if (facts->recorded_ns > 0) {
+        text_add(out, ", recorded time ");
+        html_add_time(out, facts->recorded_ns);
     }
     if (facts->processes) {
         text_add(out, "; ");

@@ -46,7 +46,7 @@ static void add_why_over(struct text *out, const struct capture_facts *facts)
             continue;
         if (!runs) {
             text_add(out, ": the capture ended after ");
-            human_time(out, facts->captured_ns);
+            human_time(out, facts->recorded_ns);
         }
         text_add(out, whys[i].words);
     }
@@ -69,8 +69,14 @@ static void summary_lines_add_ending(struct text *out, const struct capture_fact
     else
         text_add(out, " ended");
     text_add(out, " after ");
-    human_time(out, facts->wall_ns);
+    human_time(out, facts->process_ns);
     add_why_over(out, facts);
+    if (facts->is_part) {
+        text_add(out, "; recorded time ");
+        human_time(out, facts->recorded_ns);
+        if (facts->range_count > 1)
+            text_addf(out, " in %zu capture ranges", facts->range_count);
+    }
     if (facts->cpu_ns >= 0) {
         text_add(out, "; CPU time ");
         human_time(out, facts->cpu_ns);
@@ -129,9 +135,9 @@ static void summary_lines_add_head(struct text *out, const struct summary *summa
             text_add(out, report_health(summary->request->report).recovered
                               ? ": recovered from a damaged or unfinished report"
                               : ": the report is unfinished (tacho is still writing it, or was killed)");
-        if (facts->captured_ns > 0) {
-            text_add(out, ", ");
-            human_time(out, facts->captured_ns);
+        if (facts->recorded_ns > 0) {
+            text_add(out, ", recorded time ");
+            human_time(out, facts->recorded_ns);
         }
     }
     summary_lines_add_tree(out, facts);
