@@ -8,6 +8,7 @@
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/calls.h"
 #include "analyze/model/nvtx_span.h"
+#include "analyze/model/recorded.h"
 #include "base/human.h"
 #include "base/path.h"
 #include "base/saturating.h"
@@ -78,9 +79,9 @@ void rule_add_text(struct text *out, const char *before, const struct table_cell
     text_add_bytes(out, cell->text.bytes, cell->text.length);
 }
 
-/* From ANALYSIS_DETAILS, of a set from the first start to the last end; without it, from the first to the last time of
- * any event. */
-static int capture_span(struct report *report, struct report_span *out, struct error *err)
+/* From the start of the capture to its end, as ANALYSIS_DETAILS has it, of a set from the first start to the last end;
+ * without it, from the first to the last time of any event. */
+static int whole_span(struct report *report, struct report_span *out, struct error *err)
 {
     static const char *const names[] = { "startTime", "stopTime", NULL };
     struct row_cursor rows;
@@ -102,20 +103,36 @@ static int capture_span(struct report *report, struct report_span *out, struct e
     return 0;
 }
 
-int rule_capture_time(struct report *report, int64_t *out, struct error *err)
+/* The span that was recorded: in a capture with a range, shares are of that range. *length is its time, less the time
+ * between several ranges. */
+static int capture_span(struct report *report, struct report_span *out, int64_t *length, struct error *err)
 {
-    struct report_span span;
-    int code = capture_span(report, &span, err);
+    struct recorded recorded;
+    int code = recorded_read(&recorded, report, err);
 
     if (code != 0)
         return code;
-    *out = span.from_ns < span.to_ns ? saturating_duration(span.from_ns, span.to_ns) : INT64_MAX;
-    return 0;
+    if (recorded.is_part && recorded.count) {
+        *out = (struct report_span){ recorded.spans[0].from_ns, recorded.spans[recorded.count - 1].to_ns };
+        *length = recorded_time(&recorded);
+    } else if ((code = whole_span(report, out, err)) == 0) {
+        *length = out->from_ns < out->to_ns ? saturating_duration(out->from_ns, out->to_ns) : INT64_MAX;
+    }
+    recorded_free(&recorded);
+    return code;
+}
+
+int rule_capture_time(struct report *report, int64_t *out, struct error *err)
+{
+    struct report_span span;
+
+    return capture_span(report, &span, out, err);
 }
 
 int rule_time(const struct rule *rule, struct report *report, struct report_span *out, struct error *err)
 {
-    int code = capture_span(report, out, err);
+    int64_t length;
+    int code = capture_span(report, out, &length, err);
 
     if (code != 0)
         return code;

@@ -61,7 +61,7 @@ int rule_set_frame(struct table *table, struct table_cell *cell, const struct st
 int rule_set_program(struct table *table, struct table_cell *cell, const struct process_names *names,
                      struct report *report, int64_t process);
 
-/* The time that the capture lasted; INT64_MAX if the report does not say. */
+/* The recorded time; INT64_MAX if the report does not say. */
 int rule_capture_time(struct report *report, int64_t *out, struct error *err);
 
 /* The part of the capture's time that the rule looks at: for rules whose thresholds are shares of it. */

@@ -9,6 +9,7 @@
 #include "analyze/model/filter.h"
 #include "analyze/model/names/communication.h"
 #include "analyze/model/ranks/rank_index.h"
+#include "analyze/model/recorded.h"
 #include "analyze/registry.h"
 #include "base/array.h"
 #include "base/saturating.h"
@@ -58,6 +59,7 @@ struct rank_sum_summary {
     struct rank_sums *sums;                     /* owned; by worker and rank */
     struct works *works;                        /* owned; GPU work by worker and rank */
     int workers;
+    int is_part;                                /* of the lifetime of processes, only a range was recorded */
     int64_t *cpu_ns, *lost, *begin_ns, *end_ns; /* owned; by rank; cpu_ns -1: unknown */
 };
 
@@ -301,13 +303,14 @@ static int rank_sum_set_devices(struct table *table, struct table_cell *cell, ui
     return code;
 }
 
-/* The lifetime of the rank's processes, or the span of its events if that is unknown. */
+/* The lifetime of the rank's processes, or the span of its events if that is unknown, or if the rest of the row is
+ * about a part of it. */
 static void set_span(struct table_cell *cell, const struct rank_sum_summary *summary, uint32_t rank)
 {
     const struct rank_sums *sums = rank_sums_of(summary, 0, rank);
     int64_t first = summary->begin_ns[rank], last = summary->end_ns[rank];
 
-    if (summary->filter.span || first > last) {
+    if (summary->filter.span || summary->is_part || first > last) {
         first = sums->first_ns;
         last = sums->last_ns;
     }
@@ -394,6 +397,18 @@ static void rank_sum_free_summary(struct rank_sum_summary *summary)
     rank_index_free(&summary->index);
 }
 
+static int read_is_part(struct rank_sum_summary *summary, struct error *err)
+{
+    struct recorded recorded;
+    int code = recorded_read(&recorded, summary->report, err);
+
+    if (code != 0)
+        return code;
+    summary->is_part = recorded.is_part;
+    recorded_free(&recorded);
+    return 0;
+}
+
 static int rank_sum_read_all(struct rank_sum_summary *summary, struct report *report,
                              const struct analysis_request *request, struct error *err)
 {
@@ -402,7 +417,8 @@ static int rank_sum_read_all(struct rank_sum_summary *summary, struct report *re
     summary->report = report;
     if ((code = rank_index_read(&summary->index, summary->report, err)) != 0)
         return code;
-    if ((code = filter_open(&summary->filter, summary->report, request, err)) != 0)
+    if ((code = filter_open(&summary->filter, summary->report, request, err)) != 0 ||
+        (code = read_is_part(summary, err)) != 0)
         return code;
     if (allocate(summary) != 0)
         return error_no_memory(err);
