@@ -11,6 +11,7 @@
 #include "analyze/engine/analysis.h"
 #include "analyze/model/flops/op_work.h"
 #include "analyze/model/gpu.h"
+#include "analyze/model/recorded.h"
 #include "analyze/model/tensor/tensor_cores.h"
 #include "base/intern.h"
 
@@ -75,6 +76,7 @@ struct dlprof {
     size_t op_count, op_room;
     struct dlprof_work *works; /* owned; by call, then by start */
     size_t work_count, work_room;
+    struct recorded recorded;  /* the time that iterations consist of; a span lasts to the end of its last event */
     int64_t begin_ns, *ends;   /* owned: where each iteration ends; the first begins at begin_ns, each other at the end
                                 * of the one before it */
     size_t iteration_count, iteration_room;
@@ -143,6 +145,7 @@ struct dlprof_usage {
 int dlprof_usage_read(struct dlprof_usage *usage, const struct dlprof *dlprof, size_t first, size_t last,
                       struct error *err);
 
+/* The recorded time of an iteration: one that goes on from a capture range to the next lacks the time between them. */
 int64_t dlprof_iteration_ns(const struct dlprof *dlprof, size_t iteration);
 
 #endif

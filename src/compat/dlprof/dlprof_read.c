@@ -96,15 +96,20 @@ static int make_simple(struct dlprof *dlprof)
     return 0;
 }
 
-/* Times of nsys and Tacho count from the start of the capture; those of other traces from any origin. */
+/* A capture of Tacho begins where its recording does. Times of nsys count from there; those of other traces from any
+ * origin. */
 static int dlprof_read_begin(struct dlprof *dlprof, struct error *err)
 {
     static const char *const names[] = { "startTime" };
     const struct report_table *foreign = report_table(dlprof->report, "TACHO_TORCH_METADATA");
     struct report_columns columns = { 0 };
-    int code;
+    int code = recorded_read(&dlprof->recorded, dlprof->report, err);
 
-    if (!foreign || !foreign->rows)
+    if (code != 0)
+        return code;
+    if (dlprof->recorded.count)
+        dlprof->begin_ns = dlprof->recorded.spans[0].from_ns;
+    if (dlprof->recorded.count || !foreign || !foreign->rows)
         return 0;
     if ((code = columns_read(dlprof->report, "ANALYSIS_DETAILS", names, 1, &columns, err)) != 0)
         return code;
@@ -159,6 +164,7 @@ void dlprof_free(struct dlprof *dlprof)
     free(dlprof->ops);
     free(dlprof->works);
     free(dlprof->ends);
+    recorded_free(&dlprof->recorded);
     text_free(&dlprof->key);
     *dlprof = (struct dlprof){ 0 };
 }

@@ -200,16 +200,33 @@ static int split_by_steps(struct dlprof *dlprof, struct error *err)
     return code;
 }
 
+/* Work that a recorded span launches may end after it: then it is part of that span. */
+static void dlprof_split_lengthen(struct recorded *recorded, int64_t start_ns, int64_t end_ns)
+{
+    size_t after = BISECT(0, recorded->count, i, recorded->spans[i].from_ns <= start_ns), at = after ? after - 1 : 0;
+
+    if (!recorded->count)
+        return;
+    if (at + 1 < recorded->count && end_ns > recorded->spans[at + 1].from_ns)
+        end_ns = recorded->spans[at + 1].from_ns;
+    if (end_ns > recorded->spans[at].to_ns)
+        recorded->spans[at].to_ns = end_ns;
+}
+
 /* The last end of anything, and the iterations up to there. */
 static int finish_ends(struct dlprof *dlprof)
 {
     int64_t last_ns = dlprof->begin_ns;
     size_t kept = 0;
 
-    for (size_t i = 0; i < dlprof->call_count; i++)
+    for (size_t i = 0; i < dlprof->call_count; i++) {
         last_ns = dlprof->calls[i].end_ns > last_ns ? dlprof->calls[i].end_ns : last_ns;
-    for (size_t i = 0; i < dlprof->work_count; i++)
+        dlprof_split_lengthen(&dlprof->recorded, dlprof->calls[i].start_ns, dlprof->calls[i].end_ns);
+    }
+    for (size_t i = 0; i < dlprof->work_count; i++) {
         last_ns = dlprof->works[i].end_ns > last_ns ? dlprof->works[i].end_ns : last_ns;
+        dlprof_split_lengthen(&dlprof->recorded, dlprof->works[i].start_ns, dlprof->works[i].end_ns);
+    }
     if (dlprof->iteration_count)
         qsort(dlprof->ends, dlprof->iteration_count, sizeof *dlprof->ends, dlprof_split_by_time);
     for (size_t i = 0; i < dlprof->iteration_count; i++)
@@ -315,5 +332,6 @@ no_memory:
 
 int64_t dlprof_iteration_ns(const struct dlprof *dlprof, size_t iteration)
 {
-    return saturating_duration(iteration ? dlprof->ends[iteration - 1] : dlprof->begin_ns, dlprof->ends[iteration]);
+    return recorded_within(&dlprof->recorded, iteration ? dlprof->ends[iteration - 1] : dlprof->begin_ns,
+                           dlprof->ends[iteration]);
 }

@@ -11,11 +11,15 @@
 struct cover {
     struct dlprof_interval *list; /* owned; room for all */
     size_t count;
-    int64_t ns;
+    int64_t ns, begin_ns;
 };
 
+/* What began before the recording did counts from there on. */
 static void add_interval(struct cover *cover, int64_t group, int64_t start_ns, int64_t end_ns)
 {
+    start_ns = start_ns > cover->begin_ns ? start_ns : cover->begin_ns;
+    if (end_ns < start_ns)
+        return;
     cover->list[cover->count++] = (struct dlprof_interval){ group, start_ns, end_ns };
 }
 
@@ -113,7 +117,8 @@ int dlprof_usage_read(struct dlprof_usage *usage, const struct dlprof *dlprof, s
     size_t from = dlprof_usage_first_call(dlprof, first), to = dlprof_usage_first_call(dlprof, last + 1);
     size_t work = first_work(dlprof, from);
     struct dlprof_usage_part part = { .call_count = to - from, .work_count = first_work(dlprof, to) - work };
-    struct cover cover = { .list = malloc((part.call_count + part.work_count + 1) * sizeof *cover.list) };
+    struct cover cover = { .list = malloc((part.call_count + part.work_count + 1) * sizeof *cover.list),
+                           .begin_ns = dlprof->begin_ns };
 
     part.calls = part.call_count ? dlprof->calls + from : NULL;
     part.works = part.work_count ? dlprof->works + work : NULL;
