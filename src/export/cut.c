@@ -10,6 +10,7 @@
 #include "analyze/engine/event_columns.h"
 #include "analyze/model/event_counts.h"
 #include "analyze/model/filter.h"
+#include "analyze/model/recorded.h"
 #include "base/array.h"
 #include "cut_overview.h"
 #include "cut_window.h"
@@ -87,6 +88,14 @@ static int cut_is_named(const char *name, const char *const *names, size_t count
 static int cut_is_part(const struct cut *cut)
 {
     return (cut->part->range_count || cut->part->filter) && !cut->is_to_size;
+}
+
+/* Whether rows are chosen by time, or by steps, which are spans of time. */
+static int cut_is_part_of_time(const struct cut *cut)
+{
+    const struct filter *filter = cut->part->filter;
+
+    return cut_is_part(cut) && (cut->part->range_count || (filter && (filter->span || filter->only.only & ONLY_STEPS)));
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
@@ -250,6 +259,8 @@ static int copy_table(struct cut *cut, const struct report_table *table, int of_
     if (to < 0 || (to == TABLE_TACHO_DETAIL && cut->is_to_size) || to == TABLE_StringIds || table->rows == 0 ||
         (chain >= 0) != of_stacks || !export_wants_table(cut->part, table->name))
         return 0;
+    if (to == TABLE_TACHO_RANGE && cut_is_part_of_time(cut)) /* cut_write_recorded() writes them */
+        return 0;
     begin_passage(&passage, cut, table, (enum table_id)to);
     if (chain >= 0 && is_cut) {
         struct numbers *numbers = &cut->used[chain];
@@ -279,6 +290,68 @@ static int copy_tables(struct cut *cut, struct error *err)
     return 0;
 }
 
+/* ---- recorded time --------------------------------------------------------------------------------------------- */
+
+/* A part has less recorded time than the whole, so that its shares are of the part. */
+static void add_recorded(struct cut *cut, const struct recorded *recorded, struct report_span part)
+{
+    const struct report_span *span = cut->part->filter ? cut->part->filter->span : NULL;
+    struct report_span all = report_times(cut->report);
+    const struct report_span *spans = recorded->count ? recorded->spans : &all;
+
+    if (span) {
+        part.from_ns = part.from_ns > span->from_ns ? part.from_ns : span->from_ns;
+        part.to_ns = part.to_ns < span->to_ns ? part.to_ns : span->to_ns;
+    }
+    for (size_t i = 0; i < (recorded->count ? recorded->count : 1); i++) {
+        int64_t from = part.from_ns > spans[i].from_ns ? part.from_ns : spans[i].from_ns;
+        int64_t to = part.to_ns < spans[i].to_ns ? part.to_ns : spans[i].to_ns;
+        struct row_TACHO_RANGE row = { 0 };
+        if (from >= to)
+            continue;
+        ROW_SET(&row, TACHO_RANGE, start, from);
+        ROW_SET(&row, TACHO_RANGE, end, to);
+        ROW_SET(&row, TACHO_RANGE, cause, writer_string(cut->writer, "cut", 3));
+        writer_append(cut->writer, TABLE_TACHO_RANGE, &row);
+    }
+}
+
+/* A part of some steps has their time: all of it in each process, because reports join spans that overlap. */
+static void add_recorded_steps(struct cut *cut, const struct recorded *recorded, const struct report_span *part)
+{
+    const struct steps *steps = cut->part->filter->only.steps;
+
+    for (size_t i = 0; i < steps->count; i++) {
+        struct report_span step = { steps->list[i].start_ns, steps->list[i].end_ns };
+        step.from_ns = step.from_ns > part->from_ns ? step.from_ns : part->from_ns;
+        step.to_ns = step.to_ns < part->to_ns ? step.to_ns : part->to_ns;
+        if (steps->list[i].is_chosen)
+            add_recorded(cut, recorded, step);
+    }
+}
+
+static int cut_write_recorded(struct cut *cut, struct error *err)
+{
+    static const struct report_span always = { INT64_MIN, INT64_MAX };
+    const struct export_options *part = cut->part;
+    struct recorded recorded;
+    int code, has_steps = part->filter && (part->filter->only.only & ONLY_STEPS);
+
+    if (!cut_is_part_of_time(cut) || !export_wants_table(part, "TACHO_RANGE"))
+        return 0;
+    if ((code = recorded_read(&recorded, cut->report, err)) != 0)
+        return code;
+    for (size_t i = 0; i < (part->range_count ? part->range_count : 1); i++) {
+        const struct report_span *span = part->range_count ? &part->ranges[i] : &always;
+        if (has_steps)
+            add_recorded_steps(cut, &recorded, span);
+        else
+            add_recorded(cut, &recorded, *span);
+    }
+    recorded_free(&recorded);
+    return 0;
+}
+
 static void write_detail(struct writer *writer, const struct export_options *part)
 {
     for (size_t i = 0; i < part->range_count; i++) {
@@ -293,7 +366,7 @@ static int cut_write_rows(struct cut *cut, struct cut_overview *overview, struct
 {
     int code;
 
-    if ((code = copy_tables(cut, err)) != 0)
+    if ((code = copy_tables(cut, err)) != 0 || (code = cut_write_recorded(cut, err)) != 0)
         return code;
     if (cut->part->more)
         cut->part->more(cut->writer, cut->part->more_context);
