@@ -2,9 +2,9 @@
  * process, and what a capture enables. See cuda_agent.h for the other files.
  *
  * The state follows what is to be recorded (cuda_follow). While no capture runs, CUPTI is only loaded, or subscribed to
- * the calls that begin a range; neither costs a launch anything measurable. Only one thread at a time changes what is
- * enabled: the one that begins or ends the range, before its call returns, or else the agent's own thread. On any
- * failure the source is over and the report says why; all other sources go on. */
+ * the calls that begin a range and to new contexts and streams; neither costs a launch anything measurable. Only one
+ * thread at a time changes what is enabled: the one that begins or ends the range, before its call returns, or else the
+ * agent's own thread. On any failure the source is over and the report says why; all other sources go on. */
 #include "cuda_agent.h"
 #include "agent/core/lifecycle.h"
 #include "agent/core/modules.h"
@@ -21,7 +21,9 @@ struct cuda cuda;
 /* The kinds of records that a capture enables beside API calls. `wants`: the settings that need it (0: every capture);
  * `unless`: the setting that replaces it; `stays`: its records are rare and later ones refer to them, so it stays
  * enabled while recording pauses, and where kernels are replayed. There CUPTI 13.0 writes records without times,
- * records of its own kernels, and corrupts the heap as it flushes them. */
+ * records of its own kernels, and corrupts the heap as it flushes them. Contexts and streams are also recorded before
+ * and between the ranges of a capture (ALWAYS_STAYS), because work inside of a range runs on them. */
+enum { STAYS = 1, ALWAYS_STAYS };
 static const struct {
     uint32_t kind, wants, unless;
     int stays;
@@ -32,10 +34,10 @@ static const struct {
     { CUPTI_KIND_MEMCPY, 0, 0, 0 },
     { CUPTI_KIND_MEMCPY2, 0, 0, 0 },
     { CUPTI_KIND_MEMSET, 0, 0, 0 },
-    { CUPTI_KIND_CONTEXT, 0, 0, 1 },
-    { CUPTI_KIND_STREAM, 0, 0, 1 },
+    { CUPTI_KIND_CONTEXT, 0, 0, ALWAYS_STAYS },
+    { CUPTI_KIND_STREAM, 0, 0, ALWAYS_STAYS },
     { CUPTI_KIND_OVERHEAD, 0, 0, 0 },
-    { CUPTI_KIND_JIT, 0, 0, 1 },
+    { CUPTI_KIND_JIT, 0, 0, STAYS },
     { CUPTI_KIND_GRAPH_TRACE, 0, WIRE_CUDA_GRAPH_NODES, 0 },
     { CUPTI_KIND_CUDA_EVENT, WIRE_CUDA_EVENTS, 0, 0 },
     { CUPTI_KIND_MEMORY2, WIRE_CUDA_MEMORY, 0, 0 },
@@ -191,12 +193,37 @@ static int enable_kinds(void)
     return CUPTI_RESULT_SUCCESS;
 }
 
-static void disable_kinds(int pauses)
+/* Those that stay at least so much remain enabled. */
+static void disable_kinds(int stays)
 {
     cuda_api_records(0);
     for (size_t i = 0; i < COUNT_OF(cuda_agent_kinds); i++)
-        if (cuda_agent_is_wanted(i) && !(pauses && cuda_agent_kinds[i].stays))
+        if (cuda_agent_is_wanted(i) && cuda_agent_kinds[i].stays < stays)
             cuda.cupti.cuptiActivityDisable(cuda_agent_kinds[i].kind);
+}
+
+/* Contexts and streams that come while a range is awaited. */
+static void watch_contexts(int on)
+{
+    for (size_t i = 0; i < COUNT_OF(cuda_agent_kinds); i++) {
+        if (cuda_agent_kinds[i].stays != ALWAYS_STAYS)
+            continue;
+        if (on)
+            cuda.cupti.cuptiActivityEnable(cuda_agent_kinds[i].kind);
+        else
+            cuda.cupti.cuptiActivityDisable(cuda_agent_kinds[i].kind);
+    }
+    cuda_events_enable(on);
+}
+
+/* True before a range and between two, and until the delay of a capture is over. A program that has no more of them is
+ * not watched. */
+int cuda_is_awaited(void)
+{
+    if (!(agent.sources & WIRE_BIT(CUDA)) || agent_recording(WIRE_BIT(CUDA)))
+        return 0;
+    return atomic_load_explicit(&agent.arena->ranges_left, memory_order_relaxed) > 0 ||
+           (agent.arena->flags & WIRE_FLAG_DELAYED && atomic_load_explicit(&cuda.epoch, memory_order_relaxed) == 0);
 }
 
 /* All calls are recorded from the start of CUDA on. In a range that begins later, that start is long over. */
@@ -214,7 +241,7 @@ static void begin_recording(void)
     cuda_events_enable(1);
     cuda_pc_record(1);
     cuda_api_callbacks(cuda.starting ? CUDA_STAGE_ALL : cuda_api_last_stage());
-    if (!cuda.starting && !goes_on)
+    if (!cuda.starting && !goes_on && atomic_load_explicit(&cuda.contexts_seen, memory_order_relaxed) == 0)
         cuda_exit_register();
     atomic_store_explicit(&cuda.state, CUDA_RECORDING, memory_order_release);
 }
@@ -228,12 +255,12 @@ static int is_paused(void)
 
 static void end_recording(void)
 {
-    int pauses = is_paused();
+    int pauses = is_paused(), is_awaited = cuda_is_awaited();
     counters_finish();
     cuda_pc_record(0);
-    disable_kinds(pauses);
+    disable_kinds(pauses ? STAYS : is_awaited ? ALWAYS_STAYS : ALWAYS_STAYS + 1);
     cuda_api_callbacks(pauses ? CUDA_STAGE_PAUSED : CUDA_STAGE_NONE);
-    if (!pauses)
+    if (!pauses && !is_awaited)
         cuda_events_enable(0);
     if (!pauses && cuda.settings.flags & WIRE_CUDA_FLUSH_ON_STOP)
         cuda.cupti.cuptiActivityFlushAll(0);
@@ -288,7 +315,7 @@ static int subscribe(void)
     cuda_api_forget_callbacks();
     cuda_api_callbacks(CUDA_STAGE_NONE);
     cuda_modules_enable();
-    cuda_events_enable(0);
+    watch_contexts(cuda_is_awaited());
     atomic_store_explicit(&cuda.state, CUDA_SUBSCRIBED, memory_order_release);
     return CUPTI_RESULT_SUCCESS;
 }
@@ -326,9 +353,7 @@ static uint32_t wanted_state(void)
 {
     if (agent_recording(WIRE_BIT(CUDA)))
         return CUDA_RECORDING;
-    int may_begin = agent.arena->capture == WIRE_CAPTURE_API &&
-                    atomic_load_explicit(&agent.arena->ranges_left, memory_order_relaxed) > 0;
-    return may_begin || is_paused() || cuda_pc_wanted() ? CUDA_SUBSCRIBED : CUDA_LOADED;
+    return cuda_is_awaited() || is_paused() || cuda_pc_wanted() ? CUDA_SUBSCRIBED : CUDA_LOADED;
 }
 
 /* A range that ends in a callback leaves unsubscribing to the agent's thread, because CUPTI is still in that call. */
@@ -344,6 +369,7 @@ static void change_state(uint32_t wanted, int is_own_thread)
         state = CUDA_SUBSCRIBED;
     }
     if (wanted == CUDA_LOADED && state == CUDA_SUBSCRIBED && is_own_thread) {
+        watch_contexts(0);
         cuda.cupti.cuptiUnsubscribe(cuda.subscriber);
         atomic_store_explicit(&cuda.state, CUDA_LOADED, memory_order_release);
     }

@@ -131,6 +131,7 @@ int cuda_lock(void);                                           /* the same of `s
 void cuda_unlock(void);
 void cuda_enable_unified_memory(void);    /* if the capture records it; CUPTI refuses before the first context */
 void cuda_follow(int is_own_thread);      /* recording was switched on or off: changes what is enabled */
+int cuda_is_awaited(void);                /* recording is off, and may begin in this process */
 const char *cuda_sentence_of(int result); /* what CUPTI's result means, for the user */
 const char *cuda_counters_sentence_of(int result); /* the same, of calls that read hardware counters */
 void cuda_stop_for_good(void);                     /* disables everything and unsubscribes; under the lock */

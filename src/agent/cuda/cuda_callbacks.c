@@ -89,10 +89,13 @@ static void context_created(void *handle)
     cuda.cupti.cuptiGetContextId(handle, &id);
     cuda.cupti.cuptiGetDeviceId(handle, &device);
     cuda_callbacks_add_context(handle, id, device);
-    atomic_store_explicit(&cuda.new_context, id, memory_order_relaxed);
+    int is_recorded = !cuda_is_awaited(); /* the range that is awaited begins without the calls of the start */
+    if (is_recorded)
+        atomic_store_explicit(&cuda.new_context, id, memory_order_relaxed);
     if (atomic_fetch_add_explicit(&cuda.contexts_seen, 1, memory_order_relaxed) == 0) {
         cuda_exit_register();
-        cuda_enable_unified_memory();
+        if (is_recorded)
+            cuda_enable_unified_memory();
     }
     cuda_pc_context_created(handle, id, device);
     cuda_thread_wake();
