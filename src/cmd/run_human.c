@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "advice_tables.h"
 #include "analyze/registry.h"
 #include "analyze/rules/rule.h"
 #include "analyze/rules/rule_state.h"
@@ -231,26 +232,58 @@ const struct selection_item *run_human_item(const struct run_human *run, const s
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
 
-static void run_human_add_table(struct text *out, const struct run_human *run, struct table *table,
-                                const struct selection_item *wanted)
+/* The title, the rows that fit, and the number of the others. */
+static void run_human_add_rows(struct text *out, const struct run_human *run, struct table *table, const char *title,
+                               const struct selection_item *wanted)
 {
-    const struct analysis *analysis = wanted->analysis;
     size_t rows = table_row_count(table), shown = rows_to_show(run, table, wanted);
 
     if (!run->delivery->quiet)
-        print_human.title(out, analysis->title, analysis->name, &run->request);
+        print_human.title(out, title, wanted->analysis->name, &run->request);
     int is_negligible = shown >= print_human_rows(table);
     table_limit(table, shown);
     print_human.table(out, table, &run->request);
-    if (run->delivery->quiet)
-        return;
-    if (shown < rows)
+    if (!run->delivery->quiet && shown < rows)
         run_human_add_more(out, run, wanted, rows - shown, is_negligible);
+}
+
+/* Savings per step and findings of the whole run, each under a title of its own. */
+static int run_human_add_groups(struct text *out, const struct run_human *run, const struct table *advice,
+                                const struct selection_item *wanted, struct error *err)
+{
+    struct advice_table groups[ADVICE_TABLES];
+    size_t count;
+    int code = advice_tables_read(groups, &count, advice, err);
+
+    if (code != 0)
+        return code;
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            text_add_char(out, '\n');
+        run_human_add_rows(out, run, groups[i].table, groups[i].title, wanted);
+    }
+    advice_tables_free(groups, count);
+    return 0;
+}
+
+static int run_human_add_table(struct text *out, const struct run_human *run, struct table *table,
+                               const struct selection_item *wanted, struct error *err)
+{
+    const struct analysis *analysis = wanted->analysis;
+    int code = 0;
+
+    if (analysis == &analysis_advice_sum && !run->delivery->quiet && run->by.by == SET_BY_NONE)
+        code = run_human_add_groups(out, run, table, wanted, err);
+    else
+        run_human_add_rows(out, run, table, analysis->title, wanted);
+    if (code != 0 || run->delivery->quiet)
+        return code;
     if (*table_note(table))
         add_sentence(out, run, table_note(table));
     if (analysis->rule && !run->by_default) /* the default list begins with all advice */
         add_advice(out, run, table, analysis);
     text_add_char(out, '\n');
+    return 0;
 }
 
 int run_human_table(struct text *out, struct run_human *run, struct report *report, const struct selection_item *wanted,
@@ -282,13 +315,13 @@ int run_human_table(struct text *out, struct run_human *run, struct report *repo
     if (table_row_count(table) && is_listing(run, wanted->analysis))
         run_human_list_rows(run, wanted->analysis, table_row_count(table));
     else if (table_row_count(table))
-        run_human_add_table(out, run, table, wanted);
+        code = run_human_add_table(out, run, table, wanted, err);
     else if (!run->delivery->quiet)
         note_nothing(out, run, wanted->analysis);
     table_delete(table);
     for (size_t i = before; i < out->length; i++)
         run->lines += out->bytes[i] == '\n';
-    return 0;
+    return code;
 }
 
 /* One line, "No data for: A, B.", if there is anything in the list. */

@@ -170,10 +170,15 @@ def check_roofline(name, section, rows, peaks):
 
 
 def check_advice(name, section, file):
-    rows = lib.table("advice_sum", file)
-    items = section.all("li")
-    lib.check(f"{name}: findings", min(len(rows), 8), len(items))
-    for row, item in zip(rows, items):
+    """Savings per step and findings of the whole run are two lists."""
+    found = lib.table("advice_sum", file)
+    groups = [group for group in ([row for row in found if row["Confidence"]][:8], [row for row in found if not row["Confidence"]][:8]) if group]
+    lib.check(f"{name}: findings by group", [len(group) for group in groups], [len(group.all("li")) for group in section.all("ol")])
+    headings = [element.text() for element in section.all("p", class_="group")]
+    lib.check(f"{name}: headings", [True, "Of the whole run"][-len(groups):] if groups and not groups[-1][0]["Confidence"] else [True] * len(groups),
+              [True if heading.startswith("Savings") else heading for heading in headings])
+    rows = [row for group in groups for row in group]
+    for row, item in zip(rows, section.all("li")):
         text = item.text()
         lib.check(f"{name}: {row['Finding']}", (True, True, True), (row["Finding"] in text, (row["Where"] or "") in text, row["Advice"] in text))
         values = [float(element.attributes["value"]) for element in item.all("data")]

@@ -136,6 +136,14 @@ class Table:
         self.names, self.units = [part[1] for part in parts], [part[2] or "" for part in parts]
         self.known = known
 
+    def keep_group(self, heading):
+        """Of advice_sum, savings per step and findings of the whole run are two tables."""
+        judged, of_step = self.names.index("Confidence"), "Impact" not in heading
+        self.rows = [row for row in self.rows if bool(row[judged]) == of_step]
+        kept = [column for column, name in enumerate(self.names) if name not in (("Impact",) if of_step else ("Saves per Step", "From", "To", "Confidence"))]
+        self.names, self.units = [self.names[column] for column in kept], [self.units[column] for column in kept]
+        self.rows = [[row[column] for column in kept] for row in self.rows]
+
     def role(self, column):
         role = self.known.get(self.names[column], ("", "PLAIN"))[1]
         return "PLAIN" if role == "SHARE" and self.units[column] != "%" else role
@@ -189,6 +197,8 @@ def place_columns(what, table, header, rows):
 
 def check_table(what, file, known, report, lines, more, least):
     table = Table(report, file, known)
+    if report == "advice_sum":
+        table.keep_group(lines[0])
     sentences = any(table.role(column) == "SENTENCE" for column in range(len(table.names)))
     rows = [line for line in lines[1:] if not (sentences and line.startswith("    "))]
     check(f"{what}: at least {least} rows, at most {MOST_ROWS}: {len(rows)} of {table.kept()}", True,

@@ -187,14 +187,19 @@ static void capture_row(struct writer *writer, const char *over, int64_t kill_si
     capture_row_of(writer, over, kill_signal, 10 * MS);
 }
 
-static void recorded_range(struct writer *writer, int64_t captured_ns)
+static void recorded_from(struct writer *writer, int64_t begin, int64_t end, const char *cause)
 {
     struct row_TACHO_RANGE row = { 0 };
 
-    ROW_SET(&row, TACHO_RANGE, start, 0);
-    ROW_SET(&row, TACHO_RANGE, end, captured_ns);
-    ROW_SET(&row, TACHO_RANGE, cause, made_string(writer, "start"));
+    ROW_SET(&row, TACHO_RANGE, start, begin);
+    ROW_SET(&row, TACHO_RANGE, end, end);
+    ROW_SET(&row, TACHO_RANGE, cause, made_string(writer, cause));
     writer_append(writer, TABLE_TACHO_RANGE, &row);
+}
+
+static void recorded_range(struct writer *writer, int64_t captured_ns)
+{
+    recorded_from(writer, 0, captured_ns, "start");
 }
 
 /* A report of ours whose capture is over; it recorded for so long. */
@@ -571,8 +576,8 @@ static void how_it_ended(void **state)
         fail_msg("%s", err.text);
     text = close_with(report, &lines);
     writer_close(writer, &err);
-    expect_first(text, "tacho: ./p: the report is unfinished (tacho is still writing it, or was killed), 8.00 ms; 1 "
-                       "process\n");
+    expect_first(text, "tacho: ./p: the report is unfinished (tacho is still writing it, or was killed), recorded "
+                       "time 8.00 ms; 1 process\n");
     expect_line(text, "  events: nvtx 2");
     expect_no(text, "still runs");
     expect_no(text, "none lost");
@@ -581,7 +586,42 @@ static void how_it_ended(void **state)
     writer = start(); /* an import */
     kernel(writer, 0, MS, 1, 0, "a");
     text = close_with(finish(writer), &lines);
-    expect_first(text, "tacho: r.tacho: recorded by another profiler, 1.00 ms\n");
+    expect_first(text, "tacho: r.tacho: recorded by another profiler, recorded time 1.00 ms\n");
+}
+
+/* The program ran for 20 ms, of which 3 ms in a range, or 3 and 1 ms in two, were recorded: shares of the time recorded
+ * are of these, and each time has its name. */
+static void recorded_in_ranges(void **state)
+{
+    static const char *const recorded[] = { "3.00 ms", "4.00 ms in 2 capture ranges" }, *const busy[] = { "3.00 ms",
+                                                                                                          "4.00 ms" };
+    struct text line = { 0 };
+    size_t lines;
+
+    for (int ranges = 1; ranges <= 2; ranges++) {
+        struct writer *writer = start();
+        setting(writer, "TACHO_VERSION", "0");
+        setting(writer, "PROGRAM", "./p");
+        process(writer, 1, "/bin/p", "launch", "running");
+        process(writer, 1, "/bin/p", "launch", "exit");
+        capture_row(writer, "program", 0);
+        recorded_from(writer, 5 * MS, 8 * MS, "nvtx");
+        if (ranges == 2)
+            recorded_from(writer, 12 * MS, 13 * MS, "nvtx");
+        kernel(writer, 6 * MS, 7 * MS, 1, 0, "gemm");
+        const char *text = close_with(finish(writer), &lines);
+        text_addf(&line,
+                  "tacho: ./p ended with status 3 after 20.0 ms; recorded time %s; CPU time 10.0 ms; 1 process\n",
+                  recorded[ranges - 1]);
+        expect_first(text, text_string(&line));
+        text_clear(&line);
+        text_addf(&line,
+                  "  GPU 0 busy 100.0 %% of the 1.00 ms from its first work to its last; %s %% of the %s recorded",
+                  ranges == 1 ? "33.3" : "25.0", busy[ranges - 1]);
+        expect_line(text, text_string(&line));
+        text_clear(&line);
+    }
+    text_free(&line);
 }
 
 static void step(struct writer *writer, int64_t begin, int64_t end, const char *phase)
@@ -921,6 +961,7 @@ int main(void)
         cmocka_unit_test(truth),
         cmocka_unit_test(a_cost_above_the_programs_has_no_share),
         cmocka_unit_test(how_it_ended),
+        cmocka_unit_test(recorded_in_ranges),
         cmocka_unit_test(a_late_rank_comes_first),
         cmocka_unit_test(how_much_longer_recording_made_a_step),
         cmocka_unit_test(who_ended_it),

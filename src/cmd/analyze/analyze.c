@@ -5,6 +5,7 @@
 
 #include "analyze/registry.h"
 #include "analyze/reports/advice_sum.h"
+#include "cmd/advice_tables.h"
 #include "finding_condition.h"
 #include "finding_format.h"
 
@@ -157,6 +158,26 @@ static void analyze_cmd_add_table(struct text *out, struct analyze_cmd_job *job,
         text_add_char(out, '\n');
 }
 
+/* The findings; for people, savings per step apart from findings of the whole run. */
+static int analyze_cmd_add_advice(struct text *out, struct analyze_cmd_job *job, const struct table *advice,
+                                  struct error *err)
+{
+    struct advice_table groups[ADVICE_TABLES];
+    size_t count;
+    int code;
+
+    if (!output_is_human(output_delivery_at(&job->delivery, 0)) || job->delivery.quiet) {
+        analyze_cmd_add_table(out, job, advice, analysis_advice_sum.title, analysis_advice_sum.name);
+        return 0;
+    }
+    if ((code = advice_tables_read(groups, &count, advice, err)) != 0)
+        return code;
+    for (size_t i = 0; i < count; i++)
+        analyze_cmd_add_table(out, job, groups[i].table, groups[i].title, analysis_advice_sum.name);
+    advice_tables_free(groups, count);
+    return 0;
+}
+
 /* The findings with what was measured, and the measurements. */
 static int analyze_cmd_add_measured(struct text *out, struct analyze_cmd_job *job, const struct analyze_file *file,
                                     struct error *err)
@@ -168,12 +189,14 @@ static int analyze_cmd_add_measured(struct text *out, struct analyze_cmd_job *jo
         return code;
     job->document = (struct print_document){ .format = output_delivery_at(&job->delivery, 0)->format, .by_table = 1 };
     print_document_file(out, &job->document, "");
-    analyze_cmd_add_table(out, job, advice, analysis_advice_sum.title, analysis_advice_sum.name);
+    if ((code = analyze_cmd_add_advice(out, job, advice, err)) != 0)
+        goto delete_advice;
     analyze_cmd_add_table(out, job, file->measured, "Alternatives, Timed on This Machine", "measured");
     print_document_end_file(out, &job->document);
     print_document_end(out, &job->document);
+delete_advice:
     table_delete(advice);
-    return 0;
+    return code;
 }
 
 static int analyze_cmd_read_input(struct analyze_cmd_job *job, struct input input, size_t number, struct error *err)

@@ -225,23 +225,45 @@ static void html_overview_add_unchecked(struct text *out, const struct html_page
     text_free(&options);
 }
 
-void html_add_advice(struct text *out, struct html_page *page)
+/* Whether a finding is one of the replay, whose saving is of a step; others are of the whole run. */
+static int is_of_step(const struct table *causes, size_t row)
+{
+    return *table_text_at(causes, row, "Confidence") != 0;
+}
+
+/* The findings of one kind, as many as are shown, under their own heading. Returns their number. */
+static size_t html_overview_add_group(struct text *out, const struct html_page *page, int of_step, const char *heading)
 {
     enum { MOST = 8 };
-    size_t rows = page->causes ? table_row_count(page->causes) : 0, shown = rows < MOST ? rows : MOST;
+    size_t rows = page->causes ? table_row_count(page->causes) : 0, shown = 0;
+
+    for (size_t row = 0; row < rows && shown < MOST; row++) {
+        if (is_of_step(page->causes, row) != of_step)
+            continue;
+        if (!shown++)
+            text_addf(out, "<p class=\"group\">%s</p>\n<ol class=\"advice\">\n", heading);
+        html_overview_add_cause(out, page, row);
+    }
+    if (shown)
+        text_add(out, "</ol>\n");
+    return shown;
+}
+
+void html_add_advice(struct text *out, struct html_page *page)
+{
+    int has_steps = html_has_replay(page) && page->adviser.steps->count;
+    size_t judged;
 
     if (!page->is_checked)
         return;
-    if (!rows)
+    if (!page->causes)
         text_add(out, "<p>No rule found anything that would save 1 % of the time.</p>\n");
-    else
-        text_add(out, "<ol class=\"advice\">\n");
-    for (size_t row = 0; row < shown; row++)
-        html_overview_add_cause(out, page, row);
-    if (rows)
-        text_add(out, "</ol>\n");
-    html_overview_add_together(out, page, shown);
-    add_recording(out, page);
+    judged = html_overview_add_group(out, page, 1,
+                                     has_steps ? "Savings per step" : "Savings in the GPU's part of the run");
+    html_overview_add_together(out, page, judged);
+    if (judged)
+        add_recording(out, page);
+    html_overview_add_group(out, page, 0, "Of the whole run");
     html_overview_add_unchecked(out, page);
     html_add_command(out, page, "analyze");
 }

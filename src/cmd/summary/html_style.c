@@ -76,6 +76,7 @@ const char html_style[] =
     "figcaption .key { margin: 0 0.3rem 0 0.5rem; }\n"
     ".legend { width: auto; margin-top: 0.75rem; }\n"
     ".legend th { font-weight: 400; text-align: left; }\n"
+    ".group { margin: 0.75rem 0 0.4rem; font-weight: 600; }\n"
     ".advice { margin: 0; padding-left: 1.4rem; }\n"
     ".advice li { padding: 0 0 0.9rem 0.25rem; }\n"
     ".advice li::marker { color: var(--soft); font-weight: 600; }\n"
