@@ -90,7 +90,7 @@ await test("causes that a replay judged come first, then rules in the order of t
     rules: [rule("launch", 120), rule("gaps", 11), rule("none", 7), rule("copies", 6), rule("list", 0)],
   };
   assert.deepEqual(adviceRows(advice).map(({ saves, place }) => [place.from, saves]), [[4, 20], [3, 40], [20, 9], [10, 2], [0, 5], [7, 1], [30, 0]]);
-  assert.deepEqual(ranked(advice).map(({ place }) => place.from), [4, 3, 20, 0]);
+  assert.deepEqual(ranked(advice).map(({ place, ofStep }) => [place.from, ofStep]), [[4, true], [3, true], [20, false], [0, false]]);
 });
 
 await test("names of kernels are short without what is the same in many", () => {

@@ -29,10 +29,14 @@ await test("it is open at the start, with the figures of the command line", asyn
   const tiles = await page.locator("#panel-summary .tile").allTextContents();
   assert.ok(tiles.includes(`GPU busy${/GPU busy (\d+) %/.exec(words)[1]} %of the steps`), tiles.join(" | "));
   assert.ok(tiles.some((tile) => tile.startsWith(`Step${/step ([\d.]+ .?s) over/.exec(words)[1]}`)), tiles.join(" | "));
-  const advice = await card(page, "What to change first").locator(".summary-line .line:first-child").allTextContents();
-  const expected = stats("advice_sum", file).slice(0, 5).map((row) => row["Finding"]);
-  for (const [index, text] of advice.entries()) assert.ok(expected[index].startsWith(text), `${text}: ${expected[index]}`);
-  assert.equal(advice.length, Math.min(5, expected.length));
+  const found = stats("advice_sum", file); // savings per step and findings of the whole run are two lists
+  for (const [heading, most, isOfGroup] of [["Estimated saving per step", 5, (row) => row["Confidence"]], ["Of the whole run", 2, (row) => !row["Confidence"]]]) {
+    const advice = await card(page, "What to change first").locator(`[aria-label="${heading}"] .summary-line .line:first-child`).allTextContents();
+    const expected = found.filter(isOfGroup).map((row) => row["Finding"]);
+    for (const [index, text] of advice.entries()) assert.ok(expected[index].startsWith(text), `${heading}: ${text}: ${expected[index]}`);
+    assert.equal(advice.length, Math.min(most, expected.length), heading);
+  }
+  assert.ok(!/per step/.test(await card(page, "What to change first").locator(".more").textContent()));
   const causes = await card(page, "Why the GPU was idle").locator(".summary-line .line:first-child").allTextContents();
   assert.deepEqual(causes, stats("gpu_idle_sum", file).slice(0, 6).map((row) => row["Cause"]));
 });

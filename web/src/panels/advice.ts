@@ -12,8 +12,8 @@ import { Panel } from "./panel";
 import { goTo, time } from "./summary/summary_lines";
 import { whole } from "../ui/text";
 
-const COLUMNS = (most: number): readonly GridColumn[] => [
-  { title: "Saves", numeric: true, words: (cell) => time(Number(cell)), bar: (cell) => (most > 0 ? Number(cell ?? 0) / most : 0) },
+const COLUMNS = (title: string, most: number): readonly GridColumn[] => [
+  { title, numeric: true, words: (cell) => time(Number(cell)), bar: (cell) => (most > 0 ? Number(cell ?? 0) / most : 0) },
   { title: "Cause", numeric: false },
   { title: "Operator", numeric: false },
   { title: "Python line", numeric: false },
@@ -24,16 +24,22 @@ export class AdvicePanel extends Panel {
   readonly name = "advice";
   readonly title = "Advice";
   protected readonly shows: readonly Change[] = ["advice"];
-  private grid!: Grid;
+  /** Savings per step, and findings of the whole run: their times are not compared, so they are two tables. */
+  private groups!: readonly { ofStep: boolean; heading: string; grid: Grid }[];
   private rows: AdviceRow[] = [];
   private readonly sentence = make("div", { class: "advice-sentence", "aria-live": "polite" });
 
   protected build(): void {
-    this.grid = new Grid((error) => this.app.fail(error));
+    const grid = (): Grid => new Grid((error) => this.app.fail(error));
+    this.groups = [
+      { ofStep: true, heading: "Saves per step", grid: grid() },
+      { ofStep: false, heading: "Of the whole run", grid: grid() },
+    ];
   }
 
   override focus(): void {
-    if (this.rows.length > 0) this.grid.focus();
+    const first = this.groups.find(({ ofStep }) => this.rows.some((row) => row.ofStep === ofStep));
+    if (first) first.grid.focus();
     else super.focus();
   }
 
@@ -46,15 +52,19 @@ export class AdvicePanel extends Panel {
   private found(advice: Advice): HTMLElement[] {
     this.rows = adviceRows(advice);
     if (this.rows.length === 0) return [make("p", { class: "empty" }, advice.rules.length === 0 ? "No rule was checked: the report has no data for them." : "The rules found nothing to improve.")];
-    const most = Math.max(...this.rows.map(({ saves }) => saves));
-    this.grid.fill({
-      label: "Advice",
-      columns: COLUMNS(most),
-      rows: this.rows.map(({ saves, cause, where, row: { operator, next } }, index) => [saves > 0 ? saves : null, cause, operator || null, where || null, next || null, index]),
-      act: (cells) => this.choose(this.rows[Number(cells[cells.length - 1])]!, advice),
-    });
     this.say(this.rows[0]!, advice);
-    return [make("div", { class: "bar" }, this.grid.tools), this.grid.element, this.sentence];
+    return [...this.groups.flatMap(({ ofStep, heading, grid }) => this.fillGroup(grid, heading, this.rows.filter((row) => row.ofStep === ofStep), advice)), this.sentence];
+  }
+
+  private fillGroup(grid: Grid, heading: string, rows: readonly AdviceRow[], advice: Advice): HTMLElement[] {
+    if (rows.length === 0) return [];
+    grid.fill({
+      label: `Advice: ${heading.toLowerCase()}`,
+      columns: COLUMNS(heading, Math.max(...rows.map(({ saves }) => saves))),
+      rows: rows.map(({ saves, cause, where, row: { operator, next } }, index) => [saves > 0 ? saves : null, cause, operator || null, where || null, next || null, index]),
+      act: (cells) => this.choose(rows[Number(cells[cells.length - 1])]!, advice),
+    });
+    return [make("div", { class: "bar" }, grid.tools), grid.element];
   }
 
   private choose(row: AdviceRow, advice: Advice): void {

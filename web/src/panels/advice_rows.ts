@@ -6,8 +6,10 @@ import type { Advice, Event } from "../engine/engine";
 type Finding = Advice["advice"][number];
 
 export interface AdviceRow {
-  /** About, per step; of the whole run where no replay tells; 0: not known. */
+  /** About; 0: not known. */
   saves: number;
+  /** The saving is of a step, as a replay judged it, and not of the whole run. The two are never in one list. */
+  ofStep: boolean;
   cause: string;
   where: string;
   place: Event | null;
@@ -15,9 +17,10 @@ export interface AdviceRow {
 }
 
 function rowOf(finding: Finding): AdviceRow {
-  const { about, impact, what, title, where, row, event, from, to } = finding;
+  const { about, impact, order, what, title, where, row, event, from, to } = finding;
+  const ofStep = order >= 0;
   const place = { row: event >= 0 ? row : -1, event, name: title, from, to };
-  return { saves: about ?? impact, cause: what || title, where, place: to >= from ? place : null, row: finding };
+  return { saves: ofStep ? (about ?? 0) : impact, ofStep, cause: what || title, where, place: to >= from ? place : null, row: finding };
 }
 
 /** Every finding, those that matter most first. */

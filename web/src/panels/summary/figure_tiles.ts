@@ -41,9 +41,10 @@ function tilesOf(summary: Summary): Tile[] {
     const unknown = (figures.unknown ?? 0) > 1 ? `; ${percent(figures.unknown!)} unknown` : "";
     list.push({ name: "Tensor cores", figure: percent(figures.tensor), note: `of kernel time${unknown}`, meter: figures.tensor });
   }
-  const [wall, cpu] = [runTime(summary, "Wall time"), runTime(summary, "CPU time")];
-  if (cpu !== null && wall !== null && wall > 0) list.push({ name: "CPU time", figure: time(cpu), note: `${(cpu / wall).toFixed(2)} CPUs busy on average` });
-  if (wall !== null) list.push({ name: "Wall time", figure: time(wall), what: "From the start of the recording to its end. The timeline shows the time in which there are events." });
+  const [recorded, whole, cpu] = [runTime(summary, "Recorded time"), runTime(summary, "Process time"), runTime(summary, "CPU time")];
+  if (cpu !== null && whole !== null && whole > 0) list.push({ name: "CPU time", figure: time(cpu), note: `${(cpu / whole).toFixed(2)} CPUs busy on average in the process time` });
+  if (recorded !== null) list.push({ name: "Recorded time", figure: time(recorded), what: "How long recording was on: the whole capture, or its ranges. The timeline shows the time in which there are events." });
+  if (whole !== null) list.push({ name: "Process time", figure: time(whole), what: "From the start of the program to its end, whatever was recorded of it" });
   if (memory) list.push({ name: "Peak memory", figure: bytes(memory.bytes), note: memory.device });
   return list;
 }
