@@ -372,6 +372,36 @@ def steps_that_were_only_timed():
     check("a capture without: it does not", (0, False), (done[0], "--advise" in done[1]))
 
 
+def capture_ranges():
+    """Of a run of ten seconds, 4.000 to 4.200 s and 6.000 to 6.100 s were recorded. A step of 100 ms ends at 4.100, 4.200 and 6.100 s; in each, a kernel runs for 20 ms,
+    and the last one ends 4 ms after the recording. What lies between the ranges is in no iteration."""
+    ms = 1_000_000
+    made = lib.Made("ranges.sqlite")
+    made.add("ANALYSIS_DETAILS", globalVid=1 << 48, duration=10_000 * ms, startTime=0, stopTime=10_000 * ms)
+    for start, end in ((4000, 4200), (6000, 6100)):
+        made.add("TACHO_RANGE", start=start * ms, end=end * ms, cause=made.text("cudaProfilerApi"))
+    for number, start in enumerate((4000, 4100, 6000)):
+        at = start * ms
+        made.add("NVTX_EVENTS", start=at, end=at + 100 * ms, eventType=59, globalTid=THREAD, text=f"step {number}")
+        made.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=at + 10 * ms, end=at + 11 * ms, globalTid=THREAD, correlationId=number + 1, nameId=made.text("cudaLaunchKernel_v7000"), returnValue=0)
+        begin = at + (84 if number == 2 else 20) * ms
+        made.add("CUPTI_ACTIVITY_KIND_KERNEL", start=begin, end=begin + 20 * ms, deviceId=0, contextId=1, streamId=7, correlationId=number + 1, globalPid=PROCESS,
+                 shortName=made.text("add"), demangledName=made.text("add()"), gridX=1, gridY=1, gridZ=1, blockX=1, blockY=1, blockZ=1)
+    made.write()
+    output("dlprof", "--nsys_database=ranges.sqlite", "--reports=summary", "--profile_name=ranges", "--verbosity=quiet")
+    got = dict(row[:2] for row in cells("ranges_summary.csv") if len(row) == 2)
+    expected = {"Wall Clock Time (ns)": "304000000", "GPU Utilization %": "19.7", "Total Iterations": "4", "Average Iteration Time (ns)": "76000000.0"}  # 60 of 304 ms
+    check("recorded time alone", expected, {name: got[name] for name in expected})
+    check("run_sum", {"Recorded time": 300 * ms, "GPU busy time": 60 * ms}, {row["Name"]: row["Time (ns)"] for row in lib.table("run_sum", "ranges.sqlite")})
+    check("run_sum of a part", {"Recorded time": 150 * ms, "GPU busy time": 16 * ms},
+          {row["Name"]: row["Time (ns)"] for row in lib.table("run_sum", "ranges.sqlite", "--filter-time=4.15s/6.1s")})
+    output("export", "-q", "-t", "tacho", "--filter-time=4.15s/7s", "-o", "ranges-part.tacho", "ranges.sqlite")
+    check("run_sum of a cut", 150 * ms, {row["Name"]: row["Time (ns)"] for row in lib.table("run_sum", "ranges-part.tacho")}["Recorded time"])
+    output("dlprof", "--nsys_database=ranges-part.tacho", "--reports=summary", "--profile_name=part", "--verbosity=quiet")
+    part = dict(row[:2] for row in cells("part_summary.csv") if len(row) == 2)
+    check("DLProf of a cut: 50 + 104 ms", "154000000", part["Wall Clock Time (ns)"])
+
+
 def hostile():
     """Any bytes in a marker: a report or a sentence, never a crash."""
     for number, text in enumerate(("{'", "{'mod': 'a', 'op': 'conv2d', 'args': [{'shape': (1, 2, 3, 99999999999999999999), 'type': 'tensor'}]}",
@@ -398,6 +428,7 @@ try:
     every_option()
     hostile()
     operators_without_markers()
+    capture_ranges()
     steps_that_were_only_timed()
 finally:
     shutil.rmtree(folder)
