@@ -1,5 +1,5 @@
 /* Steps of a job with one planted fault: planted_faults FAULT RANK STEPS WORK_US FAULT_US [SEED]
- * Prints how long a step took on average, in ns, with a FAULT_US of 0 that of the repaired job.
+ * Prints how long a step took on average, in ns: with a FAULT_US of 0, or a RANK of -1, that of the repaired job.
  *
  * Each rank works in each step, for as long as the others within 5 %, and calls an allreduce. The fault is on one rank:
  *
