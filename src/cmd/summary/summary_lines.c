@@ -424,13 +424,14 @@ static void summary_lines_add_next(struct text *out, const struct summary *summa
 
 /* ---- The job ---------------------------------------------------------------------------------------------------- */
 
+/* The line about the job comes before the one about the program: who waits for a rank need not read on. */
 static void summary_lines_add_late_rank(struct text *out, const struct summary *summary)
 {
     const char *words = run_late_rank(summary->causes);
 
     if (!*words)
         return;
-    text_addf(out, "  %s", summary_bold(summary->request));
+    text_addf(out, "tacho: %s", summary_bold(summary->request));
     summary_lines_add_clean(out, words, 0);
     text_addf(out, "%s\n", summary_plain(summary->request));
 }
@@ -537,8 +538,8 @@ int summary_add(struct text *out, const struct summary_request *request, struct 
     if ((code = capture_facts_read(&summary->facts, request->report, err)) != 0)
         goto free_memory;
     read_report(summary);
-    summary_lines_add_head(&first, summary);
     summary_lines_add_late_rank(&first, summary);
+    summary_lines_add_head(&first, summary);
     summary_lines_add_left(&first, &summary->facts);
     summary_lines_add_cut(&first, &summary->facts);
     summary_lines_add_warnings(&first, summary);
