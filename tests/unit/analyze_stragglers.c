@@ -54,7 +54,7 @@ static struct table *finish_and_run(struct writer *writer, struct report **repor
     return table;
 }
 
-enum { RANK, HOST, DEVICE, TIMES, WAIT, LATENESS, CAUSE, WHERE, GAIN };
+enum { RANK, HOST, DEVICE, TIMES, WAIT, LATENESS, CAUSE, WHERE, GAIN, SHARED_BY };
 
 static void expect_none(struct writer *writer)
 {
@@ -160,6 +160,31 @@ static void kernel(struct writer *writer, int64_t rank, int64_t from, int64_t to
     made_kernel(writer, (struct made_kernel){ from * US, to * US, 100 + rank, NO_ID, rank, 7, "gemm", NULL, NULL });
 }
 
+static void kernel_of_blocks(struct writer *writer, int64_t rank, int64_t from, int64_t to, int64_t blocks)
+{
+    struct row_CUPTI_ACTIVITY_KIND_KERNEL row = { 0 };
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, start, from * US);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, end, to * US);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, deviceId, rank);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, streamId, 7);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, globalPid, made_thread(100 + rank, 0));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, gridX, blocks);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, shortName, made_string(writer, "gemm"));
+    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_KERNEL, &row);
+}
+
+static void copy_of_bytes(struct writer *writer, int64_t rank, int64_t from, int64_t to, int64_t bytes)
+{
+    struct row_CUPTI_ACTIVITY_KIND_MEMCPY row = { 0 };
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, start, from * US);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, end, to * US);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, deviceId, rank);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, streamId, 7);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, globalPid, made_thread(100 + rank, 0));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, bytes, bytes);
+    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_MEMCPY, &row);
+}
+
 /* ---- Tests ------------------------------------------------------------------------------------------------------ */
 
 static struct scene scene_of(int64_t every)
@@ -199,6 +224,32 @@ static void nobody_is_a_straggler(void **state)
     expect_none(little.writer);
 }
 
+/* Of two ranks, rank 1 is late in each step, by 300 µs. In the second half of the run rank 0 is late too, by as much in
+ * an allreduce of its own: for a while it loses as much, but it is not late in every step. */
+static void one_of_two_is_late_all_the_time(void **state)
+{
+    struct writer *writer = start();
+    struct report *report;
+    for (int64_t rank = 0; rank < 2; rank++) {
+        made_rank(writer, rank);
+        made_communicator(writer, rank, 0, 10, "0,1", 2, "world");
+        for (int64_t step = 0; step < STEPS; step++) {
+            int64_t at = STEP * (step + 1), other = step * 2 >= STEPS ? LATE : 0;
+            made_collective(writer, (struct made_collective){ rank, (at + (rank == 1 ? LATE : 0)) * US,
+                                                              (at + LATE + 20) * US, "MPI_Allreduce", 10, 8, 0 });
+            at += 400;
+            made_collective(writer, (struct made_collective){ rank, (at + (rank == 0 ? other : 0)) * US,
+                                                              (at + other + 20) * US, "MPI_Allreduce", 10, 16, 0 });
+        }
+    }
+    struct table *table = finish_and_run(writer, &report);
+    assert_int_equal(table_row_count(table), 1);
+    assert_int_equal(table_row(table, 0)[RANK].integer, 1);
+    assert_int_equal(table_row(table, 0)[GAIN].integer, LATE * US);
+    table_delete(table);
+    report_close(report);
+}
+
 /* What the late rank does in the time that the others wait: a function that adds rows for a step. */
 typedef void doing(struct writer *writer, int64_t from, int64_t to);
 
@@ -236,6 +287,28 @@ static void runs_longer(struct writer *writer, int64_t from, int64_t to)
 {
     kernel(writer, FAULT, from - 100, to);
 }
+static void runs_larger(struct writer *writer, int64_t from, int64_t to)
+{
+    kernel_of_blocks(writer, FAULT, from - 100, to, 64); /* those of the others have one block */
+}
+static void copies(struct writer *writer, int64_t from, int64_t to, int64_t bytes)
+{
+    for (int64_t rank = 0; rank < RANKS; rank++)
+        copy_of_bytes(writer, rank, from - 10, rank == FAULT ? to : from, rank == FAULT ? bytes : 1000);
+}
+static void copies_longer(struct writer *writer, int64_t from, int64_t to)
+{
+    copies(writer, from, to, 1000);
+}
+static void copies_larger(struct writer *writer, int64_t from, int64_t to)
+{
+    copies(writer, from, to, 30000);
+}
+static void copies_more(struct writer *writer, int64_t from, int64_t to)
+{
+    copies(writer, from, (from + to) / 2, 1000);
+    copy_of_bytes(writer, FAULT, (from + to) / 2, to, 1000);
+}
 static void runs_more(struct writer *writer, int64_t from, int64_t to)
 {
     for (int64_t at = from - 100; at + 100 <= to; at += 100)
@@ -259,7 +332,11 @@ static void causes(void **state)
         { is_preempted, "off CPU: others run there", 1, 0, 1 },
         { faults, "page faults", 1, 0, 1 },
         { runs_longer, "slower kernels", 0, 1, 1 },
+        { runs_larger, "larger kernels", 0, 1, 1 },
         { runs_more, "more kernels", 0, 1, 1 },
+        { copies_longer, "slower GPU copies", 0, 1, 1 },
+        { copies_larger, "larger GPU copies", 0, 1, 1 },
+        { copies_more, "more GPU copies", 0, 1, 1 },
         { sleeps, "GPU idle: sleeping", 0, 1, 1 },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -271,7 +348,7 @@ static void causes(void **state)
             int64_t at = STEP * (step + 1);
             if (is_late(&scene, FAULT, step))
                 cases[i].adds(scene.writer, at, at + LATE);
-            int has_own = cases[i].adds == runs_longer || cases[i].adds == runs_more;
+            int has_own = cases[i].adds == runs_longer || cases[i].adds == runs_larger || cases[i].adds == runs_more;
             for (int64_t rank = 0; rank < RANKS && cases[i].has_kernels; rank++)
                 if (rank != FAULT || !has_own)
                     kernel(scene.writer, rank, at - 100, at);
@@ -308,6 +385,101 @@ static void ranks_that_share_a_cpu(void **state)
             else
                 expect(scene.writer, FAULT, "off CPU: others run there");
         }
+}
+
+static void launch_at(struct writer *writer, int64_t rank, int64_t at, int64_t id)
+{
+    struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = { 0 };
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, start, (at - 5) * US);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, at * US);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, globalTid, made_rank_thread(rank));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, correlationId, id);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, made_string(writer, "cudaLaunchKernel"));
+    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
+}
+
+/* Four ranks have one GPU, and enter the allreduce when their kernel on it has ended. They launch it at the same time.
+ * In turn: it runs them one after the other, each for 100 µs and that of rank 2 last, which is nobody's fault. Sliced:
+ * it divides its time between them, so that each is said to take 400 µs, and rank 2 has another one of 300 µs. On GPUs
+ * of their own: rank 2 starts its kernel 300 µs after the others, which is its own doing. */
+static void ranks_that_share_a_gpu(void **state)
+{
+    enum { IN_TURN, SLICED, OWN_GPUS, KINDS };
+    static const int64_t turns[RANKS] = { 0, 1, 3, 2 };
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct writer *writer = start();
+        struct report *report;
+        for (int64_t rank = 0; rank < RANKS; rank++) {
+            made_rank(writer, rank);
+            made_communicator(writer, rank, 0, 10, "0,1,2,3", RANKS, "world");
+            for (int64_t step = 0; step < STEPS; step++) {
+                int64_t at = STEP * (step + 1), id = 2 * step + 1, device = kind == OWN_GPUS ? rank : 0;
+                int64_t begin = at + (kind == SLICED ? 0 : 100 * turns[rank]);
+                int64_t end = begin + (kind == SLICED ? 400 : 100);
+                launch_at(writer, rank, at, id);
+                made_kernel(writer, (struct made_kernel){ begin * US, end * US, 100 + rank, id, device, 7, "gemm", NULL,
+                                                          NULL });
+                if (kind == SLICED && rank == FAULT) {
+                    launch_at(writer, rank, at, id + 1);
+                    made_kernel(writer, (struct made_kernel){ end * US, (end + LATE) * US, 100 + rank, id + 1, device,
+                                                              7, "gemm", NULL, NULL });
+                    end += LATE;
+                }
+                made_collective(writer, (struct made_collective){ rank, (end + rank) * US, (at + 720) * US,
+                                                                  "MPI_Allreduce", 10, 8, 0 });
+            }
+        }
+        struct table *table = finish_and_run(writer, &report);
+        assert_int_equal(table_row_count(table), kind == IN_TURN ? 0 : 1);
+        if (table_row_count(table)) {
+            const struct table_cell *row = table_row(table, 0);
+            assert_int_equal(row[RANK].integer, kind == SLICED ? FAULT : 2);
+            assert_int_equal(row[SHARED_BY].kind, kind == SLICED ? CELL_INT : CELL_NONE);
+        }
+        if (kind == SLICED) {
+            const struct table_cell *row = table_row(table, 0);
+            assert_int_equal(row[SHARED_BY].integer, RANKS);
+            assert_memory_equal(row[CAUSE].text.bytes, "more kernels", row[CAUSE].text.length);
+        }
+        table_delete(table);
+        report_close(report);
+    }
+}
+
+/* An allreduce has rounds. In every other one, all enter at the same time, and another program takes the CPU of rank 2
+ * before its second round, in which rank 1 needs it: both leave 300 µs later than the others, and come late to the next
+ * one, rank 1 last. */
+static void a_rank_is_kept_off_inside(void **state)
+{
+    enum { HALF = STEP / 2, INSIDE = 20, LOST = 300 };
+    struct writer *writer = start();
+    struct report *report;
+    for (int64_t rank = 0; rank < RANKS; rank++) {
+        made_rank(writer, rank);
+        made_communicator(writer, rank, 0, 10, "0,1,2,3", RANKS, "world");
+        switching(writer, rank, 0, 1);
+        for (int64_t step = 0; step < STEPS; step++) {
+            int64_t at = STEP * (step + 1), next = at + HALF, is_kept = rank == 1 || rank == FAULT;
+            made_collective(writer, (struct made_collective){ rank, at * US, (at + INSIDE + (is_kept ? LOST : 0)) * US,
+                                                              "MPI_Allreduce", 10, 8, 0 });
+            made_collective(writer, (struct made_collective){ rank, (next + (is_kept ? LOST : 0) + (rank == 1)) * US,
+                                                              (next + LOST + INSIDE) * US, "MPI_Allreduce", 10, 8, 0 });
+            if (rank == FAULT) {
+                switching(writer, rank, at + 5, 0);
+                switching(writer, rank, at + INSIDE + LOST - 1, 1);
+            }
+        }
+        switching(writer, rank, STEP * (STEPS + 2), 0);
+    }
+    struct table *table = finish_and_run(writer, &report);
+    assert_int_equal(table_row_count(table), 1);
+    const struct table_cell *row = table_row(table, 0);
+    assert_int_equal(row[RANK].integer, FAULT);
+    assert_int_equal(row[LATENESS].integer, (LOST + 1) * US);
+    assert_int_equal(row[GAIN].integer, (LOST + 1) * US); /* a step has two collectives */
+    assert_memory_equal(row[CAUSE].text.bytes, "off CPU: others run there", row[CAUSE].text.length);
+    table_delete(table);
+    report_close(report);
 }
 
 static void chances(void **state)
@@ -370,6 +542,55 @@ static void a_late_rank_waited_for_another(void **state)
     }
     os_call(writer, 1, 10, 20, "read");
     expect(writer, 1, "compute");
+}
+
+static void broadcast(struct writer *writer, int64_t rank, int64_t from, int64_t to)
+{
+    struct row_MPI_COLLECTIVES_EVENTS row = { 0 };
+    ROW_SET(&row, MPI_COLLECTIVES_EVENTS, start, from * US);
+    ROW_SET(&row, MPI_COLLECTIVES_EVENTS, end, to * US);
+    ROW_SET(&row, MPI_COLLECTIVES_EVENTS, globalTid, made_rank_thread(rank));
+    ROW_SET(&row, MPI_COLLECTIVES_EVENTS, textId, made_string(writer, "MPI_Bcast"));
+    ROW_SET(&row, MPI_COLLECTIVES_EVENTS, commHandle, 20);
+    ROW_SET(&row, MPI_COLLECTIVES_EVENTS, rootRank, 0);
+    ROW_SET(&row, MPI_COLLECTIVES_EVENTS, size, 8);
+    writer_append(writer, TABLE_MPI_COLLECTIVES_EVENTS, &row);
+}
+
+static void probe(struct writer *writer)
+{
+    struct row_MPI_P2P_EVENTS row = { 0 };
+    ROW_SET(&row, MPI_P2P_EVENTS, start, 1 * US);
+    ROW_SET(&row, MPI_P2P_EVENTS, end, 2 * US);
+    ROW_SET(&row, MPI_P2P_EVENTS, globalTid, made_rank_thread(0));
+    ROW_SET(&row, MPI_P2P_EVENTS, textId, made_string(writer, "MPI_Iprobe"));
+    writer_append(writer, TABLE_MPI_P2P_EVENTS, &row);
+}
+
+/* Of two ranks, rank 1 comes last since rank 0 kept it waiting in a broadcast. Nobody is left who had nothing to do
+ * with it: without that wait rank 1 would have come 290 µs earlier, and so all would have been done. */
+static void both_ranks_are_in_the_chain(void **state)
+{
+    struct writer *writer = start();
+    struct report *report;
+    probe(writer);
+    for (int64_t rank = 0; rank < 2; rank++) {
+        made_rank(writer, rank);
+        made_communicator(writer, rank, 0, 10, "0,1", 2, "world");
+        made_communicator(writer, rank, 0, 20, "0,1", 2, "pair");
+        for (int64_t step = 0; step < STEPS; step++) {
+            int64_t at = STEP * (step + 1);
+            broadcast(writer, rank, at + (rank ? 0 : 290), at + 295);
+            made_collective(writer, (struct made_collective){ rank, (at + (rank ? 320 : 298)) * US, (at + 330) * US,
+                                                              "MPI_Allreduce", 10, 8, 0 });
+        }
+    }
+    struct table *table = finish_and_run(writer, &report);
+    assert_int_equal(table_row_count(table), 1);
+    assert_int_equal(table_row(table, 0)[RANK].integer, 0);
+    assert_in_range(table_row(table, 0)[GAIN].integer, 290 * US, 322 * US);
+    table_delete(table);
+    report_close(report);
 }
 
 /* Rank 2 keeps ranks 1 and 3 waiting in a barrier of the three, so that these come as late as it does. Without it rank
@@ -452,6 +673,33 @@ static void steps_of_many_collectives(void **state)
     }
 }
 
+/* Ranks that take turns on CPUs come at once to some collectives, and one after the other to others. The pauses are
+ * twice as long then, but each collective is a step all the same. */
+static void pauses_of_several_lengths(void **state)
+{
+    static const int64_t pauses[] = { 400, 400, 400, 900, 950, 1000, 920, 400, 400, 940 };
+    enum { INSTANCES = 4 * COUNT_OF(pauses) };
+    struct writer *writer = start();
+    struct report *report;
+    for (int64_t rank = 0; rank < RANKS; rank++) {
+        int64_t at = STEP;
+        made_rank(writer, rank);
+        made_communicator(writer, rank, 0, 10, "0,1,2,3", RANKS, "world");
+        for (int64_t i = 0; i < INSTANCES; i++) {
+            int64_t end = at + LATE + INSIDE;
+            made_collective(writer, (struct made_collective){ rank, (at + (rank == FAULT ? LATE : 0)) * US, end * US,
+                                                              "MPI_Allreduce", 10, 8, 0 });
+            at = end + pauses[(size_t)i % COUNT_OF(pauses)];
+        }
+    }
+    struct table *table = finish_and_run(writer, &report);
+    assert_int_equal(table_row_count(table), 1);
+    assert_int_equal(table_row(table, 0)[RANK].integer, FAULT);
+    assert_int_equal(table_row(table, 0)[GAIN].integer, LATE * US);
+    table_delete(table);
+    report_close(report);
+}
+
 static void torch_op(struct writer *writer, int64_t thread, int64_t from, int64_t to, const char *name)
 {
     struct row_TACHO_TORCH_OP row = { 0 };
@@ -510,13 +758,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rank_is_late),
         cmocka_unit_test(nobody_is_a_straggler),
+        cmocka_unit_test(one_of_two_is_late_all_the_time),
         cmocka_unit_test(causes),
         cmocka_unit_test(ranks_that_share_a_cpu),
+        cmocka_unit_test(ranks_that_share_a_gpu),
+        cmocka_unit_test(a_rank_is_kept_off_inside),
         cmocka_unit_test(chances),
         cmocka_unit_test(the_rule_says_it),
         cmocka_unit_test(a_late_rank_waited_for_another),
+        cmocka_unit_test(both_ranks_are_in_the_chain),
         cmocka_unit_test(neighbours_come_late_with_it),
         cmocka_unit_test(steps_of_many_collectives),
+        cmocka_unit_test(pauses_of_several_lengths),
         cmocka_unit_test(gloo_waits_for_its_own_gpu),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -5,7 +5,7 @@
 #include "base/human.h"
 #include "rule.h"
 
-enum { LEAST_PERCENT = 1 };
+enum { LEAST_PERCENT = 2 };
 
 struct straggler_search {
     struct rule_search base;
@@ -26,7 +26,23 @@ static int straggler_read_all(void *context, struct error *err)
     return stragglers_find(&search->found, search->base.report, &search->base.filter, err);
 }
 
-enum { IMPACT, RANK, HOST, TIMES, INSTANCES, LATE_STEPS, STEPS, LATENESS, GAIN, STEP, CAUSE, WHERE, CELLS };
+enum {
+    IMPACT,
+    RANK,
+    HOST,
+    TIMES,
+    INSTANCES,
+    LATE_STEPS,
+    STEPS,
+    LATENESS,
+    GAIN,
+    STEP,
+    CAUSE,
+    WHERE,
+    DEVICE,
+    SHARED_BY,
+    CELLS
+};
 static const struct table_column straggler_columns[CELLS] = {
     { "Impact", CELL_INT, UNIT_NS, 0 },
     { "Rank", CELL_INT, UNIT_ID, 0 },
@@ -40,6 +56,8 @@ static const struct table_column straggler_columns[CELLS] = {
     { "Step", CELL_INT, UNIT_NS, 0 },
     { "Cause", CELL_TEXT, UNIT_NONE, 0 },
     { "Where", CELL_TEXT, UNIT_NONE, 0 },
+    { "Device", CELL_INT, UNIT_ID, 0 },
+    { "Ranks on Device", CELL_INT, UNIT_NONE, 0 },
 };
 
 static int straggler_set_text(struct table *table, struct table_cell *cell, const char *text)
@@ -62,10 +80,20 @@ static int straggler_add_row(struct table *table, const struct straggler *stragg
     cell_set_int(&row[LATENESS], straggler->lateness_ns);
     cell_set_int(&row[GAIN], straggler->gain_ns);
     cell_set_int(&row[STEP], straggler->step_ns);
+    if (straggler->device != STRAGGLER_NO_DEVICE)
+        cell_set_int(&row[DEVICE], straggler->device);
+    if (straggler->device_ranks)
+        cell_set_int(&row[SHARED_BY], straggler->device_ranks);
     int failed = straggler_set_text(table, &row[HOST], straggler->host);
     failed |= straggler_set_text(table, &row[CAUSE], straggler->cause);
     failed |= straggler_set_text(table, &row[WHERE], straggler->where);
     return failed ? ERR_NO_MEMORY : 0;
+}
+
+/* The threshold is a share of a step: a short capture is mostly start-up, which is no part of the job's steps. */
+static int straggler_is_enough(const struct straggler_search *search, const struct straggler *straggler)
+{
+    return (double)straggler->gain_ns * 100 >= (double)straggler->step_ns * (double)search->base.percent;
 }
 
 static int straggler_fill(void *context, struct table *table, struct error *err)
@@ -73,7 +101,7 @@ static int straggler_fill(void *context, struct table *table, struct error *err)
     struct straggler_search *search = context;
 
     for (size_t i = 0; i < search->found.count; i++)
-        if (rule_is_enough(&search->base, search->found.list[i].all_gain_ns) &&
+        if (straggler_is_enough(search, &search->found.list[i]) &&
             straggler_add_row(table, &search->found.list[i]) != 0)
             return ERR_NO_MEMORY;
     return 0;
@@ -99,6 +127,9 @@ static void straggler_say(struct text *out, const struct table *table, size_t at
 
     text_addf(out, "rank %lld", (long long)row[RANK].integer);
     rule_add_text(out, " on ", &row[HOST]);
+    if (row[SHARED_BY].kind == CELL_INT)
+        text_addf(out, " (one of %lld ranks on GPU %lld)", (long long)row[SHARED_BY].integer,
+                  (long long)row[DEVICE].integer);
     text_add(out, " is late: ");
     human_time(out, row[LATENESS].integer);
     text_add(out, " in ");
@@ -123,7 +154,7 @@ const struct analysis rule_straggler = {
     .usage = RULE_OPTIONS "[:threshold=<percent>]",
     .help = "Ranks that the others wait for again and again in synchronising collectives, followed to the rank that "
             "waited for nobody, with what its time has more of than that of the median rank. A rank is a finding if "
-            "all would be done earlier by at least threshold (1) percent of the capture's time. straggler_sum of "
+            "a step of the job would take at least threshold (2) percent less. straggler_sum of "
             "'tacho stats' has the same ranks.",
     .needs = { { "collectives of MPI, NCCL or PyTorch",
                  TABLES("MPI_COLLECTIVES_EVENTS", "TACHO_TORCH_OP", "CUPTI_ACTIVITY_KIND_KERNEL") },

@@ -144,3 +144,20 @@ int64_t cpu_runs_left_to_ranks(const struct cpu_runs *runs, int64_t thread, int6
     }
     return total_ns;
 }
+
+int64_t cpu_runs_kept_off(const struct cpu_runs *runs, int64_t thread, int64_t from_ns, int64_t to_ns)
+{
+    size_t i = first_run(runs->by_thread, runs->count, 0, thread, from_ns);
+    int64_t total_ns = 0;
+
+    /* The gaps after the runs that it did not end itself; the first of them may have ended before the span. */
+    for (i -= i && runs->by_thread[i - 1].thread == thread;
+         i < runs->count && runs->by_thread[i].thread == thread && runs->by_thread[i].end_ns < to_ns; i++) {
+        const struct cpu_run *run = &runs->by_thread[i], *next = i + 1 < runs->count ? run + 1 : NULL;
+        int64_t begin_ns = run->end_ns > from_ns ? run->end_ns : from_ns;
+        int64_t end_ns = next && next->thread == thread && next->start_ns < to_ns ? next->start_ns : to_ns;
+        if (run->is_preempted && end_ns > begin_ns)
+            total_ns += end_ns - begin_ns - others_on(runs, run->cpu, run->rank, begin_ns, end_ns);
+    }
+    return total_ns;
+}

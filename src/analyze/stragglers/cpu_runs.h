@@ -31,5 +31,7 @@ int64_t cpu_runs_time(const struct cpu_runs *runs, int64_t thread, int64_t from_
 /* How long it was ready to run in that span while another rank ran on its CPU. A wait at the beginning of the span is
  * taken to be over. */
 int64_t cpu_runs_left_to_ranks(const struct cpu_runs *runs, int64_t thread, int64_t from_ns, int64_t to_ns);
+/* How long it was ready to run in that span while no rank ran on its CPU: another program did. */
+int64_t cpu_runs_kept_off(const struct cpu_runs *runs, int64_t thread, int64_t from_ns, int64_t to_ns);
 
 #endif

@@ -22,7 +22,7 @@ static const char *const texts[LATE_ACTIVITY_COUNT] = {
 static int late_causes_add(struct activities *activities, int64_t owner, int64_t start_ns, int64_t end_ns)
 {
     if (ARRAY_PUSH(activities->list, activities->room, activities->count,
-                   (struct activity){ owner, start_ns, end_ns, 0, 0 }) != 0)
+                   (struct activity){ .owner = owner, .start_ns = start_ns, .end_ns = end_ns }) != 0)
         return ERR_NO_MEMORY;
     int64_t time_ns = saturating_duration(start_ns, end_ns);
     activities->longest_ns = time_ns > activities->longest_ns ? time_ns : activities->longest_ns;
@@ -87,21 +87,38 @@ static int read_named(struct late_causes *causes, enum late_activity activity, c
     return code;
 }
 
+enum { SIZES = 6, NAME = SIZES /* of kernels */ };
+
+/* The threads of a kernel, or the bytes of a copy. */
+static double size_of_work(const struct gpu_ops *ops, size_t row, size_t sizes)
+{
+    double size = 1;
+
+    for (size_t c = 0; c < sizes; c++)
+        size *= gpu_extra_is_null(ops, c, row) ? 1 : (double)gpu_extra(ops, c, row);
+    return size;
+}
+
 static int late_causes_read_gpu(struct late_causes *causes, enum late_activity activity, enum gpu_kind kind,
                                 struct error *err)
 {
-    static const char *const extra[] = { "shortName", NULL };
+    static const char *const of_kernels[] = {
+        "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "shortName", NULL
+    };
+    static const char *const of_copies[] = { "bytes", NULL };
     struct gpu_ops ops = { 0 };
-    int code = gpu_read(&ops, causes->report, kind, kind == GPU_KERNEL ? extra : extra + 1, err);
+    int code = gpu_read(&ops, causes->report, kind, kind == GPU_KERNEL ? of_kernels : of_copies, err);
 
     if (code != 0)
         return code;
     for (size_t row = 0; row < ops.count; row++) {
-        if (kind == GPU_KERNEL && communication_of_kernel(report_string(causes->report, gpu_extra(&ops, 0, row), NULL)))
+        if (kind == GPU_KERNEL &&
+            communication_of_kernel(report_string(causes->report, gpu_extra(&ops, NAME, row), NULL)))
             continue; /* it waits for other ranks */
-        if ((code = late_causes_add(&causes->of[activity], global_process(ops.process[row]), ops.start[row],
-                                    ops.end[row])) != 0)
+        struct activities *of = &causes->of[activity];
+        if ((code = late_causes_add(of, global_process(ops.process[row]), ops.start[row], ops.end[row])) != 0)
             break;
+        of->list[of->count - 1].size = size_of_work(&ops, row, kind == GPU_KERNEL ? SIZES : 1);
     }
     gpu_free(&ops);
     return code;
@@ -163,10 +180,13 @@ static int read_faults(struct late_causes *causes, struct error *err)
     qsort(ids, count, sizeof *ids, array_by_int64);
     while (row_cursor_next(&rows)) {
         int64_t id = row_int(&rows, 0), at_ns = row_int(&rows, 1);
-        if (row_is_null(&rows, 2) || !bsearch(&id, ids, count, sizeof id, array_by_int64))
+        int64_t from_ns = saturating_subtract(at_ns, half_ns), to_ns = saturating_add(at_ns, half_ns);
+        if (row_is_null(&rows, 2))
             continue;
-        if ((code = late_causes_add(&causes->of[LATE_FAULTS], row_int(&rows, 2), saturating_subtract(at_ns, half_ns),
-                                    saturating_add(at_ns, half_ns))) != 0)
+        if ((code = late_causes_add(&causes->samples, row_int(&rows, 2), from_ns, to_ns)) != 0)
+            break;
+        if (bsearch(&id, ids, count, sizeof id, array_by_int64) &&
+            (code = late_causes_add(&causes->of[LATE_FAULTS], row_int(&rows, 2), from_ns, to_ns)) != 0)
             break;
     }
     row_cursor_close(&rows);
@@ -195,6 +215,8 @@ int late_causes_open(struct late_causes *causes, struct report *report, const st
     for (int i = 0; i < LATE_ACTIVITY_COUNT; i++)
         if (causes->of[i].count)
             qsort(causes->of[i].list, causes->of[i].count, sizeof *causes->of[i].list, late_causes_compare);
+    if (causes->samples.count)
+        qsort(causes->samples.list, causes->samples.count, sizeof *causes->samples.list, late_causes_compare);
     if ((code = call_origins_open(&causes->origins, report, err)) != 0)
         return code;
     return places_open(&causes->places, report, err);
@@ -204,6 +226,7 @@ void late_causes_close(struct late_causes *causes)
 {
     for (int i = 0; i < LATE_ACTIVITY_COUNT; i++)
         free(causes->of[i].list);
+    free(causes->samples.list);
     places_close(&causes->places);
     call_origins_close(&causes->origins);
 }
@@ -213,6 +236,7 @@ void late_causes_close(struct late_causes *causes)
 /* The part of an activity that lies in a window. */
 struct share {
     int64_t time_ns, count;
+    double size;
     struct activity longest; /* within the window */
 };
 
@@ -220,7 +244,8 @@ static struct share late_causes_share_of(const struct activities *activities, in
                                          const struct rank_window *window, int64_t begin_ns)
 {
     /* Those that begin earlier than the longest one lasts cannot reach into the window. */
-    const struct activity wanted = { owner, saturating_subtract(window->from_ns, activities->longest_ns), 0, 0, 0 };
+    const struct activity wanted = { .owner = owner,
+                                     .start_ns = saturating_subtract(window->from_ns, activities->longest_ns) };
     struct share share = { 0 };
     size_t first = BISECT(0, activities->count, i, late_causes_compare(&activities->list[i], &wanted) < 0);
 
@@ -235,6 +260,7 @@ static struct share late_causes_share_of(const struct activities *activities, in
         if (part.end_ns <= part.start_ns)
             continue;
         share.count++;
+        share.size += part.size;
         share.time_ns = saturating_add(share.time_ns, part.end_ns - part.start_ns);
         if (part.end_ns - part.start_ns > share.longest.end_ns - share.longest.start_ns)
             share.longest = part;
@@ -259,13 +285,19 @@ static struct share share_in(const struct late_causes *causes, enum late_activit
 }
 
 struct cpu_time {
-    int64_t running_ns, off_ns;
+    int64_t running_ns, off_ns, sampled_ns, faults_ns;
+};
+
+/* What the GPU did in late windows, and in those of median ranks. */
+struct gpu_work {
+    int64_t count, usual_count;
+    double size, usual_size; /* of all: threads of kernels, bytes of copies */
 };
 
 /* The time of late windows beyond that of median ranks' windows. */
 struct excess {
     int64_t total_ns, of_ns[LATE_ACTIVITY_COUNT], off_cpu_ns;
-    int64_t kernels, usual_kernels; /* counts */
+    struct gpu_work work[LATE_ACTIVITY_COUNT];
 };
 
 /* Adds the time of a window on its CPU, and the time off it that neither an OS call nor another rank explains. */
@@ -276,6 +308,8 @@ static void add_cpu_time(const struct late_causes *causes, const struct rank_win
 
     for (int a = LATE_SLEEP; a <= LATE_OTHER_WAIT; a++)
         off_ns -= share_in(causes, (enum late_activity)a, window).time_ns;
+    time->sampled_ns += late_causes_share_of(&causes->samples, window->thread, window, INT64_MIN).time_ns;
+    time->faults_ns += share_in(causes, LATE_FAULTS, window).time_ns;
     time->running_ns += running_ns;
     time->off_ns += off_ns > 0 ? off_ns : 0;
 }
@@ -287,6 +321,15 @@ static int64_t off_cpu_excess(const struct cpu_time *late, const struct cpu_time
     double longer = usual->running_ns > 0 ? (double)late->running_ns / (double)usual->running_ns : 1;
 
     return late->off_ns - (int64_t)((double)usual->off_ns * (longer > 1 ? longer : 1));
+}
+
+/* The time in page faults. On a busy machine samples are lost, and more of one rank than of another: the share of those
+ * that are left holds. */
+static int64_t time_in_faults(const struct cpu_time *time)
+{
+    double missing = time->sampled_ns > 0 ? (double)time->running_ns / (double)time->sampled_ns : 1;
+
+    return (int64_t)((double)time->faults_ns * (missing > 1 ? missing : 1));
 }
 
 static struct excess late_causes_add_up(const struct late_causes *causes, const struct late *const *lates, size_t count)
@@ -303,15 +346,26 @@ static struct excess late_causes_add_up(const struct late_causes *causes, const 
             if (has_usual)
                 other = share_in(causes, (enum late_activity)a, usual);
             excess.of_ns[a] = saturating_add(excess.of_ns[a], own.time_ns - other.time_ns);
-            excess.kernels += a == LATE_KERNELS ? own.count : 0;
-            excess.usual_kernels += a == LATE_KERNELS ? other.count : 0;
+            excess.work[a].count += own.count;
+            excess.work[a].usual_count += other.count;
+            excess.work[a].size += own.size;
+            excess.work[a].usual_size += other.size;
         }
         add_cpu_time(causes, late, &own_time);
         if (has_usual)
             add_cpu_time(causes, usual, &usual_time);
     }
     excess.off_cpu_ns = off_cpu_excess(&own_time, &usual_time);
+    excess.of_ns[LATE_FAULTS] = time_in_faults(&own_time) - time_in_faults(&usual_time);
     return excess;
+}
+
+/* More of them, larger ones, or the same that took longer. A twentieth more is no difference. */
+static const char *how_much_more(const struct gpu_work *work)
+{
+    if (work->count > work->usual_count + work->usual_count / 20)
+        return "more";
+    return work->size > work->usual_size * 1.05 ? "larger" : "slower";
 }
 
 /* ---- Places ----------------------------------------------------------------------------------------------------- */
@@ -432,8 +486,7 @@ static int late_causes_find_line(struct late_causes *causes, const struct late *
     return where->length ? 0 : find_where(causes, lates, count, WHOLE_WINDOWS, 0, where);
 }
 
-int late_cause(struct late_causes *causes, const struct late *const *lates, size_t count, struct text *cause,
-               struct text *where)
+int late_cause(struct late_causes *causes, const struct late *const *lates, size_t count, struct late_reason *reason)
 {
     const struct excess excess = late_causes_add_up(causes, lates, count);
     int64_t half_ns = excess.total_ns / 2;
@@ -442,21 +495,19 @@ int late_cause(struct late_causes *causes, const struct late *const *lates, size
     for (int a = 0; a < LATE_ACTIVITY_COUNT && found < 0; a++)
         if (excess.of_ns[a] > 0 && excess.of_ns[a] >= half_ns)
             found = a;
-    int is_idle = causes->of[LATE_KERNELS].count &&
-                  !(found >= 0 && late_causes_is_of_process((enum late_activity)found));
     if (excess.total_ns <= 0)
         return 0;
-    if (is_idle)
-        text_add(cause, "GPU idle: ");
-    if (found == LATE_KERNELS)
-        text_add(cause,
-                 excess.kernels > excess.usual_kernels + excess.usual_kernels / 20 ? "more kernels" : "slower kernels");
+    if (causes->of[LATE_KERNELS].count && !(found >= 0 && late_causes_is_of_process((enum late_activity)found)))
+        text_add(&reason->cause, "GPU idle: ");
+    if (found >= 0 && late_causes_is_of_process((enum late_activity)found))
+        text_addf(&reason->cause, "%s %s", how_much_more(&excess.work[found]), texts[found]);
     else if (found >= 0)
-        text_add(cause, texts[found]);
+        text_add(&reason->cause, texts[found]);
     else if (causes->runs->count && excess.off_cpu_ns >= half_ns) {
-        text_add(cause, "off CPU: others run there");
+        text_add(&reason->cause, "off CPU: others run there");
+        reason->is_by_others = 1;
         found = WHOLE_WINDOWS; /* no line of it is slower than others */
     } else
-        text_add(cause, causes->runs->count || causes->has_os_calls ? "compute" : "outside of collectives");
-    return late_causes_find_line(causes, lates, count, found, where);
+        text_add(&reason->cause, causes->runs->count || causes->has_os_calls ? "compute" : "outside of collectives");
+    return late_causes_find_line(causes, lates, count, found, &reason->where);
 }

@@ -10,6 +10,7 @@
 struct activity {
     int64_t owner, start_ns, end_ns;
     int64_t chain, python; /* call stacks of an OS call; 0: none */
+    double size;           /* of GPU work: threads of a kernel, bytes of a copy */
 };
 struct activities {
     struct activity *list; /* owned; by owner and start */
@@ -39,6 +40,7 @@ struct late_causes {
     struct report *report;
     const struct cpu_runs *runs;
     struct activities of[LATE_ACTIVITY_COUNT];
+    struct activities samples;   /* all of them, if some are page faults */
     int has_os_calls;
     struct places places;
     struct call_origins origins; /* of OS calls */
@@ -48,9 +50,13 @@ struct late_causes {
 int late_causes_open(struct late_causes *causes, struct report *report, const struct cpu_runs *runs, struct error *err);
 void late_causes_close(struct late_causes *causes);
 
-/* The cause of delays by one rank, and the line where it spent that time; both may stay empty. lates: those of the
- * rank. ERR_NO_MEMORY or 0. */
-int late_cause(struct late_causes *causes, const struct late *const *lates, size_t count, struct text *cause,
-               struct text *where);
+/* The cause of delays by one rank, and the line where it spent that time; both may stay empty. */
+struct late_reason {
+    struct text cause, where;
+    int is_by_others; /* other programs ran on its CPU */
+};
+
+/* reason: starts from {0}; its texts are the caller's. lates: those of the rank. ERR_NO_MEMORY or 0. */
+int late_cause(struct late_causes *causes, const struct late *const *lates, size_t count, struct late_reason *reason);
 
 #endif

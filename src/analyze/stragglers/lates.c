@@ -11,7 +11,7 @@
 #include "base/hash.h"
 
 enum { LEAST_NS = 10000, LEAST_SHARE = 20 /* one in this many of a step */, MOST_HOPS = 16 };
-enum { LONGEST_LOOP = 64, LEAST_STEPS = 3 };
+enum { LONGEST_LOOP = 64, LEAST_STEPS = 3, FAR_SHORTER = 3 };
 
 /* A rank waited for another one. */
 struct rank_wait {
@@ -21,6 +21,7 @@ struct rank_wait {
 struct lates_finding {
     const struct collectives *all;
     struct cpu_runs *runs;
+    const struct gpu_shares *shares;
     struct lates *lates;
     struct rank_wait *waits;                 /* by rank and time; owned */
     size_t wait_count, wait_room;
@@ -56,6 +57,80 @@ static int add_collective_waits(struct lates_finding *finding)
             struct rank_wait wait = { calls[c].rank, calls[c].enter_ns, saturating_add(calls[c].enter_ns, wait_ns),
                                       calls[figures.last].rank };
             if (wait_ns > figures.error_ns && lates_add_wait(finding, wait) != 0)
+                return ERR_NO_MEMORY;
+        }
+    }
+    return 0;
+}
+
+static int is_on_cpu(const struct collectives *all, const struct collective_instance *at)
+{
+    const char *name = report_string(all->report, at->operation, NULL);
+
+    return strncmp(name, "MPI_", 4) == 0 || strncmp(name, "gloo:", 5) == 0;
+}
+
+/* The call that was the first to end, if its instance synchronises. */
+static const struct collective_call *first_out_of(const struct collectives *all, const struct collective_instance *at)
+{
+    const struct collective_call *first = NULL;
+
+    for (size_t i = 0; collective_is_timed(at) && i < at->count; i++)
+        if (!first || all->calls[at->first + i].leave_ns < first->leave_ns)
+            first = &all->calls[at->first + i];
+    return first;
+}
+
+/* All could leave when the first one did, as far as clocks show. */
+static int64_t could_leave_ns(const struct collectives *all, const struct collective_call *call,
+                              const struct collective_call *first)
+{
+    int64_t error_ns = first ? collectives_clock_error(all, call->rank, first->rank) : INT64_MAX;
+    int64_t could_ns = error_ns == INT64_MAX ? INT64_MAX : saturating_add(first->leave_ns, error_ns);
+
+    return could_ns < call->leave_ns ? could_ns : call->leave_ns;
+}
+
+/* The rank that another program kept off its CPU inside of an instance longest, after the first one had left it; NULL:
+ * none was. */
+static const struct collective_call *kept_inside(const struct lates_finding *finding,
+                                                 const struct collective_instance *at,
+                                                 const struct collective_call *first, int64_t *off_ns)
+{
+    const struct collective_call *kept = NULL;
+
+    *off_ns = 0;
+    for (size_t i = 0; i < at->count; i++) {
+        const struct collective_call *call = &finding->all->calls[at->first + i];
+        int64_t own_ns = cpu_runs_kept_off(finding->runs, call->thread, could_leave_ns(finding->all, call, first),
+                                           call->leave_ns);
+        if (own_ns > *off_ns) {
+            *off_ns = own_ns;
+            kept = call;
+        }
+    }
+    return kept;
+}
+
+/* A collective has rounds: a rank that entered early, and lost its CPU then, keeps those inside that need its part of a
+ * later round, while others have left. */
+static int add_waits_inside(struct lates_finding *finding)
+{
+    const struct collectives *all = finding->all;
+
+    for (size_t i = 0; i < all->instance_count; i++) {
+        const struct collective_instance *at = &all->instances[i];
+        const struct collective_call *first = is_on_cpu(all, at) ? first_out_of(all, at) : NULL;
+        int64_t off_ns;
+        const struct collective_call *kept = first ? kept_inside(finding, at, first, &off_ns) : NULL;
+        for (size_t c = 0; kept && off_ns > LEAST_NS && c < at->count; c++) {
+            const struct collective_call *call = &all->calls[at->first + c];
+            int64_t from_ns = could_leave_ns(all, call, first);
+            int64_t until_ns = kept->leave_ns < call->leave_ns ? kept->leave_ns : call->leave_ns;
+            int64_t by_ns = cpu_runs_kept_off(finding->runs, kept->thread, from_ns, until_ns);
+            const struct rank_wait wait = { call->rank, from_ns, call->leave_ns, kept->rank };
+            if (call != kept && by_ns > LEAST_NS && by_ns >= saturating_subtract(call->leave_ns, from_ns) / 2 &&
+                lates_add_wait(finding, wait) != 0)
                 return ERR_NO_MEMORY;
         }
     }
@@ -137,36 +212,7 @@ static int64_t working_thread(const struct collective_call *call, int is_mpi)
     return is_mpi ? call->thread : (global_process(call->thread) | global_pid_number(call->thread));
 }
 
-static int is_on_cpu(const struct collectives *all, const struct collective_instance *at)
-{
-    const char *name = report_string(all->report, at->operation, NULL);
-
-    return strncmp(name, "MPI_", 4) == 0 || strncmp(name, "gloo:", 5) == 0;
-}
-
-/* All could leave when the first one did, as far as clocks show: a rank that was not running then loses time
- * already. */
-static int64_t lates_left_ns(const struct lates_finding *finding, const struct collective_call *before)
-{
-    const struct collective_call *first = finding->first_out;
-    int64_t error_ns = first ? collectives_clock_error(finding->all, before->rank, first->rank) : INT64_MAX;
-    int64_t could_ns = error_ns == INT64_MAX ? INT64_MAX : saturating_add(first->leave_ns, error_ns);
-
-    return could_ns < before->leave_ns ? could_ns : before->leave_ns;
-}
-
-/* The call that was the first to end, if its instance synchronises. */
-static const struct collective_call *first_out_of(const struct collectives *all, const struct collective_instance *at)
-{
-    const struct collective_call *first = NULL;
-
-    for (size_t i = 0; collective_is_timed(at) && i < at->count; i++)
-        if (!first || all->calls[at->first + i].leave_ns < first->leave_ns)
-            first = &all->calls[at->first + i];
-    return first;
-}
-
-static struct rank_window window_of(const struct lates_finding *finding, size_t instance, int64_t rank, int64_t to_ns)
+static struct rank_window window_of(const struct lates_finding *finding, size_t instance, int64_t rank)
 {
     const struct collectives *all = finding->all;
     const struct collective_instance *at = &all->instances[instance];
@@ -179,12 +225,14 @@ static struct rank_window window_of(const struct lates_finding *finding, size_t 
     int is_mpi = strncmp(report_string(all->report, at->operation, NULL), "MPI_", 4) == 0;
     window = (struct rank_window){ .rank = rank,
                                    .thread = working_thread(call, is_mpi),
-                                   .from_ns = lates_left_ns(finding, before) };
+                                   .from_ns = could_leave_ns(all, before, finding->first_out) };
     window.left_ns = before->leave_ns;
-    window.to_ns = to_ns < call->enter_ns ? to_ns : call->enter_ns;
+    window.to_ns = call->enter_ns;
     int64_t wait_ns = waits_in(finding, rank, window.from_ns, window.to_ns, &longest);
     if (is_on_cpu(all, at))
         window.shared_ns = cpu_runs_left_to_ranks(finding->runs, window.thread, window.from_ns, window.to_ns);
+    window.shared_ns = saturating_add(window.shared_ns,
+                                      gpu_shares_left_to_ranks(finding->shares, rank, window.from_ns, window.to_ns));
     window.busy_ns = saturating_subtract(saturating_subtract(window.to_ns, window.from_ns), wait_ns);
     window.busy_ns = saturating_subtract(window.busy_ns, window.shared_ns);
     return window;
@@ -204,21 +252,24 @@ static int lates_is_in(const struct lates_chain *chain, int64_t rank)
     return 0;
 }
 
-/* Follows the waits of the last rank to the one that waited for nobody. */
+/* Follows the waits of the last rank to the one that waited for nobody. What that rank did after the wait for it had
+ * ended counts too: the windows of all ranks have the same work in them. */
 static struct rank_window blame(const struct lates_finding *finding, size_t instance, int64_t last, int64_t lateness_ns,
                                 struct lates_chain *chain)
 {
-    struct rank_window window = window_of(finding, instance, last, INT64_MAX);
+    struct rank_window window = window_of(finding, instance, last);
+    int64_t until_ns = window.to_ns;
 
     *chain = (struct lates_chain){ { last }, 1 };
     for (int hop = 0; hop < MOST_HOPS && window.rank != COLLECTIVE_UNKNOWN; hop++) {
         const struct rank_wait *longest;
-        waits_in(finding, window.rank, window.from_ns, window.to_ns, &longest);
+        waits_in(finding, window.rank, window.from_ns, until_ns, &longest);
         if (!longest || saturating_subtract(longest->to_ns, longest->from_ns) < lateness_ns / 2)
             break;
-        struct rank_window other = window_of(finding, instance, longest->cause, longest->to_ns);
+        struct rank_window other = window_of(finding, instance, longest->cause);
         if (other.rank == COLLECTIVE_UNKNOWN || lates_is_in(chain, other.rank))
             break;
+        until_ns = longest->to_ns < other.to_ns ? longest->to_ns : other.to_ns;
         window = other;
         chain->ranks[chain->count++] = other.rank;
     }
@@ -244,7 +295,7 @@ static struct rank_window usual_window(const struct lates_finding *finding, size
         for (size_t i = 0; i < at->count; i++) {
             if (calls[i].rank == blamed || (!round && calls[i].rank == last))
                 continue;
-            struct rank_window window = window_of(finding, instance, calls[i].rank, INT64_MAX);
+            struct rank_window window = window_of(finding, instance, calls[i].rank);
             if (window.rank != COLLECTIVE_UNKNOWN)
                 finding->windows[count++] = window;
         }
@@ -287,7 +338,7 @@ static int64_t waited_for(const struct lates_finding *finding, const struct coll
 
 /* The waits of ranks that had nothing to do with it, each with what it had waited for the guilty before: a neighbour
  * that gets its message late comes late too. The shortest, up to which all would have been done earlier, and the
- * median. If there is no such rank, those of all but the last one. */
+ * median. If there is no such rank, those of all but the guilty one, which is the end of the chain. */
 static void lates_sum_up(struct lates_finding *finding, const struct lates_chain *chain, struct late *late)
 {
     const struct collective_instance *at = &finding->all->instances[late->instance];
@@ -297,9 +348,10 @@ static void lates_sum_up(struct lates_finding *finding, const struct lates_chain
     for (size_t i = 0; i < at->count; i++)
         if (!lates_is_in(chain, calls[i].rank))
             finding->others[count++] = saturating_add(finding->scratch[i], waited_for(finding, at, &calls[i], chain));
-    for (size_t i = 0; !count && i < at->count; i++)
-        if (calls[i].rank != chain->ranks[0])
-            finding->others[count++] = finding->scratch[i];
+    int is_all = !count;
+    for (size_t i = 0; is_all && i < at->count; i++)
+        if (calls[i].rank != chain->ranks[chain->count - 1])
+            finding->others[count++] = saturating_add(finding->scratch[i], waited_for(finding, at, &calls[i], chain));
     qsort(finding->others, count, sizeof *finding->others, array_by_int64);
     late->gain_ns = count ? finding->others[0] : 0;
     late->lateness_ns = count ? finding->others[(count - 1) / 2] : 0;
@@ -313,7 +365,7 @@ static int is_its_own_doing(const struct late *late)
            saturating_subtract(late->window.busy_ns, late->usual.busy_ns) >= late->gain_ns / 2;
 }
 
-static int lates_look_at(struct lates_finding *finding, size_t i, struct error *err)
+static int lates_look_at(struct lates_finding *finding, size_t i)
 {
     const struct collectives *all = finding->all;
     const struct collective_instance *at = &all->instances[i];
@@ -333,9 +385,6 @@ static int lates_look_at(struct lates_finding *finding, size_t i, struct error *
         .instance = i, .step = lates->step_count - 1, .communicator = at->communicator, .wait_ns = figures.wait_ns
     };
     struct lates_chain chain = { { last }, 1 };
-    int code = cpu_runs_read(finding->runs, all, err);
-    if (code != 0)
-        return code;
     finding->first_out = first_out_of(all, at - 1);
     lates_sum_up(finding, &chain, &late);
     late.window = blame(finding, i, last, late.lateness_ns, &chain);
@@ -400,10 +449,12 @@ static int64_t usual_pause(const int64_t *pauses, size_t count)
     return pauses[count];
 }
 
-/* Whether most steps have as many instances as the step before, if they begin after pauses of this length. */
-static int are_alike(const int64_t *pauses, size_t count, int64_t least_ns)
+/* Whether steps that begin after pauses of this length are such: most have as many instances as the step before; nearly
+ * all, unless the pauses within are far shorter. Ranks that take turns make some pauses twice as long as others. */
+static int are_alike(const int64_t *pauses, size_t count, int64_t least_ns, int64_t within_ns)
 {
     size_t steps = 0, same = 0, length = 0, before = 0;
+    int is_clear = within_ns < least_ns / FAR_SHORTER;
 
     for (size_t i = 0; i < count; i++) {
         length++;
@@ -414,7 +465,15 @@ static int are_alike(const int64_t *pauses, size_t count, int64_t least_ns)
         length = 0;
         steps++;
     }
-    return steps >= LEAST_STEPS && same * 2 >= steps;
+    return steps >= LEAST_STEPS && (is_clear ? same * 2 >= steps : (steps - same) * 10 <= steps);
+}
+
+/* The median of the pauses that are shorter; 0: none is. */
+static int64_t median_below(const int64_t *sorted, size_t count, int64_t least_ns)
+{
+    size_t below = BISECT(0, count, i, sorted[i] < least_ns);
+
+    return below ? sorted[(below - 1) / 2] : 0;
 }
 
 /* The instances of a step follow each other closely, such as those that reduce gradients one by one. A step begins
@@ -429,7 +488,8 @@ static void take_pauses(struct lates_finding *finding, size_t first, size_t end)
         sorted[i - 1] = step_of[i] = pause_before(finding->all, &finding->all->instances[first + i]);
     if (left)
         qsort(sorted, left, sizeof *sorted, array_by_int64);
-    while (left && (least_ns = usual_pause(sorted, left) / 2) > 0 && !are_alike(step_of + 1, count - 1, least_ns))
+    while (left && (least_ns = usual_pause(sorted, left) / 2) > 0 &&
+           !are_alike(step_of + 1, count - 1, least_ns, median_below(sorted, left, least_ns)))
         while (left && sorted[left - 1] >= least_ns)
             left--;
     step_of[0] = 0;
@@ -479,7 +539,10 @@ static int lates_read_steps(struct lates_finding *finding, struct error *err)
     if (code == 0 || code == ERR_NO_DATA)
         lates_find_steps(finding, &program);
     steps_free(&program);
-    return code == ERR_NO_DATA ? 0 : code;
+    if (code != ERR_NO_DATA)
+        return code;
+    *err = (struct error){ 0 };
+    return 0;
 }
 
 /* ---- Steps that matter ------------------------------------------------------------------------------------------ */
@@ -516,6 +579,10 @@ static int lates_find_all(struct lates_finding *finding, struct error *err)
 
     if ((code = add_collective_waits(finding)) != 0)
         return code;
+    if ((code = cpu_runs_read(finding->runs, finding->all, err)) != 0)
+        return code;
+    if ((code = add_waits_inside(finding)) != 0)
+        return code;
     if ((code = add_mpi_waits(finding, err)) != 0)
         return code;
     if (finding->wait_count)
@@ -523,15 +590,16 @@ static int lates_find_all(struct lates_finding *finding, struct error *err)
     if ((code = lates_read_steps(finding, err)) != 0)
         return code;
     for (size_t i = 0; i < finding->all->instance_count; i++)
-        if ((code = lates_look_at(finding, i, err)) != 0)
+        if ((code = lates_look_at(finding, i)) != 0)
             return code;
     keep_large(finding->lates);
     return 0;
 }
 
-int lates_find(struct lates *lates, const struct collectives *all, struct cpu_runs *runs, struct error *err)
+int lates_find(struct lates *lates, const struct collectives *all, struct cpu_runs *runs,
+               const struct gpu_shares *shares, struct error *err)
 {
-    struct lates_finding finding = { .all = all, .runs = runs, .lates = lates };
+    struct lates_finding finding = { .all = all, .runs = runs, .shares = shares, .lates = lates };
     size_t most = collectives_most_calls(all) + 2;
     int code = ERR_NO_MEMORY;
 

@@ -3,6 +3,7 @@
 #define TACHO_ANALYZE_STRAGGLERS_LATES_H
 
 #include "cpu_runs.h"
+#include "gpu_shares.h"
 
 /* The span of a rank between two instances. */
 struct rank_window {
@@ -11,7 +12,7 @@ struct rank_window {
     int64_t from_ns, to_ns;
     int64_t left_ns;   /* where it left the instance before; from_ns is where it could have */
     int64_t busy_ns;   /* without waits for other ranks, and without shared_ns */
-    int64_t shared_ns; /* ready to run, while other ranks ran on its CPU */
+    int64_t shared_ns; /* ready to run, while other ranks ran on its CPU or its GPU */
 };
 
 struct late {
@@ -43,8 +44,9 @@ static inline int late_begins_step(const struct lates *lates, size_t i)
     return !i || at[-1].step != at->step || at[-1].window.rank != at->window.rank;
 }
 
-/* Freed by the caller after an error too. runs are read when they are needed. */
-int lates_find(struct lates *lates, const struct collectives *all, struct cpu_runs *runs, struct error *err);
+/* Freed by the caller after an error too. runs are read when they are needed; shares have been read. */
+int lates_find(struct lates *lates, const struct collectives *all, struct cpu_runs *runs,
+               const struct gpu_shares *shares, struct error *err);
 void lates_free(struct lates *lates);
 
 #endif

@@ -13,6 +13,9 @@
  * more than others that among equal ranks one would do so by chance in one of fifty jobs; in one of ten, if it has
  * three quarters of all delays. */
 enum { LEAST_TIMES = 3, LEAST_OF = 10, BLOCKS = 10, ONE_IN_JOBS = 50, ONE_IN_FEWER = 10, MOST_OF_USUAL = 2 };
+/* One that costs less than one in so many of a step is not worth a word. What other programs do to a rank lasts: it is
+ * late in most blocks of the run, else the next run has it elsewhere. */
+enum { LEAST_GAIN_OF = 50, MOST_BLOCKS = 6 };
 
 struct count_of_rank {
     int64_t rank;
@@ -24,6 +27,7 @@ struct stragglers_finding {
     struct report *report;
     struct collectives all;
     struct cpu_runs runs;
+    struct gpu_shares shares;
     struct lates lates;
     struct late_causes causes;
     struct gpu_ops kernels;
@@ -99,6 +103,16 @@ static void stragglers_fill_blocks(struct stragglers_finding *finding)
     }
 }
 
+/* The blocks of the run in which the rank delayed a step. */
+static size_t stragglers_blocks_of(const struct stragglers_finding *finding, size_t i)
+{
+    size_t blocks = 0;
+
+    for (size_t b = 0; b < BLOCKS; b++)
+        blocks += finding->blocks[b * finding->rank_count + i] > 0;
+    return blocks;
+}
+
 static int is_straggler(const struct stragglers_finding *finding, size_t i, double *chance)
 {
     const struct count_of_rank *at = &finding->ranks[i];
@@ -111,6 +125,10 @@ static int is_straggler(const struct stragglers_finding *finding, size_t i, doub
         all += (double)finding->blocks[b];
         own += b % finding->rank_count == i ? (double)finding->blocks[b] : 0;
     }
+    /* One that is late in nearly every step is no chance, whatever others did meanwhile: of two ranks, the other one
+     * may have lost more to a program that ran for a while. */
+    if (at->times * 4 >= (int64_t)finding->lates.step_count * 3 && stragglers_blocks_of(finding, i) == BLOCKS)
+        return 1;
     return *chance * (double)finding->rank_count * (own * 4 >= all * 3 ? ONE_IN_FEWER : ONE_IN_JOBS) <= 1;
 }
 
@@ -170,17 +188,31 @@ static const char *stragglers_keep(struct stragglers *found, struct text *text)
     return copy;
 }
 
-static int stragglers_describe(struct stragglers_finding *finding, int64_t rank, struct straggler *straggler)
+/* Whether the rank at this index is worth a row. */
+static int is_worth_a_row(const struct stragglers_finding *finding, size_t i, double chance,
+                          const struct straggler *straggler, int is_by_others)
 {
-    struct text cause = { 0 }, where = { 0 };
+    if (is_by_others &&
+        (stragglers_blocks_of(finding, i) < MOST_BLOCKS || chance * (double)finding->rank_count * ONE_IN_JOBS > 1))
+        return 0;
+    return saturating_multiply(straggler->gain_ns, LEAST_GAIN_OF) >= straggler->step_ns;
+}
+
+/* *is_kept: whether it is worth a row. */
+static int stragglers_describe(struct stragglers_finding *finding, size_t i, double chance, struct straggler *straggler,
+                               int *is_kept)
+{
+    struct late_reason reason = { 0 };
+    int64_t rank = finding->ranks[i].rank;
     size_t count = 0;
 
     *straggler = (struct straggler){ .rank = rank,
                                      .host = collectives_host(&finding->all, rank),
                                      .device = stragglers_device_of(finding, rank),
+                                     .device_ranks = (int64_t)gpu_shares_ranks_beside(&finding->shares, rank),
                                      .of_instances = (int64_t)finding->lates.instances };
-    for (size_t i = 0; i < finding->lates.count; i++) {
-        const struct late *at = &finding->lates.list[i];
+    for (size_t l = 0; l < finding->lates.count; l++) {
+        const struct late *at = &finding->lates.list[l];
         if (at->window.rank != rank)
             continue;
         straggler->caused_wait_ns = saturating_add(straggler->caused_wait_ns, at->wait_ns);
@@ -188,9 +220,10 @@ static int stragglers_describe(struct stragglers_finding *finding, int64_t rank,
     }
     straggler->times_last = (int64_t)count;
     add_lateness(finding, add_gain(finding, count, straggler), straggler);
-    int code = late_cause(&finding->causes, finding->of_rank, count, &cause, &where);
-    straggler->cause = stragglers_keep(finding->found, &cause);
-    straggler->where = stragglers_keep(finding->found, &where);
+    int code = late_cause(&finding->causes, finding->of_rank, count, &reason);
+    straggler->cause = stragglers_keep(finding->found, &reason.cause);
+    straggler->where = stragglers_keep(finding->found, &reason.where);
+    *is_kept = is_worth_a_row(finding, i, chance, straggler, reason.is_by_others);
     return code != 0 || !straggler->cause || !straggler->where ? ERR_NO_MEMORY : 0;
 }
 
@@ -216,13 +249,14 @@ static int name_ranks(struct stragglers_finding *finding)
     stragglers_fill_blocks(finding);
     for (size_t i = 0; i < finding->rank_count; i++) {
         double chance = 0;
+        int is_kept;
         if (!is_straggler(finding, i, &chance))
             continue;
         if (chance < 0)
             return ERR_NO_MEMORY;
-        if (stragglers_describe(finding, finding->ranks[i].rank, &found->list[found->count]) != 0)
+        if (stragglers_describe(finding, i, chance, &found->list[found->count], &is_kept) != 0)
             return ERR_NO_MEMORY;
-        found->count++;
+        found->count += (size_t)is_kept;
     }
     if (found->count)
         qsort(found->list, found->count, sizeof *found->list, compare_gains);
@@ -236,7 +270,9 @@ static int stragglers_find_all(struct stragglers_finding *finding, const struct 
 
     if ((code = collectives_read(&finding->all, finding->report, filter, err)) != 0)
         return code;
-    if ((code = lates_find(&finding->lates, &finding->all, &finding->runs, err)) != 0)
+    if (finding->all.instance_count && (code = gpu_shares_read(&finding->shares, &finding->all, err)) != 0)
+        return code;
+    if ((code = lates_find(&finding->lates, &finding->all, &finding->runs, &finding->shares, err)) != 0)
         return code;
     if ((code = count_ranks(finding)) != 0)
         return code;
@@ -260,6 +296,7 @@ int stragglers_find(struct stragglers *found, struct report *report, const struc
     lates_free(&finding.lates);
     late_causes_close(&finding.causes);
     cpu_runs_free(&finding.runs);
+    gpu_shares_free(&finding.shares);
     gpu_free(&finding.kernels);
     free(finding.ranks);
     free(finding.of_rank);

@@ -21,6 +21,7 @@ struct straggler {
     int64_t rank;
     const char *host;       /* "": unknown */
     int64_t device;         /* STRAGGLER_NO_DEVICE */
+    int64_t device_ranks;   /* that share the device, with this one; 0: it has it to itself */
     int64_t times_last;     /* instances that it delayed */
     int64_t of_instances;   /* of so many */
     int64_t caused_wait_ns; /* of all ranks */

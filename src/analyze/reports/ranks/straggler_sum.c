@@ -4,7 +4,7 @@
 #include "analyze/stragglers/stragglers.h"
 #include "collective_reports.h"
 
-enum { RANK, HOST, DEVICE, TIMES, WAIT, LATENESS, CAUSE, WHERE, GAIN, CELLS };
+enum { RANK, HOST, DEVICE, TIMES, WAIT, LATENESS, CAUSE, WHERE, GAIN, SHARED_BY, CELLS };
 static const struct table_column straggler_sum_columns[CELLS] = {
     { "Rank", CELL_INT, UNIT_ID, 0 },
     { "Host", CELL_TEXT, UNIT_NONE, 0 },
@@ -15,6 +15,7 @@ static const struct table_column straggler_sum_columns[CELLS] = {
     { "Cause", CELL_TEXT, UNIT_NONE, 0 },
     { "Where", CELL_TEXT, UNIT_NONE, 0 },
     { "Could Gain a Step", CELL_INT, UNIT_NS, 0 },
+    { "Ranks on Device", CELL_INT, UNIT_NONE, 0 },
 };
 
 static int straggler_sum_set_text(struct table *table, struct table_cell *cell, const char *text)
@@ -31,6 +32,8 @@ static int straggler_sum_add_row(struct table *table, const struct straggler *st
     cell_set_int(&cells[RANK], straggler->rank);
     if (straggler->device != STRAGGLER_NO_DEVICE)
         cell_set_int(&cells[DEVICE], straggler->device);
+    if (straggler->device_ranks)
+        cell_set_int(&cells[SHARED_BY], straggler->device_ranks);
     cell_set_int(&cells[TIMES], straggler->times_last);
     cell_set_int(&cells[WAIT], straggler->caused_wait_ns);
     cell_set_int(&cells[LATENESS], straggler->lateness_ns);
@@ -69,7 +72,8 @@ const struct analysis analysis_straggler_sum = {
     .help = "Ranks that the others wait for again and again in synchronising collectives. A rank that is late because "
             "it waited for another one is followed to that one. The cause is what the rank's time since the collective "
             "before has more of than that of the median rank. The gain is the time by which all would be done earlier "
-            "in each step if the rank came with the last of the others.",
+            "in each step if the rank came with the last of the others. Ranks on Device is set if ranks share the GPU: "
+            "what one loses to the others there, or on a CPU, is not its own time.",
     .needs = { COLLECTIVE_NEED },
     .overlap = "ranks that are late together share what they cost",
     .is_of_one_job = 1,
