@@ -140,6 +140,20 @@ const char *run_late_rank(const struct table *causes)
     return is_first ? table_text_at(causes, 0, "Finding") : "";
 }
 
+int run_late_rank_read(struct text *out, struct report *report, struct error *err)
+{
+    const struct analysis_request all = { 0 };
+    struct table *found = NULL;
+
+    if (analysis_missing(&rule_straggler, report))
+        return 0;
+    int code = run_figures_drop_empty(analysis_run(&rule_straggler, report, &all, &found, err), &found, err);
+    if (code == 0 && found)
+        rule_straggler.rule->finding(out, found, 0);
+    table_delete(found);
+    return code == 0 && text_failed(out) ? error_no_memory(err) : code;
+}
+
 /* ---- single figures -------------------------------------------------------------------------------------------- */
 
 double run_time_of(const struct table *run, const char *name)

@@ -45,6 +45,8 @@ int run_advice_read(struct adviser *adviser, struct table **causes, struct repor
 
 /* The sentence about the rank that all others of the job wait for; "": there is none. */
 const char *run_late_rank(const struct table *causes);
+/* The same without the other causes, appended to out. */
+int run_late_rank_read(struct text *out, struct report *report, struct error *err);
 
 /* The time of a row of run_sum (analyze/reports/run_sum.h), or -1. */
 double run_time_of(const struct table *run, const char *name);

@@ -17,12 +17,14 @@
 
 /* ---- parts ----------------------------------------------------------------------------------------------------- */
 
+/* Parts that are no tables: the figures of the mean step, and the rank that all others wait for. */
+enum { PART_FIGURES = RUN_TABLES, PART_LATE_RANK };
 enum { TOP_ROWS = 10, FEW_EVENTS = 100000 }; /* with few events, nothing takes long */
 
 /* In the order in which they are read. A long one takes seconds for millions of events; some share the replay of the
  * advice. */
 static const struct summary_part {
-    enum run_table table; /* RUN_TABLES: the figures of the mean step */
+    int table; /* of enum run_table, or one of those above */
     int is_long, is_replayed;
     size_t rows;
     struct summary_places places;
@@ -33,10 +35,11 @@ static const struct summary_part {
     { RUN_TABLE_FUNCTIONS, 0, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_SAMPLES, "Function", NULL, 0 } },
     { RUN_TABLE_PYTHON, 0, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_PYTHON_SAMPLES, "Function", NULL, 0 } },
     { RUN_TABLE_OS_CALLS, 0, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_OSRT, "Name", NULL, 0 } },
+    { PART_LATE_RANK, 1, 0, 0, { 0 } },
     { RUN_TABLE_WAITS, 1, 0, TOP_ROWS, { SUMMARY_BY_THREAD, ROW_OSRT, "Waited For", NULL, 0 } },
     { RUN_TABLE_OPERATORS, 1, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_TORCH, "Name", NULL, 0 } },
     { RUN_TABLE_MEMORY, 1, 0, TOP_ROWS, { SUMMARY_BY_TIME, 0, "Peak", NULL, 0 } },
-    { RUN_TABLES, 1, 0, 0, { 0 } },
+    { PART_FIGURES, 1, 0, 0, { 0 } },
     { RUN_TABLE_STEP_PARTS, 1, 1, SUMMARY_ROWS, { SUMMARY_BY_STEP, ROW_STEPS, NULL, NULL, 0 } },
     { RUN_TABLE_IDLE, 1, 1, TOP_ROWS, { SUMMARY_BY_GAP, ROW_IDLE, "Start", "Max", 0 } },
     { RUN_TABLE_STEPS, 1, 0, SUMMARY_ROWS, { SUMMARY_BY_STEP, ROW_STEPS, NULL, NULL, 0 } },
@@ -45,6 +48,7 @@ enum { PARTS = COUNT_OF(parts) };
 
 struct view_summary {
     size_t read;         /* parts */
+    struct text late;    /* "" if no rank is */
     struct text tables;  /* members of the list */
     struct text figures; /* "" before they are read */
     struct text memory, step_parts;
@@ -52,6 +56,7 @@ struct view_summary {
 
 static void summary_answer_free(struct view_summary *summary)
 {
+    text_free(&summary->late);
     text_free(&summary->tables);
     text_free(&summary->figures);
     text_free(&summary->memory);
@@ -160,7 +165,7 @@ static int summary_answer_add_table(struct text *out, struct view *view, const s
     if (code != 0)
         return code;
     json_addf(out, "{");
-    view_add_table_members(view, out, run_table_analysis(part->table), table, rows);
+    view_add_table_members(view, out, run_table_analysis((enum run_table)part->table), table, rows);
     json_addf(out, "'places':[");
     for (size_t row = 0; row < rows; row++)
         summary_answer_add_place(view, out, &found[row]);
@@ -186,8 +191,8 @@ static int summary_answer_read_table(struct view_summary *summary, struct view *
     struct table *table;
     struct adviser *adviser = NULL;
     size_t before = summary->tables.length;
-    int code = part->is_replayed ? read_replayed(&table, view, &adviser, part->table, err)
-                                 : run_table_read(&table, view->report, part->table, NULL, err);
+    int code = part->is_replayed ? read_replayed(&table, view, &adviser, (enum run_table)part->table, err)
+                                 : run_table_read(&table, view->report, (enum run_table)part->table, NULL, err);
 
     if (code != 0 || !table)
         return code;
@@ -208,7 +213,17 @@ static int summary_answer_read_table(struct view_summary *summary, struct view *
 /* Whether the report lacks the data of a part, which is known at once. */
 static int summary_answer_is_missing(struct view *view, const struct summary_part *part)
 {
-    return part->table != RUN_TABLES && analysis_missing(run_table_analysis(part->table), view->report);
+    return part->table < RUN_TABLES && analysis_missing(run_table_analysis((enum run_table)part->table), view->report);
+}
+
+static int summary_answer_read_part(struct view_summary *summary, struct view *view, const struct summary_part *part,
+                                    struct error *err)
+{
+    switch (part->table) {
+    case PART_FIGURES: return read_figures(summary, view, err);
+    case PART_LATE_RANK: return run_late_rank_read(&summary->late, view->report, err);
+    default: return summary_answer_read_table(summary, view, part, err);
+    }
 }
 
 enum summary_answer_reading { READ_ALL, READ_ONE, READ_QUICK };
@@ -228,8 +243,7 @@ static int summary_answer_read_parts(struct view_summary *summary, struct view *
             if (has_read && reading == READ_ONE)
                 return 0;
             has_read = 1;
-            code = part->table == RUN_TABLES ? read_figures(summary, view, err)
-                                             : summary_answer_read_table(summary, view, part, err);
+            code = summary_answer_read_part(summary, view, part, err);
         }
         /* a part that was cancelled, or had no memory, is read again at the next request */
         summary->read += code != ERR_CANCELLED && code != ERR_NO_MEMORY;
@@ -271,7 +285,7 @@ int view_summary(struct view *view, const struct arguments *arguments, struct te
     if ((code = summary_answer_read_parts(summary, view, quick ? READ_QUICK : step ? READ_ONE : READ_ALL, err)) != 0)
         return code;
     int is_complete = view->is_map || summary->read == PARTS;
-    text_add_char(out, '{');
+    json_addf(out, "{'late':%s", text_string(&summary->late));
     summary_answer_add_object(out, "figures", &summary->figures);
     summary_answer_add_object(out, "memory", &summary->memory);
     summary_answer_add_list(out, "parts", &summary->step_parts);

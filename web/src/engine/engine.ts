@@ -328,6 +328,8 @@ export interface Advice {
 
 /** The figures of `tacho summary`, as far as they are worked out; see docs/view-api.md. */
 export interface Summary {
+  /** The rank that all others of the job wait for, in a sentence; "" if there is none. */
+  late: string;
   /** Of the mean step; steps is 0 where it is the GPU's part of the run. Percents, peak in FLOP/s. */
   figures: { step: number; steps: number; words: string; busy: number | null; mfu: number | null; peak: number | null; tensor: number | null; unknown: number | null } | null;
   memory: { bytes: number; device: string } | null;

@@ -56,7 +56,8 @@ export class SummaryPanel extends Panel {
 
   private content(summary: Summary): HTMLElement[] {
     const cards = [partsCard(this.app, summary), adviceCard(this.app, summary), ...topCards(this.app, summary)].filter((card) => card !== null);
-    return [tiles(summary), make("div", { class: "summary-cards" }, ...cards)];
+    const job = summary.late ? [make("p", { class: "summary-job" }, summary.late)] : [];
+    return [...job, tiles(summary), make("div", { class: "summary-cards" }, ...cards)];
   }
 
   /** The line with the keyboard: a new part of the summary must not take it away. */
