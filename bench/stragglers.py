@@ -146,7 +146,7 @@ def judge(tacho, folder, what):
     causes, function = expected
     first = rows[0] if rows else {}
     named = first.get("Rank") == what["at"]
-    return {"first": named, "cause": named and first["Cause"] in causes, "line": named and function in (first["Where"] or ""),
+    return {"first": named, "cause": named and first["Cause"].startswith(causes), "line": named and function in (first["Where"] or ""),
             "rule": bool(rule) and rule[0]["Rank"] == what["at"], "summary": f"rank {what['at']} " in line, "gain_ns": first.get("Could Gain a Step (ns)", 0), "lateness_ns": first.get("Typical Lateness (ns)", 0), "others": sum(row["Rank"] != what["at"] for row in rows), "rows": rows}
 
 

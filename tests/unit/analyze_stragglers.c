@@ -309,6 +309,31 @@ static void copies_more(struct writer *writer, int64_t from, int64_t to)
     copies(writer, from, (from + to) / 2, 1000);
     copy_of_bytes(writer, FAULT, (from + to) / 2, to, 1000);
 }
+static void torch_op(struct writer *writer, int64_t thread, int64_t from, int64_t to, const char *name)
+{
+    struct row_TACHO_TORCH_OP row = { 0 };
+    ROW_SET(&row, TACHO_TORCH_OP, start, from * US);
+    ROW_SET(&row, TACHO_TORCH_OP, end, to * US);
+    ROW_SET(&row, TACHO_TORCH_OP, globalTid, thread);
+    ROW_SET(&row, TACHO_TORCH_OP, nameId, made_string(writer, name));
+    ROW_SET(&row, TACHO_TORCH_OP, category, made_string(writer, "user_annotation"));
+    writer_append(writer, TABLE_TACHO_TORCH_OP, &row);
+}
+
+static void calls_operators(struct writer *writer, int64_t from, int64_t to)
+{
+    computes(writer, from, to);
+    for (int64_t rank = 0; rank < RANKS; rank++)
+        for (int64_t at = from - 100; at < (rank == FAULT ? to : from); at += 20)
+            torch_op(writer, made_rank_thread(rank), at, at + 10, "aten::mm");
+}
+static void calls_slow_operators(struct writer *writer, int64_t from, int64_t to)
+{
+    computes(writer, from, to);
+    for (int64_t rank = 0; rank < RANKS; rank++)
+        for (int64_t i = 0, length = (rank == FAULT ? to - from + 100 : 100) / 5; i < 5; i++)
+            torch_op(writer, made_rank_thread(rank), from - 100 + i * length, from - 95 + i * length, "aten::mm");
+}
 static void runs_more(struct writer *writer, int64_t from, int64_t to)
 {
     for (int64_t at = from - 100; at + 100 <= to; at += 100)
@@ -327,6 +352,8 @@ static void causes(void **state)
         { reads, "I/O", 0, 0, 1 },
         { computes, "compute", 0, 0, 1 },
         { computes, "compute", 1, 0, 1 },
+        { calls_operators, "compute: more operators", 1, 0, 1 },
+        { calls_slow_operators, "compute", 1, 0, 1 },
         { collects, "garbage collection", 0, 0, 5 },
         { loads, "data loader", 0, 0, 1 },
         { is_preempted, "off CPU: others run there", 1, 0, 1 },
@@ -698,17 +725,6 @@ static void pauses_of_several_lengths(void **state)
     assert_int_equal(table_row(table, 0)[GAIN].integer, LATE * US);
     table_delete(table);
     report_close(report);
-}
-
-static void torch_op(struct writer *writer, int64_t thread, int64_t from, int64_t to, const char *name)
-{
-    struct row_TACHO_TORCH_OP row = { 0 };
-    ROW_SET(&row, TACHO_TORCH_OP, start, from * US);
-    ROW_SET(&row, TACHO_TORCH_OP, end, to * US);
-    ROW_SET(&row, TACHO_TORCH_OP, globalTid, thread);
-    ROW_SET(&row, TACHO_TORCH_OP, nameId, made_string(writer, name));
-    ROW_SET(&row, TACHO_TORCH_OP, category, made_string(writer, "user_annotation"));
-    writer_append(writer, TABLE_TACHO_TORCH_OP, &row);
 }
 
 static void stream_wait(struct writer *writer, int64_t thread, int64_t from, int64_t to)

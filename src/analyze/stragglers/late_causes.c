@@ -227,6 +227,7 @@ void late_causes_close(struct late_causes *causes)
     for (int i = 0; i < LATE_ACTIVITY_COUNT; i++)
         free(causes->of[i].list);
     free(causes->samples.list);
+    free(causes->ops);
     places_close(&causes->places);
     call_origins_close(&causes->origins);
 }
@@ -368,6 +369,68 @@ static const char *how_much_more(const struct gpu_work *work)
     return work->size > work->usual_size * 1.05 ? "larger" : "slower";
 }
 
+/* ---- Operators -------------------------------------------------------------------------------------------------- */
+
+static int late_causes_compare_ops(const void *a, const void *b)
+{
+    const struct op_start *x = a, *y = b;
+
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* There may be millions of them, and only some causes need them. */
+static int late_causes_read_ops(struct late_causes *causes)
+{
+    static const char *const names[] = { "start", "globalTid", NULL };
+    struct row_cursor rows;
+    struct error err;
+    int code = causes->has_ops ? 0 : row_cursor_open(&rows, causes->report, "TACHO_TORCH_OP", names, &err);
+
+    if (code != 0 || causes->has_ops)
+        return code == ERR_NO_MEMORY ? code : 0;
+    causes->has_ops = 1;
+    while (row_cursor_next(&rows) && code == 0) {
+        if (row_is_null(&rows, 1))
+            continue;
+        if (array_reserve(&causes->ops, &causes->op_room, causes->op_count + 1, sizeof *causes->ops) == 0)
+            causes->ops[causes->op_count++] = (struct op_start){ row_int(&rows, 1), row_int(&rows, 0) };
+        else
+            code = ERR_NO_MEMORY;
+    }
+    row_cursor_close(&rows);
+    if (causes->op_count)
+        qsort(causes->ops, causes->op_count, sizeof *causes->ops, late_causes_compare_ops);
+    return code;
+}
+
+static int64_t ops_in(const struct late_causes *causes, const struct rank_window *window)
+{
+    const struct op_start from = { window->thread, window->from_ns }, to = { window->thread, window->to_ns };
+    size_t first = BISECT(0, causes->op_count, i, late_causes_compare_ops(&causes->ops[i], &from) < 0);
+
+    return (int64_t)(BISECT(first, causes->op_count, i, late_causes_compare_ops(&causes->ops[i], &to) < 0) - first);
+}
+
+/* Code that computes longer has more to do, or is slower. Of PyTorch the number of operators tells which. */
+static int add_more_operators(struct late_causes *causes, const struct late *const *lates, size_t count,
+                              struct text *cause)
+{
+    int64_t own = 0, usual = 0;
+
+    if (late_causes_read_ops(causes) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        int has_usual = lates[i]->usual.rank != COLLECTIVE_UNKNOWN;
+        own += has_usual ? ops_in(causes, &lates[i]->window) : 0;
+        usual += has_usual ? ops_in(causes, &lates[i]->usual) : 0;
+    }
+    if (own > usual + usual / 20)
+        text_add(cause, ": more operators");
+    return 0;
+}
+
 /* ---- Places ----------------------------------------------------------------------------------------------------- */
 
 enum { SLICES = 32 /* of a window */ };
@@ -507,7 +570,10 @@ int late_cause(struct late_causes *causes, const struct late *const *lates, size
         text_add(&reason->cause, "off CPU: others run there");
         reason->is_by_others = 1;
         found = WHOLE_WINDOWS; /* no line of it is slower than others */
-    } else
+    } else {
         text_add(&reason->cause, causes->runs->count || causes->has_os_calls ? "compute" : "outside of collectives");
+        if (add_more_operators(causes, lates, count, &reason->cause) != 0)
+            return ERR_NO_MEMORY;
+    }
     return late_causes_find_line(causes, lates, count, found, &reason->where);
 }

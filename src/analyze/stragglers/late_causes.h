@@ -36,12 +36,20 @@ enum late_activity {
         LATE_ACTIVITY_COUNT
 };
 
+/* When an operator of PyTorch began. */
+struct op_start {
+    int64_t thread, start_ns;
+};
+
 struct late_causes {
     struct report *report;
     const struct cpu_runs *runs;
     struct activities of[LATE_ACTIVITY_COUNT];
-    struct activities samples;   /* all of them, if some are page faults */
+    struct activities samples; /* all of them, if some are page faults */
     int has_os_calls;
+    struct op_start *ops;      /* owned; by thread and time; read when they are needed */
+    size_t op_count, op_room;
+    int has_ops;
     struct places places;
     struct call_origins origins; /* of OS calls */
 };
