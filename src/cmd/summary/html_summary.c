@@ -98,7 +98,13 @@ static void html_summary_add_header(struct text *out, const struct html_page *pa
 {
     const struct capture_facts *facts = &page->facts;
 
-    text_add(out, "<header>\n<p class=\"maker\">Tacho summary</p>\n<h1><code>");
+    text_add(out, "<header>\n<p class=\"maker\">Tacho summary</p>\n");
+    if (*run_late_rank(page->causes)) {
+        text_add(out, "<p><strong>");
+        html_add_string(out, run_late_rank(page->causes));
+        text_add(out, "</strong></p>\n");
+    }
+    text_add(out, "<h1><code>");
     html_add_string(out, html_summary_title_of(page));
     text_add(out, "</code></h1>\n<p>");
     html_add_string(out, page->path);
@@ -119,11 +125,6 @@ static void html_summary_add_header(struct text *out, const struct html_page *pa
         text_add(out, facts->threads == 1 ? " thread" : " threads");
     }
     text_add(out, "</p>\n");
-    if (*run_late_rank(page->causes)) {
-        text_add(out, "<p><strong>");
-        html_add_string(out, run_late_rank(page->causes));
-        text_add(out, "</strong></p>\n");
-    }
     text_add(out, "</header>\n");
 }
 
