@@ -222,6 +222,9 @@ static void nobody_is_a_straggler(void **state)
     struct scene little = { .writer = start(), .ranks = RANKS, .every = 1, .late = 30 }; /* of steps of 1000 µs */
     play(&little);
     expect_none(little.writer);
+    struct scene cheap = { .writer = start(), .ranks = RANKS, .every = 5, .late = 90 };  /* less than a fiftieth */
+    play(&cheap);
+    expect_none(cheap.writer);
 }
 
 /* Of two ranks, rank 1 is late in each step, by 300 µs. In the second half of the run rank 0 is late too, by as much in
@@ -412,6 +415,44 @@ static void ranks_that_share_a_cpu(void **state)
             else
                 expect(scene.writer, FAULT, "off CPU: others run there");
         }
+}
+
+static void run_all_the_time(struct writer *writer)
+{
+    for (int64_t rank = 0; rank < RANKS; rank++) {
+        switching(writer, rank, 0, 1);
+        switching(writer, rank, STEP * (STEPS + 2), 0);
+    }
+}
+
+/* Another program takes the CPU of a rank in each fourth step: in five of the ten stretches of the run. */
+static void others_disturb_a_rank_now_and_then(void **state)
+{
+    struct scene scene = scene_of(4);
+    play(&scene);
+    run_all_the_time(scene.writer);
+    for (int64_t step = 0; step < STEPS; step += scene.every)
+        is_preempted(scene.writer, STEP * (step + 1), STEP * (step + 1) + LATE);
+    expect_none(scene.writer);
+}
+
+/* Of some 26 samples of the rank five are left, and two of these are in page faults. */
+static void page_faults_are_found_in_few_samples(void **state)
+{
+    struct scene scene = scene_of(1);
+    play(&scene);
+    run_all_the_time(scene.writer);
+    for (int64_t step = 3; step <= 11; step += 4) {
+        struct row_COMPOSITE_EVENTS sample = { 0 };
+        ROW_SET(&sample, COMPOSITE_EVENTS, id, step);
+        ROW_SET(&sample, COMPOSITE_EVENTS, start, (STEP * step - STEP / 4) * US);
+        ROW_SET(&sample, COMPOSITE_EVENTS, globalTid, made_rank_thread(FAULT));
+        ROW_SET(&sample, COMPOSITE_EVENTS, cpuCycles, 1000000);
+        writer_append(scene.writer, TABLE_COMPOSITE_EVENTS, &sample);
+    }
+    fault(scene.writer, FAULT, STEP * 5 + LATE / 2);
+    fault(scene.writer, FAULT, STEP * 9 + LATE / 2);
+    expect(scene.writer, FAULT, "page faults");
 }
 
 static void launch_at(struct writer *writer, int64_t rank, int64_t at, int64_t id)
@@ -704,8 +745,8 @@ static void steps_of_many_collectives(void **state)
  * twice as long then, but each collective is a step all the same. */
 static void pauses_of_several_lengths(void **state)
 {
-    static const int64_t pauses[] = { 400, 400, 400, 900, 950, 1000, 920, 400, 400, 940 };
-    enum { INSTANCES = 4 * COUNT_OF(pauses) };
+    static const int64_t pauses[] = { 400, 400, 900, 950, 1000, 920, 940, 930 };
+    enum { INSTANCES = 5 * COUNT_OF(pauses) };
     struct writer *writer = start();
     struct report *report;
     for (int64_t rank = 0; rank < RANKS; rank++) {
@@ -777,6 +818,8 @@ int main(void)
         cmocka_unit_test(one_of_two_is_late_all_the_time),
         cmocka_unit_test(causes),
         cmocka_unit_test(ranks_that_share_a_cpu),
+        cmocka_unit_test(others_disturb_a_rank_now_and_then),
+        cmocka_unit_test(page_faults_are_found_in_few_samples),
         cmocka_unit_test(ranks_that_share_a_gpu),
         cmocka_unit_test(a_rank_is_kept_off_inside),
         cmocka_unit_test(chances),
