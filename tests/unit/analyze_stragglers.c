@@ -436,6 +436,32 @@ static void others_disturb_a_rank_now_and_then(void **state)
     expect_none(scene.writer);
 }
 
+/* Another program takes the CPU of rank 2 in each step. If rank 1 runs there too at the end of each step, it is by
+ * chance that rank 2 was there when the program was: it is not named. */
+static void others_disturb_a_rank_on_any_cpu(void **state)
+{
+    for (int is_any = 0; is_any < 2; is_any++) {
+        struct scene scene = scene_of(1);
+        play(&scene);
+        for (int64_t rank = 0; rank < RANKS; rank++)
+            switching(scene.writer, rank, 0, 1);
+        for (int64_t step = 0; step < STEPS; step++) {
+            int64_t at = STEP * (step + 1);
+            is_preempted(scene.writer, at, at + LATE);
+            switching_on(scene.writer, 1, 1, at + 500, 0, WAITING);
+            switching_on(scene.writer, 1, is_any ? FAULT : 5, at + 500, 1, 1);
+            switching_on(scene.writer, 1, is_any ? FAULT : 5, at + 700, 0, WAITING);
+            switching_on(scene.writer, 1, 1, at + 700, 1, 1);
+        }
+        for (int64_t rank = 0; rank < RANKS; rank++)
+            switching(scene.writer, rank, STEP * (STEPS + 2), 0);
+        if (is_any)
+            expect_none(scene.writer);
+        else
+            expect(scene.writer, FAULT, "off CPU: others run there");
+    }
+}
+
 /* Of some 26 samples of the rank five are left, and two of these are in page faults. */
 static void page_faults_are_found_in_few_samples(void **state)
 {
@@ -819,6 +845,7 @@ int main(void)
         cmocka_unit_test(causes),
         cmocka_unit_test(ranks_that_share_a_cpu),
         cmocka_unit_test(others_disturb_a_rank_now_and_then),
+        cmocka_unit_test(others_disturb_a_rank_on_any_cpu),
         cmocka_unit_test(page_faults_are_found_in_few_samples),
         cmocka_unit_test(ranks_that_share_a_gpu),
         cmocka_unit_test(a_rank_is_kept_off_inside),

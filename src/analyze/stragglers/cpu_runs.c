@@ -145,7 +145,7 @@ int64_t cpu_runs_left_to_ranks(const struct cpu_runs *runs, int64_t thread, int6
     return total_ns;
 }
 
-int64_t cpu_runs_kept_off(const struct cpu_runs *runs, int64_t thread, int64_t from_ns, int64_t to_ns)
+int64_t cpu_runs_kept_off(const struct cpu_runs *runs, int64_t thread, int64_t from_ns, int64_t to_ns, int64_t *cpu)
 {
     size_t i = first_run(runs->by_thread, runs->count, 0, thread, from_ns);
     int64_t total_ns = 0;
@@ -156,8 +156,51 @@ int64_t cpu_runs_kept_off(const struct cpu_runs *runs, int64_t thread, int64_t f
         const struct cpu_run *run = &runs->by_thread[i], *next = i + 1 < runs->count ? run + 1 : NULL;
         int64_t begin_ns = run->end_ns > from_ns ? run->end_ns : from_ns;
         int64_t end_ns = next && next->thread == thread && next->start_ns < to_ns ? next->start_ns : to_ns;
-        if (run->is_preempted && end_ns > begin_ns)
-            total_ns += end_ns - begin_ns - others_on(runs, run->cpu, run->rank, begin_ns, end_ns);
+        int64_t off_ns = run->is_preempted && end_ns > begin_ns
+                             ? end_ns - begin_ns - others_on(runs, run->cpu, run->rank, begin_ns, end_ns)
+                             : 0;
+        total_ns += off_ns;
+        if (cpu && off_ns > 0)
+            *cpu = run->cpu;
     }
     return total_ns;
+}
+
+enum { LEAST_PART = 20 }; /* of the time on CPUs, one in so many: less is a move for a moment */
+
+int64_t cpu_runs_other_cpu(const struct cpu_runs *runs, int64_t thread, int64_t cpu, int64_t from_ns, int64_t to_ns)
+{
+    int64_t there_ns = 0, all_ns = 0, other = -1;
+
+    for (size_t i = first_run(runs->by_thread, runs->count, 0, thread, from_ns);
+         i < runs->count && runs->by_thread[i].thread == thread && runs->by_thread[i].start_ns < to_ns; i++) {
+        int64_t time_ns = cpu_runs_overlap(&runs->by_thread[i], from_ns, to_ns);
+        all_ns += time_ns;
+        if (runs->by_thread[i].cpu != cpu) {
+            there_ns += time_ns;
+            other = runs->by_thread[i].cpu;
+        }
+    }
+    return there_ns * LEAST_PART >= all_ns ? other : -1;
+}
+
+int cpu_runs_is_of_several(const struct cpu_runs *runs, int64_t cpu, int64_t rank, int64_t from_ns, int64_t to_ns)
+{
+    int64_t there_ns = 0, all_ns = 0;
+
+    /* By thread: those of a rank follow each other. */
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct cpu_run *at = &runs->by_thread[i];
+        int64_t time_ns = cpu_runs_overlap(at, from_ns, to_ns);
+        if (at->rank == rank || at->rank == COLLECTIVE_UNKNOWN)
+            continue;
+        if (i && at[-1].rank != at->rank)
+            there_ns = all_ns = 0;
+        all_ns += time_ns;
+        there_ns += at->cpu == cpu ? time_ns : 0;
+        int is_last = i + 1 == runs->count || at[1].rank != at->rank;
+        if (is_last && there_ns > 0 && there_ns * LEAST_PART >= all_ns)
+            return 1;
+    }
+    return 0;
 }

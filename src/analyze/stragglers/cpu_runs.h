@@ -31,7 +31,12 @@ int64_t cpu_runs_time(const struct cpu_runs *runs, int64_t thread, int64_t from_
 /* How long it was ready to run in that span while another rank ran on its CPU. A wait at the beginning of the span is
  * taken to be over. */
 int64_t cpu_runs_left_to_ranks(const struct cpu_runs *runs, int64_t thread, int64_t from_ns, int64_t to_ns);
-/* How long it was ready to run in that span while no rank ran on its CPU: another program did. */
-int64_t cpu_runs_kept_off(const struct cpu_runs *runs, int64_t thread, int64_t from_ns, int64_t to_ns);
+/* How long it was ready to run in that span while no rank ran on its CPU: another program did. cpu: NULL, or set to the
+ * last CPU that it was kept off. */
+int64_t cpu_runs_kept_off(const struct cpu_runs *runs, int64_t thread, int64_t from_ns, int64_t to_ns, int64_t *cpu);
+/* Another CPU on which a thread ran in that span, for a twentieth of its time at least: the last one; -1: none. */
+int64_t cpu_runs_other_cpu(const struct cpu_runs *runs, int64_t thread, int64_t cpu, int64_t from_ns, int64_t to_ns);
+/* Whether other ranks run on a CPU too: one of them for a twentieth of its time on CPUs in that span. */
+int cpu_runs_is_of_several(const struct cpu_runs *runs, int64_t cpu, int64_t rank, int64_t from_ns, int64_t to_ns);
 
 #endif

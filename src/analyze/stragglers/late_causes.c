@@ -549,6 +549,28 @@ static int late_causes_find_line(struct late_causes *causes, const struct late *
     return where->length ? 0 : find_where(causes, lates, count, WHOLE_WINDOWS, 0, where);
 }
 
+/* Whether it is by chance that this rank was where other programs ran: the CPU that it was kept off most is one for
+ * other ranks as well, or it runs on one of theirs at times. */
+static int is_on_any_cpu(const struct late_causes *causes, const struct late *const *lates, size_t count)
+{
+    int64_t most_ns = 0, cpu = -1, rank = lates[0]->window.rank;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rank_window *window = &lates[i]->window;
+        int64_t off_cpu = -1;
+        int64_t off_ns = cpu_runs_kept_off(causes->runs, window->thread, window->from_ns, window->to_ns, &off_cpu);
+        if (off_ns > most_ns) {
+            most_ns = off_ns;
+            cpu = off_cpu;
+        }
+    }
+    if (cpu < 0)
+        return 0;
+    int64_t other = cpu_runs_other_cpu(causes->runs, lates[0]->window.thread, cpu, causes->from_ns, causes->to_ns);
+    return cpu_runs_is_of_several(causes->runs, cpu, rank, causes->from_ns, causes->to_ns) ||
+           (other >= 0 && cpu_runs_is_of_several(causes->runs, other, rank, causes->from_ns, causes->to_ns));
+}
+
 int late_cause(struct late_causes *causes, const struct late *const *lates, size_t count, struct late_reason *reason)
 {
     const struct excess excess = late_causes_add_up(causes, lates, count);
@@ -569,6 +591,7 @@ int late_cause(struct late_causes *causes, const struct late *const *lates, size
     else if (causes->runs->count && excess.off_cpu_ns >= half_ns) {
         text_add(&reason->cause, "off CPU: others run there");
         reason->is_by_others = 1;
+        reason->is_by_chance = is_on_any_cpu(causes, lates, count);
         found = WHOLE_WINDOWS; /* no line of it is slower than others */
     } else {
         text_add(&reason->cause, causes->runs->count || causes->has_os_calls ? "compute" : "outside of collectives");

@@ -44,6 +44,7 @@ struct op_start {
 struct late_causes {
     struct report *report;
     const struct cpu_runs *runs;
+    int64_t from_ns, to_ns;    /* of the collectives; set by the caller after late_causes_open() */
     struct activities of[LATE_ACTIVITY_COUNT];
     struct activities samples; /* all of them, if some are page faults */
     int has_os_calls;
@@ -62,6 +63,7 @@ void late_causes_close(struct late_causes *causes);
 struct late_reason {
     struct text cause, where;
     int is_by_others; /* other programs ran on its CPU */
+    int is_by_chance; /* on which other ranks run too: it could have been one of them */
 };
 
 /* reason: starts from {0}; its texts are the caller's. lates: those of the rank. ERR_NO_MEMORY or 0. */

@@ -103,7 +103,7 @@ static const struct collective_call *kept_inside(const struct lates_finding *fin
     for (size_t i = 0; i < at->count; i++) {
         const struct collective_call *call = &finding->all->calls[at->first + i];
         int64_t own_ns = cpu_runs_kept_off(finding->runs, call->thread, could_leave_ns(finding->all, call, first),
-                                           call->leave_ns);
+                                           call->leave_ns, NULL);
         if (own_ns > *off_ns) {
             *off_ns = own_ns;
             kept = call;
@@ -127,7 +127,7 @@ static int add_waits_inside(struct lates_finding *finding)
             const struct collective_call *call = &all->calls[at->first + c];
             int64_t from_ns = could_leave_ns(all, call, first);
             int64_t until_ns = kept->leave_ns < call->leave_ns ? kept->leave_ns : call->leave_ns;
-            int64_t by_ns = cpu_runs_kept_off(finding->runs, kept->thread, from_ns, until_ns);
+            int64_t by_ns = cpu_runs_kept_off(finding->runs, kept->thread, from_ns, until_ns, NULL);
             const struct rank_wait wait = { call->rank, from_ns, call->leave_ns, kept->rank };
             if (call != kept && by_ns > LEAST_NS && by_ns >= saturating_subtract(call->leave_ns, from_ns) / 2 &&
                 lates_add_wait(finding, wait) != 0)

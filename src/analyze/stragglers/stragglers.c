@@ -14,7 +14,7 @@
  * three quarters of all delays. */
 enum { LEAST_TIMES = 3, LEAST_OF = 10, BLOCKS = 10, ONE_IN_JOBS = 50, ONE_IN_FEWER = 10, MOST_OF_USUAL = 2 };
 /* One that costs less than one in so many of a step is not worth a word. What other programs do to a rank lasts: it is
- * late in most blocks of the run, else the next run has it elsewhere. */
+ * late in most blocks of the run, and other ranks do not run on that CPU. Else the next run has it elsewhere. */
 enum { LEAST_GAIN_OF = 50, MOST_BLOCKS = 6 };
 
 struct count_of_rank {
@@ -190,9 +190,11 @@ static const char *stragglers_keep(struct stragglers *found, struct text *text)
 
 /* Whether the rank at this index is worth a row. */
 static int is_worth_a_row(const struct stragglers_finding *finding, size_t i, double chance,
-                          const struct straggler *straggler, int is_by_others)
+                          const struct straggler *straggler, const struct late_reason *reason)
 {
-    if (is_by_others &&
+    if (reason->is_by_chance)
+        return 0;
+    if (reason->is_by_others &&
         (stragglers_blocks_of(finding, i) < MOST_BLOCKS || chance * (double)finding->rank_count * ONE_IN_JOBS > 1))
         return 0;
     return saturating_multiply(straggler->gain_ns, LEAST_GAIN_OF) >= straggler->step_ns;
@@ -223,7 +225,7 @@ static int stragglers_describe(struct stragglers_finding *finding, size_t i, dou
     int code = late_cause(&finding->causes, finding->of_rank, count, &reason);
     straggler->cause = stragglers_keep(finding->found, &reason.cause);
     straggler->where = stragglers_keep(finding->found, &reason.where);
-    *is_kept = is_worth_a_row(finding, i, chance, straggler, reason.is_by_others);
+    *is_kept = is_worth_a_row(finding, i, chance, straggler, &reason);
     return code != 0 || !straggler->cause || !straggler->where ? ERR_NO_MEMORY : 0;
 }
 
@@ -263,6 +265,20 @@ static int name_ranks(struct stragglers_finding *finding)
     return 0;
 }
 
+/* From the first collective on: before it, ranks start, and are bound to CPUs. */
+static void stragglers_find_span(struct stragglers_finding *finding)
+{
+    struct late_causes *causes = &finding->causes;
+
+    causes->from_ns = INT64_MAX;
+    causes->to_ns = INT64_MIN;
+    for (size_t i = 0; i < finding->all.call_count; i++) {
+        int64_t enter_ns = finding->all.calls[i].enter_ns;
+        causes->from_ns = enter_ns < causes->from_ns ? enter_ns : causes->from_ns;
+        causes->to_ns = enter_ns > causes->to_ns ? enter_ns : causes->to_ns;
+    }
+}
+
 static int stragglers_find_all(struct stragglers_finding *finding, const struct filter *filter, struct error *err)
 {
     static const char *const extra[] = { NULL };
@@ -282,6 +298,7 @@ static int stragglers_find_all(struct stragglers_finding *finding, const struct 
         return code;
     if ((code = late_causes_open(&finding->causes, finding->report, &finding->runs, err)) != 0)
         return code;
+    stragglers_find_span(finding);
     return name_ranks(finding);
 }
 
