@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adviser.h"
+#include "advice_probes.h"
 #include "base/array.h"
 #include "base/human.h"
 #include "base/saturating.h"
@@ -10,8 +10,12 @@
 #include "report/reader/window.h"
 
 /* A capture of MOST_EVENTS is read whole: that takes half a second, also if nothing repeats in it (bench/tables.py). A
- * window has as many, and LEAST_STEPS steps at least. It is the most typical of PLACES windows. */
-enum { MOST_EVENTS = 100000, LEAST_STEPS = 8, PLACES = 31, BINS = 1 << 16 };
+ * window has as many, and LEAST_STEPS steps at least, if those have no more than MOST_OF_FEW. It is the most typical of
+ * PLACES windows. */
+enum { MOST_EVENTS = 100000, LEAST_STEPS = 8, MOST_OF_FEW = 800000, PLACES = 31 };
+
+/* With more rows in the tables that steps are found in, a few parts of the capture are searched for steps. */
+enum { MOST_SEARCHED = 1000000 };
 
 static uint64_t advice_window_count_events(struct report *report)
 {
@@ -78,18 +82,42 @@ static size_t most_typical(const struct step *list, size_t count, size_t wanted,
     return best;
 }
 
+/* The steps of the run, those of the leading process: more than were recorded, if some were only timed. */
+static size_t steps_in_run(const struct steps *steps)
+{
+    const struct step_process *own = leading_process(steps);
+    int64_t numbered = saturating_subtract(steps->list[own->first + own->count - 1].number,
+                                           steps->list[own->first].number);
+
+    return numbered >= (int64_t)own->count ? (size_t)numbered + 1 : own->count;
+}
+
+enum { NO_WINDOW = 1 }; /* no code of an error: all is read */
+
+/* How many steps a window has. Steps of very many events are fewer; 0: not even one can be read. */
+static size_t steps_wanted(size_t count, uint64_t events)
+{
+    double of_step = (double)events / (double)count;
+    size_t wanted = (size_t)(MOST_EVENTS / of_step), most = (size_t)(MOST_OF_FEW / of_step);
+
+    if (wanted >= LEAST_STEPS)
+        return wanted;
+    return most < LEAST_STEPS ? most : LEAST_STEPS;
+}
+
 /* One step more on either side: what a step begins with was launched in the one before it, and its work may end in the
- * next. -1: all steps are wanted. */
+ * next. ERR_NO_DATA: no step can be read as a whole. */
 static int window_of_steps(const struct steps *steps, uint64_t events, struct report_span *span)
 {
     const struct step_process *own = leading_process(steps);
     const struct step *list = &steps->list[own->first];
-    size_t wanted = (size_t)((double)own->count * MOST_EVENTS / (double)events);
+    size_t wanted = steps_wanted(own->count, events);
     int64_t median_ns;
 
-    wanted = wanted > LEAST_STEPS ? wanted : LEAST_STEPS;
+    if (!wanted)
+        return ERR_NO_DATA;
     if (wanted + 2 >= own->count)
-        return -1;
+        return events <= MOST_OF_FEW ? NO_WINDOW : ERR_NO_DATA;
     if (median_length(list, own->count, &median_ns) != 0)
         return ERR_NO_MEMORY;
     size_t first = most_typical(list, own->count, wanted, median_ns);
@@ -97,112 +125,124 @@ static int window_of_steps(const struct steps *steps, uint64_t events, struct re
     return 0;
 }
 
-/* ---- of a capture without steps -------------------------------------------------------------------------------- */
-
-/* Spreads the rows of a chunk over its span. */
-static void spread(double *bins, const struct report_span *whole, const struct report_chunk *chunk)
-{
-    double width = ((double)whole->to_ns - (double)whole->from_ns + 1) / BINS,
-           from = ((double)chunk->first_ns - (double)whole->from_ns) / width,
-           to = ((double)chunk->last_ns - (double)whole->from_ns) / width;
-    int first = (int)from, last = (int)to;
-
-    for (int bin = first; bin <= last && bin < BINS; bin++)
-        bins[bin] += (double)chunk->rows / (last - first + 1);
-}
-
-/* The middle of the work on GPUs: programs begin with what is not typical of them. */
-static int window_of_work(struct report *report, uint64_t events, struct report_span *span)
-{
-    double *bins = calloc(BINS, sizeof *bins), total = 0, sum = 0, share = MOST_EVENTS / (double)events;
-    struct report_span whole = { INT64_MAX, INT64_MIN };
-
-    if (!bins)
-        return ERR_NO_MEMORY;
-    for (const char *const *name = advice_work_tables; *name; name++) {
-        const struct report_table *table = report_table(report, *name);
-        if (!table || table->first_ns > table->last_ns)
-            continue;
-        whole.from_ns = table->first_ns < whole.from_ns ? table->first_ns : whole.from_ns;
-        whole.to_ns = table->last_ns > whole.to_ns ? table->last_ns : whole.to_ns;
-    }
-    for (const char *const *name = advice_work_tables; *name && whole.from_ns < whole.to_ns; name++) {
-        const struct report_table *table = report_table(report, *name);
-        for (size_t i = 0; table && i < report_chunk_count(table); i++) {
-            struct report_chunk chunk = report_chunk_at(table, i);
-            if (chunk.first_ns > chunk.last_ns)
-                continue;
-            spread(bins, &whole, &chunk);
-            total += (double)chunk.rows;
-        }
-    }
-    int first = 0, end = 0;
-    for (int bin = 0; bin < BINS; bin++) {
-        sum += bins[bin];
-        first += sum <= total * (1 - share) / 2;
-        end += sum <= total * (1 + share) / 2;
-    }
-    free(bins);
-    if (total == 0)
-        return -1;
-    double width = ((double)whole.to_ns - (double)whole.from_ns + 1) / BINS;
-    *span = (struct report_span){ whole.from_ns + (int64_t)(first * width),
-                                  whole.from_ns + (int64_t)((end + 1) * width) };
-    return 0;
-}
-
 /* ---- the window ------------------------------------------------------------------------------------------------ */
 
-/* Nobody has chosen a part, and it would take long to read the whole. */
-static int is_wanted(struct report *report, const struct analysis_request *request, uint64_t *events)
+int adviser_is_long(struct report *report)
 {
-    if (request->span || request->is_whole || (request->filter && (request->filter->only || request->filter->steps)) ||
-        report_part_count(report))
+    return !report_part_count(report) && advice_window_count_events(report) > MOST_EVENTS;
+}
+
+/* Nobody has chosen a part, and it would take long to read the whole. */
+static int is_wanted(struct report *report, const struct analysis_request *request)
+{
+    if (request->span || request->is_whole || (request->filter && (request->filter->only || request->filter->steps)))
         return 0;
-    return (*events = advice_window_count_events(report)) > MOST_EVENTS;
+    return adviser_is_long(report);
+}
+
+/* Whether it takes little time to find all steps: the agent has timed them, the program names them, or there are few
+ * rows to search. */
+static int is_searched(struct report *report)
+{
+    static const char *const of_steps[] = { "TACHO_STEP_TIME", "TACHO_TORCH_STEP" };
+    static const char *const searched[] = { "TACHO_TORCH_OP", "NVTX_EVENTS" };
+    uint64_t rows = advice_window_count_events(report);
+
+    for (size_t i = 0; i < COUNT_OF(of_steps); i++) {
+        const struct report_table *table = report_table(report, of_steps[i]);
+        if (table && table->rows)
+            return 1;
+    }
+    for (size_t i = 0; i < COUNT_OF(searched); i++) {
+        const struct report_table *table = report_table(report, searched[i]);
+        rows += table ? table->rows : 0;
+    }
+    return rows <= MOST_SEARCHED;
+}
+
+static int middle_window(struct adviser *adviser, uint64_t events, struct report_span *span, struct error *err)
+{
+    int code = advice_middle_of_work(adviser->whole, MOST_EVENTS / (double)events, span);
+
+    return code == ERR_NO_MEMORY ? error_short_memory(err, "for the advice") : code == ERR_NO_DATA ? NO_WINDOW : code;
+}
+
+static int read_window_of_steps(struct adviser *adviser, const struct analysis_request *request, uint64_t events,
+                                struct report_span *span, struct error *err)
+{
+    int code = adviser_read_steps(adviser, request, err);
+    const struct steps *steps = adviser->steps;
+
+    if (code != 0)
+        return code;
+    if (!steps->count)
+        return middle_window(adviser, events, span, err);
+    for (size_t i = 0; i < steps->count; i++)
+        adviser->steady_steps += !steps->list[i].is_warm_up;
+    adviser->steps_of_run = steps_in_run(steps);
+    if ((code = window_of_steps(steps, events, span)) == ERR_NO_DATA)
+        return middle_window(adviser, events, span, err);
+    return code == ERR_NO_MEMORY ? error_short_memory(err, "for the advice") : code;
+}
+
+static int probe_window(struct adviser *adviser, uint64_t events, struct report_span *span, struct error *err)
+{
+    struct advice_probe probe;
+    int code = advice_probe(&probe, adviser->whole, MOST_EVENTS / (2 * (double)events), err);
+
+    adviser->steps = &adviser->own_steps;
+    adviser->own_steps = probe.steps;
+    if (code != 0)
+        return code;
+    if (!probe.steps.count)
+        return middle_window(adviser, events, span, err);
+    *span = probe.span;
+    adviser->steps_of_run = adviser->steady_steps = probe.steps_of_run;
+    return 0;
 }
 
 int adviser_open_window(struct adviser *adviser, const struct analysis_request *request, struct error *err)
 {
     struct report_span span;
-    uint64_t events;
+    uint64_t events = advice_window_count_events(adviser->whole);
     int code;
 
-    if (!is_wanted(adviser->whole, request, &events))
+    if (!is_wanted(adviser->whole, request))
         return 0;
-    if ((code = adviser_read_steps(adviser, request, err)) != 0)
-        return code;
-    code = adviser->steps->count ? window_of_steps(adviser->steps, events, &span)
-                                 : window_of_work(adviser->whole, events, &span);
-    if (code == ERR_NO_MEMORY)
-        return error_short_memory(err, "for the advice");
+    code = is_searched(adviser->whole) ? read_window_of_steps(adviser, request, events, &span, err)
+                                       : probe_window(adviser, events, &span, err);
     if (code != 0)
-        return 0;
+        return code == NO_WINDOW ? 0 : code;
     if ((code = report_open_window(adviser->whole, &span, &adviser->window, err)) != 0)
         return code;
     adviser->report = adviser->window;
-    adviser->steps_of_run = adviser->steps->count;
-    for (size_t i = 0; i < adviser->steps->count; i++)
-        adviser->steady_steps += !adviser->steps->list[i].is_warm_up;
+    adviser->window_span = span;
     steps_keep(&adviser->own_steps, &span);
     return 0;
 }
 
 /* ---- in words -------------------------------------------------------------------------------------------------- */
 
-/* "steps 950 to 1,050 of 2,000 by calls of Optimizer.step": the steps of a window, from the one with the first number
- * that counts. */
-static void add_numbers(struct text *out, const struct adviser *adviser, const char *source)
+/* "steps 950 to 1,050 of 2,000": those of a window, from the one with the first number that counts. */
+static void add_numbers(struct text *out, const struct adviser *adviser)
 {
     const struct steps *steps = adviser->steps;
 
-    text_add(out, "over steps ");
+    text_add(out, "steps ");
     human_count(out, (uint64_t)steps->list[steps->count > 1].number);
     text_add(out, " to ");
     human_count(out, (uint64_t)steps->list[steps->count - 1].number);
     text_add(out, " of ");
     human_count(out, adviser->steps_of_run);
-    text_addf(out, " %s", source);
+}
+
+void adviser_add_window(struct text *out, const struct adviser *adviser)
+{
+    text_add(out, " in ");
+    if (adviser->steps->count)
+        add_numbers(out, adviser);
+    else
+        text_add(out, "the middle of the GPU's work");
 }
 
 void adviser_add_steps(struct text *out, const struct adviser *adviser)
@@ -211,7 +251,9 @@ void adviser_add_steps(struct text *out, const struct adviser *adviser)
     const char *source = adviser->steps->source;
 
     if (adviser->window && adviser->steps->count) {
-        add_numbers(out, adviser, strncmp(source, many, strlen(many)) ? source : source + strlen(many));
+        text_add(out, "from ");
+        add_numbers(out, adviser);
+        text_addf(out, " %s", strncmp(source, many, strlen(many)) ? source : source + strlen(many));
         return;
     }
     text_add(out, "over ");

@@ -63,6 +63,7 @@ struct adviser {
     struct report *whole;                   /* as it was given */
     struct report *report;                  /* what the replay is of: that report, or a window of it */
     struct report *window;                  /* owned; NULL: the report is read whole */
+    struct report_span window_span;
     size_t steps_of_run, steady_steps;      /* of a window: the steps of the whole, and those after the warm-up */
     struct replay replay;
     struct steps own_steps;                 /* owned; unused if the request has steps */
@@ -110,13 +111,18 @@ int adviser_open(struct adviser *adviser, struct report *report, const struct an
                  struct error *err);
 void adviser_free(struct adviser *adviser);
 
+/* Whether a window of a report is read, unless the request chooses a part, or asks for the whole. */
+int adviser_is_long(struct report *report);
+
 /* Parts of adviser_open(): the window, if one is wanted, and the steps. */
 int adviser_open_window(struct adviser *adviser, const struct analysis_request *request, struct error *err);
 int adviser_read_steps(struct adviser *adviser, const struct analysis_request *request, struct error *err);
 
-/* "over 40 steps by calls of Optimizer.step", of an adviser with steps; of a window "over steps 950 to 995 of 2,000 …".
+/* "over 40 steps by calls of Optimizer.step", of an adviser with steps; of a window "from steps 950 to 995 of 2,000 …".
  */
 void adviser_add_steps(struct text *out, const struct adviser *adviser);
+/* " in steps 950 to 995 of 2,000", of an adviser with a window. */
+void adviser_add_window(struct text *out, const struct adviser *adviser);
 /* Notes in a table of what was found that it is from a window; nothing if it is not. */
 int adviser_note_window(const struct adviser *adviser, struct table *table);
 

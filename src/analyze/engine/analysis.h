@@ -21,6 +21,10 @@ struct analysis_need {
 /* For the tables of a need that no other code names. */
 #define TABLES(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
+/* What a rule is about: of a capture with very many events, rules on what happens all the time read no more than the
+ * adviser's window (analyze/findings). */
+enum rule_scope { RULE_OF_ALL_TIMES, RULE_OF_START, RULE_OF_RUN };
+
 /* The texts of a rule about its rows. */
 struct analysis_rule {
     const char *advice, *praise; /* how to act on the rows; the good news if there are none */
@@ -31,6 +35,7 @@ struct analysis_rule {
      * program. */
     const char *(*advise)(const struct table *table, size_t row);
     int (*is_outside)(const struct table *table, size_t row);
+    enum rule_scope scope;
     int is_listing;  /* lists events, as nsys does; rules on the replay say what they cost */
     int is_replayed; /* a rule on the replay: this is part of a struct adviser_rule (advice/adviser.h) */
 };

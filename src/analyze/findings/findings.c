@@ -11,6 +11,7 @@
 #include "analyze/rules/rule_state.h"
 #include "base/array.h"
 #include "base/human.h"
+#include "report/reader/window.h"
 
 enum { MOMENT_NS = 100000 }; /* how exactly a finding is placed */
 
@@ -123,12 +124,89 @@ static int findings_add_causes(struct findings *findings, struct adviser *advise
 
 /* ---- other rules ----------------------------------------------------------------------------------------------- */
 
+/* What a rule reads of a long capture. One that needs few rows reads the whole, as rules about the run do. The others
+ * read the adviser's window, or the start; what they find there is multiplied by the share of the run that it is. */
+struct rule_part {
+    struct report *report;
+    const struct report_span *span; /* NULL: that of the request */
+    int64_t time_ns;                /* of the part */
+    double times;                   /* that the run has of it */
+    int is_window;
+};
+
+/* The part of a capture in which its start is looked for, after its first work on a GPU. */
+enum { MOST_ROWS = 4000000, AFTER_START_NS = 1000000000 };
+
+struct rule_parts {
+    struct adviser *adviser;
+    int64_t capture_ns;
+    struct report *start; /* owned; opened for the first rule that reads it */
+    struct report_span start_span;
+};
+
+static uint64_t rows_needed(const struct analysis *rule, struct report *report)
+{
+    uint64_t rows = 0;
+
+    for (const struct analysis_need *need = rule->needs; need->data; need++)
+        for (const char *const *name = need->tables; *name; name++) {
+            const struct report_table *table = report_table(report, *name);
+            rows += table ? table->rows : 0;
+        }
+    return rows;
+}
+
+int findings_reads_part(const struct analysis *rule, struct report *report)
+{
+    return rule->rule->scope != RULE_OF_RUN && rows_needed(rule, report) > MOST_ROWS;
+}
+
+static int open_start(struct rule_parts *parts, struct error *err)
+{
+    struct report *whole = parts->adviser->whole;
+    int64_t first_ns = INT64_MAX;
+
+    for (const char *const *name = advice_work_tables; *name; name++) {
+        const struct report_table *table = report_table(whole, *name);
+        if (table && table->first_ns <= table->last_ns && table->first_ns < first_ns)
+            first_ns = table->first_ns;
+    }
+    parts->start_span = (struct report_span){ INT64_MIN, saturating_add(first_ns, AFTER_START_NS) };
+    return parts->start ? 0 : report_open_window(whole, &parts->start_span, &parts->start, err);
+}
+
+static int choose_part(struct rule_part *out, struct rule_parts *parts, const struct analysis *rule, struct error *err)
+{
+    struct adviser *adviser = parts->adviser;
+    const struct report_span *window = &adviser->window_span;
+    int code;
+
+    *out = (struct rule_part){ adviser->whole, NULL, parts->capture_ns, 1, 0 };
+    if (!adviser->window || !findings_reads_part(rule, adviser->whole))
+        return 0;
+    if (rule->rule->scope == RULE_OF_START) {
+        if ((code = open_start(parts, err)) == 0)
+            out->report = parts->start;
+        return code;
+    }
+    int64_t window_ns = saturating_duration(window->from_ns, window->to_ns);
+    double steps = (double)adviser->steps->count;
+    out->report = adviser->window;
+    out->span = window;
+    out->time_ns = window_ns;
+    out->times = steps > 0 ? (double)adviser->steps_of_run / steps
+                           : (double)parts->capture_ns / (double)(window_ns + 1);
+    out->is_window = 1;
+    return 0;
+}
+
 /* The findings of one rule. */
 struct rule_rows {
     const struct analysis *rule;
     size_t number;       /* of the rule: decides between two that took all of the capture */
     struct table *found; /* owned */
     struct rule_impact impact;
+    int is_of_window;
 };
 
 /* The moment of a row: where to look on the timeline. */
@@ -153,7 +231,8 @@ static int is_demoted(const struct findings *findings, const struct rule_rows *r
 }
 
 /* "lock 0x7f10: 3 threads waited 756 ms …, at 1.2034 s (the largest of 2; 1.10 s together)" */
-static int findings_add_rows(struct findings *findings, const struct rule_rows *rows, struct error *err)
+static int findings_add_rows(struct findings *findings, const struct rule_rows *rows, const struct adviser *adviser,
+                             struct error *err)
 {
     size_t largest = rows->impact.order[0], count = table_row_count(rows->found);
     struct finding finding = { .rule = rows->rule, .count = (int64_t)count, .impact_ns = rows->impact.all };
@@ -165,13 +244,15 @@ static int findings_add_rows(struct findings *findings, const struct rule_rows *
     if (count > 1) {
         text_add(&finding.what, " (the largest of ");
         human_count(&finding.what, count);
-        if (rows->impact.all > 0) {
+        if (rows->impact.all > 0 && !rows->is_of_window) {
             text_add(&finding.what, "; ");
             human_time(&finding.what, rows->impact.all);
             text_add(&finding.what, " together");
         }
         text_add_char(&finding.what, ')');
     }
+    if (rows->is_of_window)
+        adviser_add_window(&finding.what, adviser);
     finding.advice = rule_advice(rows->rule, rows->found, largest);
     return findings_add(findings, &finding, err);
 }
@@ -195,25 +276,35 @@ static int is_unchecked(const struct findings *findings, const struct analysis *
 
 /* Runs a rule. Without data it finds nothing. */
 static int findings_run_rule(struct findings *findings, struct rule_rows *rows, const struct finding_choice *choice,
-                             struct report *report, const struct analysis_request *part, int64_t capture_ns,
-                             struct error *err)
+                             struct rule_parts *parts, const struct analysis_request *request_part, struct error *err)
 {
     enum { MOST_OPTIONS = 32 };
     struct analysis_option options[MOST_OPTIONS] = { { "rows", "-1" } }; /* all add to the impact */
-    struct analysis_request request = {
-        .options = options, .option_count = 1, .span = part->span, .filter = part->filter, .metrics = part->metrics
-    };
+    struct analysis_request request = { .options = options,
+                                        .option_count = 1,
+                                        .span = request_part->span,
+                                        .filter = request_part->filter,
+                                        .metrics = request_part->metrics };
+    struct rule_part part;
     int code;
 
-    if (analysis_is_replayed(choice->rule) || analysis_missing(choice->rule, report))
+    if (analysis_is_replayed(choice->rule) || analysis_missing(choice->rule, parts->adviser->whole))
         return 0;
+    if ((code = choose_part(&part, parts, choice->rule, err)) != 0)
+        return code;
+    request.span = part.span ? part.span : request.span;
+    request.metrics = part.is_window ? NULL : request.metrics;
     for (size_t i = 0; i < choice->option_count && request.option_count < MOST_OPTIONS; i++)
         options[request.option_count++] = choice->options[i];
-    if ((code = analysis_run(choice->rule, report, &request, &rows->found, err)) == ERR_NO_DATA)
-        return findings_add_unchecked(findings, choice->rule, err);
+    if ((code = analysis_run(choice->rule, part.report, &request, &rows->found, err)) == ERR_NO_DATA)
+        return part.report == parts->adviser->whole ? findings_add_unchecked(findings, choice->rule, err) : 0;
     if (code != 0)
         return code;
-    return rule_impact_read(&rows->impact, choice->rule, rows->found, capture_ns, err);
+    code = rule_impact_read(&rows->impact, choice->rule, rows->found, part.time_ns, err);
+    rows->is_of_window = part.is_window;
+    rows->impact.all = saturating_from_double((double)rows->impact.all * part.times);
+    rows->impact.rank = saturating_from_double((double)rows->impact.rank * part.times);
+    return code;
 }
 
 static int findings_by_rank(const void *a, const void *b)
@@ -230,31 +321,30 @@ static int findings_has_finding(const struct rule_rows *rows)
     return rows->impact.all > 0 || (rows->found && rows->rule->rule->is_listing && table_row_count(rows->found));
 }
 
-static int findings_run_rules(struct findings *findings, struct rule_rows *list, struct report *report,
+static int findings_run_rules(struct findings *findings, struct rule_rows *list, struct rule_parts *parts,
                               const struct findings_request *request, struct error *err)
 {
-    int64_t capture_ns;
-    int code = rule_capture_time(report, &capture_ns, err);
+    int code = rule_capture_time(parts->adviser->whole, &parts->capture_ns, err);
 
     if (code != 0)
         return code;
     for (size_t i = 0; i < request->count; i++) {
         list[i].rule = request->choices[i].rule;
         list[i].number = i;
-        if ((code = findings_run_rule(findings, &list[i], &request->choices[i], report, request->part, capture_ns,
-                                      err)) != 0)
+        if ((code = findings_run_rule(findings, &list[i], &request->choices[i], parts, request->part, err)) != 0)
             return code;
     }
     qsort(list, request->count, sizeof *list, findings_by_rank);
     for (size_t i = 0; i < request->count; i++)
-        if (findings_has_finding(&list[i]) && (code = findings_add_rows(findings, &list[i], err)) != 0)
+        if (findings_has_finding(&list[i]) && (code = findings_add_rows(findings, &list[i], parts->adviser, err)) != 0)
             return code;
     return 0;
 }
 
-static int findings_add_others(struct findings *findings, struct report *report, const struct findings_request *request,
-                               struct error *err)
+static int findings_add_others(struct findings *findings, struct adviser *adviser,
+                               const struct findings_request *request, struct error *err)
 {
+    struct rule_parts parts = { .adviser = adviser };
     struct rule_rows *list = calloc(request->count + 1, sizeof *list);
     struct gpu_metrics_share metrics = { 0 };
     struct analysis_request part = *request->part;
@@ -264,8 +354,9 @@ static int findings_add_others(struct findings *findings, struct report *report,
         return findings_no_memory(err);
     part.metrics = &metrics;
     shared.part = &part;
-    int code = findings_run_rules(findings, list, report, &shared, err);
+    int code = findings_run_rules(findings, list, &parts, &shared, err);
     gpu_metrics_share_free(&metrics);
+    report_close(parts.start);
     for (size_t i = 0; i < request->count; i++) {
         table_delete(list[i].found);
         rule_impact_free(&list[i].impact);
@@ -321,7 +412,7 @@ static int read_chosen(struct findings *findings, struct adviser *adviser, const
     int code;
 
     if ((code = findings_add_causes(findings, adviser, request, err)) != 0 ||
-        (code = findings_add_others(findings, adviser->whole, request, err)) != 0)
+        (code = findings_add_others(findings, adviser, request, err)) != 0)
         return code;
     findings_put_job_first(findings);
     for (size_t i = 0; i < request->count; i++)

@@ -67,6 +67,10 @@ int findings_read(struct findings *findings, struct adviser *adviser, const stru
                   struct error *err);
 void findings_free(struct findings *findings);
 
+/* Whether a rule that is not on the replay has so many rows to read that only the adviser's window of them is read, if
+ * it has one. */
+int findings_reads_part(const struct analysis *rule, struct report *report);
+
 /* "≤ 13.4 ms, about 12.1 ms per step, 72 % (measured)"; of a rule that is not on the replay "2.10 s of the run". */
 void finding_add_saving(struct text *out, const struct finding *finding, const struct adviser *adviser);
 

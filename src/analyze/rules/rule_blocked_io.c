@@ -415,7 +415,7 @@ const struct analysis rule_blocked_io = {
     .needs = { { "OS calls", TABLES("OSRT_API") } },
     .run = blocked_io,
     .rule = ANALYSIS_RULE(
-            .finding = blocked_io_say,
+            .finding = blocked_io_say, .scope = RULE_OF_RUN,
             .advice = "The program does nothing while it waits for these calls. Read ahead or write behind in another "
                       "thread, use larger blocks and buffers, fewer fsync() calls, asynchronous I/O, or a faster file "
                       "system.",

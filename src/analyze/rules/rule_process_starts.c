@@ -340,7 +340,7 @@ const struct analysis rule_process_starts = {
         "bound: page faults of the program after a fork are not recorded.",
     .needs = { { "processes", TABLES("TACHO_PROCESS") } },
     .run = process_starts,
-    .rule = ANALYSIS_RULE(.finding = process_starts_say,
+    .rule = ANALYSIS_RULE(.finding = process_starts_say, .scope = RULE_OF_RUN,
                           .advice = "Starting a process costs milliseconds: fork, exec, loading of libraries. Do the "
                                     "work in the program itself or in one process that stays (a pool of workers, xargs "
                                     "-n with many arguments, shell built-ins).",

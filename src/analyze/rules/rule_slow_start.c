@@ -543,7 +543,7 @@ const struct analysis rule_slow_start = {
                  TABLES("TACHO_PYTHON_SAMPLE", "CUPTI_ACTIVITY_KIND_RUNTIME", "OSRT_API") } },
     .run = slow_start,
     .rule = ANALYSIS_RULE(
-            .finding = slow_start_say, .advise = slow_start_advise,
+            .finding = slow_start_say, .scope = RULE_OF_START, .advise = slow_start_advise,
             .advice = "The start takes a relevant share of the run: do less of it, later, or once for many runs.",
             .praise = "Of Python imports, CUDA initialization, pinned memory and loading of libraries, those that were "
                       "recorded took no relevant share of the time."),

@@ -161,7 +161,7 @@ const struct analysis rule_straggler = {
                { "reports of several ranks", of_ranks } },
     .is_of_one_job = 1,
     .run = straggler,
-    .rule = ANALYSIS_RULE(.finding = straggler_say,
+    .rule = ANALYSIS_RULE(.finding = straggler_say, .scope = RULE_OF_RUN,
                           .advice = "Compare the rank with another one ('tacho stats --filter-rank'): the same code "
                                     "that takes longer points to its host (clocks, other programs, a slow disk), more "
                                     "of it to an uneven distribution of the work.",

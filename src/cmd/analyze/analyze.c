@@ -74,9 +74,12 @@ static int analyze_cmd_add_all(struct selection_list *list, struct report *repor
     for (size_t i = 0; i < count; i++)
         if (!analysis_missing(first[i], report) && selection_add(list, first[i], err) != 0)
             return err->code;
-    for (const struct analysis *const *at = rules; *at; at++)
-        if (!analysis_is_replayed(*at) && selection_add(list, *at, err) != 0) /* advice_sum has all that these find */
+    for (const struct analysis *const *at = rules; *at; at++) {
+        int is_left_out = analysis_is_replayed(*at) /* advice_sum has all that these find */ ||
+                          (adviser_is_long(report) && findings_reads_part(*at, report));
+        if (!is_left_out && selection_add(list, *at, err) != 0)
             return err->code;
+    }
     return 0;
 }
 

@@ -73,7 +73,7 @@ static void *cuda_summary_find_work(struct summary *summary)
 {
     static const struct analysis_option base = { "base", NULL };
     struct analysis_request all = { 0 }, by_short_name = { .options = &base, .option_count = 1 };
-    struct report *report = summary->request->report;
+    struct report *report = summary->shown;
     struct gpu_work *work = calloc(1, sizeof *work);
     struct error err;
 
@@ -331,6 +331,7 @@ static void cuda_summary_add_notes(struct text *out, const struct summary *summa
     const char *before = "  GPU records: ";
     size_t used = add_refusal(out, summary);
 
+    (void)finding;
     read_checks(summary, counts);
     for (size_t i = 0; i < CHECKS; i++) {
         if (!counts[i])
@@ -342,7 +343,7 @@ static void cuda_summary_add_notes(struct text *out, const struct summary *summa
     }
     if (*before == ',')
         text_add_char(out, '\n');
-    else if (used && !finding)
+    else if (used && !summary->has_gpu_work)
         text_add(out, "  CUDA was used, but no GPU work was recorded\n");
 }
 
@@ -354,7 +355,8 @@ static void cuda_summary_lead(struct text *out, struct summary *summary, const v
     size_t kernels = 0;
 
     summary_take_lines(summary, 1);
-    cuda_summary_add_busy(out, work, summary->request->report, summary->facts.recorded_ns);
+    cuda_summary_add_busy(out, work, summary->request->report,
+                          summary->adviser.window ? -1 : summary->facts.recorded_ns);
     if (work->kernels && summary_take_lines(summary, 1 + LEAST_KERNELS))
         kernels = LEAST_KERNELS;
     int has_copies = work->times && summary_take_lines(summary, 1),

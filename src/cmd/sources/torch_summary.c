@@ -69,7 +69,7 @@ static struct table *torch_summary_read_operators(struct report *report, int by_
 
 static void *torch_summary_find(struct summary *summary)
 {
-    struct table *operators = torch_summary_read_operators(summary->request->report, summary->has_gpu_work);
+    struct table *operators = torch_summary_read_operators(summary->shown, summary->has_gpu_work);
 
     const struct event_counts *counts = &summary->facts.sources.counts;
     const struct counted_source *ranges = event_counts_find(counts, wire_source_name(WIRE_SOURCE_NVTX));

@@ -10,6 +10,7 @@
 #include "analyze/summary/run_figures.h"
 #include "analyze/summary/step_figures.h"
 #include "base/human.h"
+#include "base/saturating.h"
 #include "cmd/command.h"
 #include "cmd/print/display.h"
 
@@ -33,13 +34,34 @@ void summary_read_advice(struct summary *summary)
 
 /* ---- the step -------------------------------------------------------------------------------------------------- */
 
+/* " of 31.2 s, without steps": what a window is the middle of. */
+static void summary_advice_add_whole(struct text *out, struct report *report)
+{
+    struct report_span span = { INT64_MAX, INT64_MIN };
+
+    for (const char *const *name = advice_work_tables; *name; name++) {
+        const struct report_table *table = report_table(report, *name);
+        if (!table || table->first_ns > table->last_ns)
+            continue;
+        span.from_ns = table->first_ns < span.from_ns ? table->first_ns : span.from_ns;
+        span.to_ns = table->last_ns > span.to_ns ? table->last_ns : span.to_ns;
+    }
+    text_add(out, " of ");
+    human_time(out, saturating_duration(span.from_ns, span.to_ns));
+    text_add(out, ", without steps");
+}
+
 /* "step 18.4 ms over 40 steps by calls of Optimizer.step; GPU busy 25 %; …" */
 static void summary_advice_add_step(struct text *out, const struct adviser *adviser, const char *peaks)
 {
     struct step_figures figures = step_figures_of(adviser, peaks);
 
-    text_add(out, adviser->steps->count ? "  step " : "  the GPU's part of the run ");
+    text_add(out, adviser->steps->count ? "  step "
+                  : adviser->window     ? "  the middle of the GPU's work, "
+                                        : "  the GPU's part of the run ");
     human_time(out, adviser->step_ns);
+    if (adviser->window && !adviser->steps->count)
+        summary_advice_add_whole(out, adviser->whole);
     if (adviser->steps->count) {
         text_add_char(out, ' ');
         adviser_add_steps(out, adviser);

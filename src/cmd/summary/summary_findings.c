@@ -165,7 +165,7 @@ static void finding_lines_add_samples(struct text *out, struct report *report, c
 
 void summary_add_functions(struct text *out, const struct summary *summary)
 {
-    struct report *report = summary->request->report;
+    struct report *report = summary->shown;
 
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++) {
         const struct source_summary *source = cmd_sources[i]->summary;

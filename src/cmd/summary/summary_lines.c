@@ -453,15 +453,20 @@ static struct table *load_table(struct report *report, const char *analysis)
     return NULL;
 }
 
+/* Where there is an answer, it is all that is shown, and nothing else is read: tables take much longer. */
 static void read_report(struct summary *summary)
 {
     struct report *report = summary->request->report;
 
     summary_read_advice(summary);
+    summary->shown = summary->adviser.window ? summary->adviser.window : report;
+    summary->has_gpu_work = summary->adviser.count > 0;
+    if (summary->has_gpu_work)
+        return;
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++) {
         const struct source_summary *source = cmd_sources[i]->summary;
         if (source && source->analysis)
-            summary->tables[i] = load_table(report, source->analysis);
+            summary->tables[i] = load_table(summary->shown, source->analysis);
     }
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++) {
         const struct source_summary *source = cmd_sources[i]->summary;
@@ -508,6 +513,11 @@ static void summary_lines_add_body(struct text *out, struct summary *summary)
 {
     if (summary->adviser.count)
         return;
+    if (summary->adviser.window) {
+        text_add(out, " ");
+        adviser_add_window(out, &summary->adviser);
+        text_add(out, ":\n");
+    }
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
         if (summary->findings[i]) {
             cmd_sources[i]->summary->lead(out, summary, summary->findings[i]);

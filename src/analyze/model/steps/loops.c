@@ -10,7 +10,8 @@
 
 /* A loop has at least LEAST_PLACES places in all rounds and covers a LEAST_PARTth of the sequence. If it has only two
  * rounds, the body has LEAST_TWICE places and LEAST_SYMBOLS different symbols. More than a NOVEL_PARTth of a body
- * between two rounds, or more than a SHORT_PARTth as many shorter bodies as usual ones, are no accident. */
+ * between two rounds, or more than a SHORT_PARTth as many shorter bodies as usual ones, are no accident. Where no loop
+ * is the step, one is that has RARE_BREAKS rounds for each time that something else comes between them. */
 enum {
     LEAST_PLACES = 12,
     LEAST_TWICE = 16,
@@ -19,6 +20,7 @@ enum {
     NOVEL_PART = 8,
     SHORT_PART = 4,
     MOST_CANDIDATES = 24,
+    RARE_BREAKS = 64,
 };
 
 /* ---- the index ------------------------------------------------------------------------------------------------- */
@@ -169,7 +171,7 @@ static int comes_twice(const struct loop_index *index, const struct loop *loop, 
 /* Whether the loop is part of a greater one: what lies between its runs has names that no body has. A step with a
  * print or an evaluation in it has more of the same names. A single wait is no sign of a greater loop: programs wait
  * for the GPU once, before they measure the time. */
-static int loops_is_part(const struct loop_index *index, const struct loop *loop, uint8_t *seen)
+static int loops_is_part(const struct loop_index *index, const struct loop *loop, uint8_t *seen, uint64_t *breaks_out)
 {
     const struct sequence *sequence = index->sequence;
     const uint32_t *places = loop_places(index, loop->anchor);
@@ -191,11 +193,16 @@ static int loops_is_part(const struct loop_index *index, const struct loop *loop
         }
     }
     novel += breaks > 1 ? waits : 0;
+    *breaks_out = breaks;
     return NOVEL_PART * novel > breaks * loop->length && 2 * novel > more;
 }
 
-static int may_be_step(const struct loop_index *index, const struct loop *loop, uint8_t *seen)
+/* rare: something else comes between its rounds, but so seldom that the rounds are more of a step than what has both:
+ * an evaluation after each epoch. */
+static int may_be_step(const struct loop_index *index, const struct loop *loop, uint8_t *seen, int rare)
 {
+    uint64_t breaks = 0;
+
     if (loop->length == 1 && index->sequence->roles[loop->anchor] != SYMBOL_STANDS_ALONE)
         return 0;
     if (2 * (uint64_t)loop->usual * loop->length < span(loop))
@@ -203,7 +210,7 @@ static int may_be_step(const struct loop_index *index, const struct loop *loop, 
     if (loop->usual == 1)
         return comes_twice(index, loop, seen);
     return (loop->length == 1 || ((uint64_t)loop->usual + 1) * loop->length >= LEAST_PLACES) &&
-           !loops_is_part(index, loop, seen);
+           (!loops_is_part(index, loop, seen, &breaks) || (rare && loop->usual >= RARE_BREAKS * breaks));
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------------------ */
@@ -264,10 +271,11 @@ int loops_choose(const struct loop_index *index, struct loop *out)
     if (!seen)
         return ERR_NO_MEMORY;
     count = loops_find_candidates(index, candidates);
-    for (size_t i = 0; i < count; i++)
-        if (may_be_step(index, &candidates[i], seen) &&
-            (!out->length || (candidates[i].length < out->length && is_within(index, &candidates[i], out))))
-            *out = candidates[i];
+    for (int rare = 0; rare <= 1 && !out->length; rare++)
+        for (size_t i = 0; i < count; i++)
+            if (may_be_step(index, &candidates[i], seen, rare) &&
+                (!out->length || (candidates[i].length < out->length && is_within(index, &candidates[i], out))))
+                *out = candidates[i];
     free(seen);
     return 0;
 }
