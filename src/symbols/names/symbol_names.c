@@ -242,12 +242,142 @@ void symbol_names_visit_image(const struct elf_image *image, symbol_names_visito
     visit_linkage(image, visit, context);
 }
 
+/* ---- Of wanted addresses --------------------------------------------------------------------------------------- */
+
 static void add_visited(void *names, const struct symbol_names_entry *symbol)
 {
     symbol_names_add(names, symbol);
 }
 
+/* Is a wanted address inside the symbol, or may the symbol be a label that reaches to one? The texts of all others are
+ * not read: in libraries of C++ they are most of the file. */
+static int symbol_names_may_hit(const struct symbol_names *names, const Elf64_Sym *symbol)
+{
+    size_t first = array_first_not_below(names->addresses, names->count, symbol->st_value);
+    return first < names->count &&
+           (symbol->st_size == 0 || names->addresses[first] - symbol->st_value < symbol->st_size);
+}
+
+/* A function of which only the start counts: no label before it reaches beyond it. */
+static void symbol_names_note_start(struct symbol_names *names, uint64_t start)
+{
+    size_t first = array_first_not_below(names->addresses, names->count, start);
+    if (first < names->count && start > names->found[first].closest)
+        names->found[first].closest = start;
+}
+
+/* Reads the text of a symbol: 0, or -1 if it is not in the file or memory is short. */
+static int read_text(const struct elf_image *image, const Elf64_Shdr *strings, uint32_t at, struct elf_piece *text)
+{
+    for (uint64_t room = 256;; room *= 16) {
+        uint64_t rest = at < strings->sh_size ? strings->sh_size - at : 0, size = room < rest ? room : rest;
+        if (!rest || strings->sh_offset > UINT64_MAX - at ||
+            elf_image_piece(image, strings->sh_offset + at, size, text) != 0)
+            return -1;
+        if (size == rest || size >= TEXT_MAX || memchr(text->bytes, 0, size))
+            return 0;
+        elf_piece_free(text);
+    }
+}
+
+/* A table that is read for wanted addresses. */
+struct symbol_names_scan {
+    struct symbol_names *names;
+    const struct elf_image *image;
+    const Elf64_Shdr *strings;
+    /* Texts that named nothing, by their place: on aarch64 each function has labels "$x" and "$d". */
+    uint32_t nothing[4];
+    unsigned next_nothing;
+};
+
+static int names_nothing(const struct symbol_names_scan *scan, uint32_t text)
+{
+    for (size_t i = 0; i < COUNT_OF(scan->nothing); i++)
+        if (scan->nothing[i] == text)
+            return 1;
+    return 0;
+}
+
+static void add_symbol(struct symbol_names_scan *scan, const Elf64_Sym *symbol)
+{
+    struct symbol_names *names = scan->names;
+    struct elf_piece text;
+    if (names_nothing(scan, symbol->st_name) || names->steps > STEPS_MAX ||
+        !symbol_names_rank_of(scan->image, symbol, "f"))
+        return;
+    if (ELF64_ST_TYPE(symbol->st_info) != STT_NOTYPE && !symbol_names_may_hit(names, symbol)) {
+        symbol_names_note_start(names, symbol->st_value);
+        return;
+    }
+    if (read_text(scan->image, scan->strings, symbol->st_name, &text) != 0)
+        return;
+    uint32_t rank = symbol_names_rank_of(scan->image, symbol, (const char *)text.bytes);
+    if (rank)
+        symbol_names_add(names, &(struct symbol_names_entry){ symbol->st_value, symbol->st_size,
+                                                              symbol_names_end_of(scan->image, symbol->st_shndx),
+                                                              (const char *)text.bytes, text.size, rank });
+    else
+        scan->nothing[scan->next_nothing++ % COUNT_OF(scan->nothing)] = symbol->st_name;
+    elf_piece_free(&text);
+}
+
+/* Reads a table in parts, so that their memory stays in the cache. */
+static void add_table(struct symbol_names *names, const struct elf_image *image, const Elf64_Shdr *section)
+{
+    enum { PART = 8192 * sizeof(Elf64_Sym) };
+    if (section->sh_link >= image->section_count || section->sh_type == SHT_NOBITS ||
+        image->sections[section->sh_link].sh_type == SHT_NOBITS)
+        return;
+    struct symbol_names_scan scan = { .names = names, .image = image, .strings = &image->sections[section->sh_link] };
+    for (uint64_t done = 0; done < section->sh_size; done += PART) {
+        struct elf_piece part;
+        uint64_t size = section->sh_size - done < PART ? section->sh_size - done : PART;
+        if (section->sh_offset > UINT64_MAX - done ||
+            elf_image_piece(image, section->sh_offset + done, size, &part) != 0)
+            return;
+        for (size_t i = 0; i < size / sizeof(Elf64_Sym); i++) {
+            Elf64_Sym symbol;
+            memcpy(&symbol, part.bytes + i * sizeof symbol, sizeof symbol);
+            add_symbol(&scan, &symbol);
+        }
+        elf_piece_free(&part);
+    }
+}
+
+static void symbol_names_add_tables(struct symbol_names *names, const struct elf_image *image)
+{
+    for (size_t i = 0; i < image->section_count; i++) {
+        const Elf64_Shdr *section = &image->sections[i];
+        if (section->sh_type != SHT_SYMTAB && section->sh_type != SHT_DYNSYM)
+            continue;
+        int is_packed = section->sh_flags & SHF_COMPRESSED ||
+                        (section->sh_link < image->section_count &&
+                         image->sections[section->sh_link].sh_flags & SHF_COMPRESSED);
+        if (is_packed)
+            visit_table(image, section, add_visited, names);
+        else
+            add_table(names, image, section);
+    }
+}
+
+/* Is a wanted address in the procedure linkage table? Most modules have few frames there, and their names need three
+ * sections. */
+static int wants_linkage(const struct symbol_names *names, const struct elf_image *image)
+{
+    static const char *const tables[] = { ".plt", ".plt.sec" };
+    for (size_t i = 0; i < COUNT_OF(tables); i++) {
+        const Elf64_Shdr *table = elf_image_section(image, tables[i]);
+        size_t first = table ? array_first_not_below(names->addresses, names->count, table->sh_addr) : names->count;
+        if (first < names->count && names->addresses[first] - table->sh_addr < table->sh_size)
+            return 1;
+    }
+    return 0;
+}
+
 void symbol_names_add_image(struct symbol_names *names, const struct elf_image *image)
 {
-    symbol_names_visit_image(image, add_visited, names);
+    symbol_names_add_tables(names, image);
+    visit_packed(image, add_visited, names);
+    if (wants_linkage(names, image))
+        visit_linkage(image, add_visited, names);
 }
