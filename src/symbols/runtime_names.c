@@ -88,19 +88,24 @@ void kernel_names_free(struct kernel_names *kept)
     runtime_names_forget(kept);
 }
 
-/* Returns -1 when memory is short. */
-static int keep_function(struct kernel_names *kept, const char *line, const struct symbol_names_entry *entry)
+/* Parses "ffffffff81000000 T ": the address of a function, or 0 for another line. strtoull() is too slow for all lines
+ * of the kernel. */
+static uint64_t function_address(const char *line, const char **name)
 {
-    if (array_reserve(&kept->functions, &kept->room, kept->count + 1, sizeof *kept->functions) != 0)
-        return -1;
-    kept->functions[kept->count++] = (struct kernel_function){ entry->start, kept->lines.length };
-    text_add(&kept->lines, line);
-    text_add_char(&kept->lines, '\n');
-    if (strcmp(entry->text, "_stext") == 0)
-        kept->start = entry->start;
-    if (strcmp(entry->text, "_etext") == 0)
-        kept->end = entry->start;
-    return text_failed(&kept->lines) ? -1 : 0;
+    static const signed char digits[256] = {
+        ['0'] = 1, ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+        ['8'] = 9, ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    };
+    uint64_t address = 0;
+    int digit;
+    while ((digit = digits[(unsigned char)*line]) != 0) {
+        address = address << 4 | (uint64_t)(digit - 1);
+        line++;
+    }
+    if (line[0] != ' ' || (line[1] != 't' && line[1] != 'T' && line[1] != 'w' && line[1] != 'W') || line[2] != ' ')
+        return 0;
+    *name = line + 3;
+    return address;
 }
 
 static int runtime_names_by_start(const void *a, const void *b)
@@ -110,21 +115,47 @@ static int runtime_names_by_start(const void *a, const void *b)
                                 : (x->line > y->line) - (x->line < y->line);
 }
 
+/* The kernel lists its own functions by address, and those of modules after them. */
+static void sort_functions(struct kernel_names *kept)
+{
+    size_t sorted = 1;
+    while (sorted < kept->count && kept->functions[sorted - 1].start <= kept->functions[sorted].start)
+        sorted++;
+    if (sorted < kept->count)
+        qsort(kept->functions, kept->count, sizeof *kept->functions, runtime_names_by_start);
+}
+
+/* Returns -1 when memory is short. */
+static int keep_functions(struct kernel_names *kept)
+{
+    const char *text = text_string(&kept->lines);
+    for (const char *line = text, *next; *line; line = next) {
+        const char *end = strchr(line, '\n'), *name;
+        uint64_t address = function_address(line, &name);
+        next = end ? end + 1 : line + strlen(line);
+        if (!address)
+            continue;
+        if (array_reserve(&kept->functions, &kept->room, kept->count + 1, sizeof *kept->functions) != 0)
+            return -1;
+        kept->functions[kept->count++] = (struct kernel_function){ address, (size_t)(line - text) };
+        if (text_begins_with(name, "_stext\n"))
+            kept->start = address;
+        else if (text_begins_with(name, "_etext\n"))
+            kept->end = address;
+    }
+    return 0;
+}
+
 static void read_kernel(struct kernel_names *kept)
 {
-    struct runtime_names_lines lines = { .file = fopen("/proc/kallsyms", "re"), .bytes_left = NAMES_BYTES_MAX };
-    struct symbol_names_entry entry;
-    int is_short = 0;
     runtime_names_forget(kept);
-    for (const char *line; !is_short && (line = next_line(&lines)) != NULL;)
-        is_short = take_function(line, &entry) && keep_function(kept, line, &entry) != 0;
-    if (lines.file)
-        fclose(lines.file);
-    if (is_short)
-        runtime_names_forget(kept); /* half a line may be the last */
-    else if (kept->count)
-        qsort(kept->functions, kept->count, sizeof *kept->functions, runtime_names_by_start);
-    kept->is_read = !is_short;
+    text_add_file(&kept->lines, "/proc/kallsyms");
+    if (text_failed(&kept->lines) || keep_functions(kept) != 0) {
+        runtime_names_forget(kept);
+        return;
+    }
+    sort_functions(kept);
+    kept->is_read = 1;
 }
 
 static void *read_aside(void *kept)

@@ -16,7 +16,7 @@ struct kernel_function {
 
 /* The functions of /proc/kallsyms, which takes the kernel a tenth of a second to write. */
 struct kernel_names {
-    struct text lines;                 /* as there; those of functions alone */
+    struct text lines;                 /* as there */
     struct kernel_function *functions; /* by address, then by line */
     size_t count, room;
     int is_read;
