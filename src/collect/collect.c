@@ -285,7 +285,7 @@ static void write_capture(struct collector *collector, int64_t end_ns)
     ROW_SET(&row, TACHO_CAPTURE, cpuNs, result->cpu_ns);
     ROW_SET(&row, TACHO_CAPTURE, costNs, result->cost_ns);
     ROW_SET(&row, TACHO_CAPTURE, startCostNs, result->start_cost_ns);
-    ROW_SET(&row, TACHO_CAPTURE, ownCpuNs, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    ROW_SET(&row, TACHO_CAPTURE, ownCpuNs, clock_ns(CLOCK_PROCESS_CPUTIME_ID) + result->children_ns);
     if (result->python.processes)
         ROW_SET(&row, TACHO_CAPTURE, pythonCpuNs, result->python.cpu_ns);
     ROW_SET(&row, TACHO_CAPTURE, cutStacks, (int64_t)(result->cpu.cut + result->cpu.broken));

@@ -140,6 +140,11 @@ struct symbols_module *module_of_kernel(struct symbols *symbols)
     return module && module->kernel ? module : NULL;
 }
 
+void symbols_expect_kernel(struct symbols *symbols)
+{
+    module_of_kernel(symbols);
+}
+
 /* ---- Opening --------------------------------------------------------------------------------------------------- */
 
 /* Opens the file that was found. Returns 1 if it is the one that was mapped. */

@@ -27,6 +27,9 @@ struct symbols_module {
     struct kernel_names *kernel;      /* owned; of the kernel */
     int64_t first_asked_ns, asked_ns; /* for names, first and last; 0: never */
     int64_t naming_ns;                /* CPU time of the last round for this module */
+    uint64_t uses;                    /* samples with a frame of it (symbols_note_sample()) */
+    uint64_t last_use;                /* the number of the last of them */
+    int64_t lines_ns;                 /* CPU time that its debug information has taken */
     struct symbols_process *owner;    /* of code that was made while it ran */
     uint64_t made_bytes;              /* size of the file with the names of such code, when it was read */
     /* The owner writes that file when it exits, so its frames wait; there are names in it that were not read. */

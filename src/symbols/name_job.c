@@ -68,15 +68,37 @@ static int answer_place(struct name_job *job, size_t i, const struct symbol_name
     return 0;
 }
 
-static void name_job_find_lines(struct name_job *job, const struct elf_image *own, const struct elf_image *debug,
-                                struct debug_lines *found)
+/* What it takes to read the debug information: libdw walks through all of it, and decompresses it before. Measured on
+ * libpython (9 MB) and libc (3 MB, compressed). */
+static int64_t expected_ns(const struct elf_image *image)
+{
+    enum { PLAIN_NS = 8, PACKED_NS = 25 }; /* a byte */
+    static const char *const names[] = { ".debug_info", ".zdebug_info", ".debug_line", ".debug_str", ".debug_abbrev" };
+    uint64_t ns = 0;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const Elf64_Shdr *section = elf_image_section(image, names[i]);
+        int is_packed = section && (section->sh_flags & SHF_COMPRESSED || i == 1);
+        if (section && section->sh_size <= image->size && (is_packed || i == 0))
+            ns += section->sh_size * (is_packed ? PACKED_NS : PLAIN_NS);
+    }
+    return ns < INT64_MAX ? (int64_t)ns : INT64_MAX;
+}
+
+/* Returns whether the lines have to wait for a later round. */
+static int name_job_find_lines(struct name_job *job, const struct elf_image *own, const struct elf_image *debug,
+                               struct debug_lines *found)
 {
     const struct elf_image *with_lines = elf_image_section(own, ".debug_info") || elf_image_section(own, ".zdebug_info")
                                              ? own
                                          : elf_image_section(debug, ".debug_info") ? debug
                                                                                    : NULL;
-    if (with_lines)
-        debug_info_find(with_lines, job->places, job->place_count, found, &job->arena, &job->cpu_ns);
+    int is_too_long = with_lines && job->lines_limit_ns != INT64_MAX && expected_ns(with_lines) > job->lines_limit_ns;
+    if (is_too_long && !job->is_last)
+        return 1;
+    job->is_without_lines = is_too_long;
+    if (with_lines && !is_too_long)
+        debug_info_find(with_lines, job->places, job->place_count, found, &job->arena, &job->child_ns);
+    return 0;
 }
 
 static void answer_all(struct name_job *job)
@@ -97,14 +119,15 @@ static void answer_all(struct name_job *job)
         job->is_cut = names_add_made(&names, &job->owner, &job->made_bytes);
     } else if (module->state == MODULE_OPEN) {
         found = calloc(job->place_count, sizeof *found);
-        symbol_names_add_image(&names, &module->image);
-        if (debug_file_open(job->settings, module, &debug) == 0)
+        int has_debug = debug_file_open(job->settings, module, &debug) == 0;
+        job->is_postponed = found && name_job_find_lines(job, &module->image, &debug, found);
+        if (!job->is_postponed)
+            symbol_names_add_image(&names, &module->image);
+        if (!job->is_postponed && has_debug)
             symbol_names_add_image(&names, &debug);
-        if (found)
-            name_job_find_lines(job, &module->image, &debug, found);
     }
     symbol_names_settle(&names);
-    for (size_t i = 0; i < job->place_count && !job->failed; i++)
+    for (size_t i = 0; i < job->place_count && !job->failed && !job->is_postponed; i++)
         job->failed = answer_place(job, i, &names, found ? &found[i] : NULL) != 0;
     free(found);
     symbol_names_free(&names);
@@ -115,7 +138,7 @@ void name_job_do(struct name_job *job)
 {
     int64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     answer_all(job);
-    job->cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+    job->cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns + job->child_ns;
 }
 
 void name_job_free(struct name_job *job)

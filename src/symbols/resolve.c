@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "base/saturating.h"
 #include "module.h"
 #include "name_job.h"
 #include "proc_maps.h"
@@ -21,6 +22,9 @@
 
 /* The intervals between rounds of a module grow to this many times the CPU time that its last round took. */
 #define LEAST_INTERVALS 128
+/* What the lines of a file may take: this much, and this share of the time that samples saw it in. */
+#define LINES_ALWAYS_NS 20000000
+#define LINES_SHARE 16
 #define LAST_ROUND INT64_MAX /* in place of the time: no frame is left out */
 
 struct name_round {
@@ -172,6 +176,13 @@ static int add_places(const struct symbols *symbols, struct name_job *job)
     return 0;
 }
 
+/* A module's debug information is read again in each round that has new places of it. */
+static int64_t lines_limit_ns(const struct symbols *symbols, const struct symbols_module *module)
+{
+    int64_t seen_ns = saturating_multiply((int64_t)module->uses, SYMBOLS_SAMPLE_NS);
+    return symbols->samples ? LINES_ALWAYS_NS + seen_ns / LINES_SHARE - module->lines_ns : INT64_MAX;
+}
+
 static int add_jobs(const struct symbols *symbols, struct name_round *round, size_t count, int64_t now_ns)
 {
     for (size_t i = 0; i < count; i++) {
@@ -182,6 +193,8 @@ static int add_jobs(const struct symbols *symbols, struct name_round *round, siz
             module->asked_ns = now_ns;
             module->first_asked_ns = module->first_asked_ns ? module->first_asked_ns : now_ns;
             *job = (struct name_job){ .settings = &symbols->settings, .module = module, .frames = round->order + i };
+            job->lines_limit_ns = lines_limit_ns(symbols, module);
+            job->is_last = now_ns == LAST_ROUND;
             if (module->owner)
                 job->owner = *module->owner;
         }
@@ -227,9 +240,12 @@ static int round_take(struct symbols *symbols, struct name_round *round, size_t 
     for (; round->taken < end; round->taken++) {
         const struct name_job *job = &round->jobs[round->taken];
         struct symbols_module *module = symbols->modules[job->module->number];
-        result |= job->failed ? -1 : take_job(symbols, job);
+        result |= job->failed ? -1 : job->is_postponed ? 0 : take_job(symbols, job);
         module->made_bytes = job->made_bytes;
         module->naming_ns = job->cpu_ns;
+        module->lines_ns += job->child_ns;
+        symbols->counts.children_ns += job->child_ns;
+        symbols->counts.without_lines += job->is_without_lines != 0;
     }
     return result;
 }

@@ -67,6 +67,9 @@ int symbols_process_has_loaded(struct symbols_process *process, uint64_t address
 /* Reads /proc/PID/maps: 0, or -1 if it cannot be read. */
 int symbols_process_look(struct symbols_process *process);
 
+/* Stacks with frames of the kernel will come: begins to read its names, which takes longer than a short program runs. */
+void symbols_expect_kernel(struct symbols *symbols);
+
 /* ---- Stacks ---------------------------------------------------------------------------------------------------- */
 
 #define SYMBOLS_NO_STACK 0u /* the empty stack, and the caller of every outermost frame */
@@ -129,6 +132,12 @@ int symbols_naming_begin(struct symbols *symbols);
 int symbols_naming_take(struct symbols *symbols);
 void symbols_naming_end(struct symbols *symbols);
 
+/* A sample, or an event of a similar time, has this stack. To read the debug information of a large file takes longer
+ * than a short program runs. So lines of a file are looked up only if that takes a small share of the time that samples
+ * saw it in, at SYMBOLS_SAMPLE_NS each, or hardly any. Without a call of this function all lines are looked up. */
+#define SYMBOLS_SAMPLE_NS INT64_C(1000000)
+void symbols_note_sample(struct symbols *symbols, uint32_t stack);
+
 /* Looks at the processes that make code while they run: may frames without a name have one now? */
 int symbols_look_for_made_names(const struct symbols *symbols);
 
@@ -171,6 +180,8 @@ struct symbols_counts {
     uint64_t walks, frames, by_end[4];   /* of symbols_unwind(); by enum symbols_end */
     uint64_t places, named, with_source; /* distinct places in files; those with a name; those with a source line */
     uint64_t maps_cut;                   /* files /tmp/perf-PID.map of which only the first 256 MiB were read */
+    uint64_t without_lines;              /* files whose debug information was too large for the time they were seen */
+    int64_t children_ns;                 /* CPU time of our children that read debug information */
 };
 const struct symbols_counts *symbols_counts(const struct symbols *symbols);
 

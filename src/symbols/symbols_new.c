@@ -105,6 +105,23 @@ const struct symbols_line *symbols_line(const struct symbols *symbols, uint32_t 
     return &symbols->lines[line];
 }
 
+/* Every stack ends with two or three functions of libc that start a thread: they say nothing about where time goes. */
+void symbols_note_sample(struct symbols *symbols, uint32_t stack)
+{
+    enum { STARTERS = 3 };
+    uint32_t ahead = stack;
+    uint64_t number = ++symbols->samples;
+    for (int i = 0; i < STARTERS && ahead != SYMBOLS_NO_STACK; i++)
+        ahead = symbols->nodes[ahead].caller;
+    for (uint32_t at = stack; at == stack || ahead != SYMBOLS_NO_STACK; at = symbols->nodes[at].caller) {
+        const struct symbols_frame_item *frame = item_table_item(&symbols->frames, symbols->nodes[at].frame);
+        struct symbols_module *module = symbols->modules[frame->module];
+        module->uses += module->last_use != number;
+        module->last_use = number;
+        ahead = symbols->nodes[ahead].caller;
+    }
+}
+
 int symbols_is_named(const struct symbols *symbols, uint32_t stack)
 {
     while (stack != SYMBOLS_NO_STACK) {

@@ -83,6 +83,7 @@ struct symbols {
     uint32_t line_count;
     uint32_t first_unnamed;   /* all frames before this one have lines */
     struct name_round *round; /* that runs now; NULL: none */
+    uint64_t samples;         /* symbols_note_sample(); 0: all lines are looked up */
     struct symbols_counts counts;
 };
 

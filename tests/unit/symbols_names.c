@@ -1,14 +1,19 @@
 /* Which name an address gets from the symbols of a file. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/array.h"
+#include "symbols/name_job.h"
 #include "symbols/names/symbol_names.h"
+#include "symbols/runtime_names.h"
 
 static const uint64_t addresses[] = { 0x1000, 0x1010, 0x1017, 0x1020, 0x2000, 0x2005, 0x2010, 0x2020 };
 enum { COUNT = COUNT_OF(addresses) };
@@ -61,9 +66,158 @@ static void test_the_innermost_function_and_the_better_name(void **state)
     expect(symbols, 3, (const char *const[COUNT]){ "all", "all", "all", "all", "strong", "strong", "all", "all" });
 }
 
+/* ---- Of files, without reading all of their texts -------------------------------------------------------------- */
+
+enum { WANTED = 400, EVERY = 7 };
+
+struct seen {
+    uint64_t *addresses;
+    size_t count, room, visited;
+};
+
+static void note_some(void *context, const struct symbol_names_entry *symbol)
+{
+    struct seen *seen = context;
+    if (seen->visited++ % EVERY != 0 || seen->count + 2 > WANTED)
+        return;
+    seen->addresses[seen->count++] = symbol->start;
+    seen->addresses[seen->count++] = symbol->start + symbol->size / 2; /* within it, or at a label */
+}
+
+static void add_all(void *names, const struct symbol_names_entry *symbol)
+{
+    symbol_names_add(names, symbol);
+}
+
+static int by_address(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* This program's names, found by the pass that skips texts, and by the one that adds every symbol. */
+static void test_skipped_texts_change_no_name(void **state)
+{
+    uint64_t addresses_here[WANTED];
+    struct seen seen = { .addresses = addresses_here };
+    struct symbol_names fast, slow;
+    struct elf_image image;
+    size_t named = 0;
+    assert_int_equal(elf_image_open(&image, open("/proc/self/exe", O_RDONLY | O_CLOEXEC)), 0);
+    symbol_names_visit_image(&image, note_some, &seen);
+    assert_in_range(seen.count, 100, WANTED);
+    qsort(seen.addresses, seen.count, sizeof *seen.addresses, by_address);
+    assert_int_equal(symbol_names_begin(&fast, seen.addresses, seen.count), 0);
+    assert_int_equal(symbol_names_begin(&slow, seen.addresses, seen.count), 0);
+    symbol_names_add_image(&fast, &image);
+    symbol_names_visit_image(&image, add_all, &slow);
+    symbol_names_settle(&fast);
+    symbol_names_settle(&slow);
+    for (size_t i = 0; i < seen.count; i++) {
+        const char *one = symbol_names_get(&fast, i), *other = symbol_names_get(&slow, i);
+        assert_string_equal(one ? one : "none", other ? other : "none");
+        named += one != NULL;
+    }
+    assert_in_range(named, seen.count / 2, seen.count);
+    symbol_names_free(&fast);
+    symbol_names_free(&slow);
+    elf_image_close(&image);
+}
+
+/* The kernel's functions, against a plain reading of its list; the first name of an address may be any of them. */
+static void test_names_of_the_kernel(void **state)
+{
+    enum { FUNCTIONS = 50, APART = 997 };
+    static char line[4096];
+    uint64_t wanted[FUNCTIONS];
+    char expected[FUNCTIONS][128], type;
+    size_t count = 0, lines = 0;
+    FILE *file = fopen("/proc/kallsyms", "re");
+    while (file && count < FUNCTIONS && fgets(line, sizeof line, file)) {
+        unsigned long long address;
+        if (sscanf(line, "%llx %c %127s", &address, &type, expected[count]) == 3 && address &&
+            (type == 't' || type == 'T') && lines++ % APART == 0 && (!count || address > wanted[count - 1]))
+            wanted[count++] = address;
+    }
+    if (file)
+        fclose(file);
+    if (!count) {
+        print_message("skipped: /proc/kallsyms shows no addresses\n");
+        skip();
+    }
+    struct kernel_names kept = { 0 };
+    struct symbol_names names;
+    size_t same = 0;
+    assert_int_equal(symbol_names_begin(&names, wanted, count), 0);
+    kernel_names_begin(&kept);
+    names_add_kernel(&names, &kept);
+    symbol_names_settle(&names);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = symbol_names_get(&names, i);
+        assert_non_null(name);
+        same += strncmp(name, expected[i], strlen(expected[i])) == 0;
+    }
+    assert_in_range(same, count * 3 / 4, count);
+    symbol_names_free(&names);
+    kernel_names_free(&kept);
+}
+
+/* ---- Lines that would take too long ---------------------------------------------------------------------------- */
+
+static struct name_job name_this_function(struct symbols_module *module, const struct symbols_settings *settings,
+                                          int64_t limit_ns, int is_last, uint64_t *place)
+{
+    struct name_job job = { .settings = settings, .module = module, .lines_limit_ns = limit_ns, .is_last = is_last };
+    job.places = malloc(sizeof *job.places);
+    job.answers = calloc(1, sizeof *job.answers);
+    assert_non_null(job.places);
+    job.places[0] = *place;
+    job.place_count = job.frame_count = 1;
+    name_job_do(&job);
+    assert_false(job.failed);
+    return job;
+}
+
+static void find_main(void *place, const struct symbol_names_entry *symbol)
+{
+    if (strncmp(symbol->text, "main", symbol->room) == 0)
+        *(uint64_t *)place = symbol->start;
+}
+
+/* They wait while there is a later round; in the last one the name alone is given. */
+static void test_lines_wait_until_they_are_worth_it(void **state)
+{
+    const struct symbols_settings settings = { 0 };
+    struct symbols_module module = { .kind = MODULE_FILE, .state = MODULE_OPEN, .path = "self" };
+    uint64_t place = 0;
+    assert_int_equal(elf_image_open(&module.image, open("/proc/self/exe", O_RDONLY | O_CLOEXEC)), 0);
+    symbol_names_visit_image(&module.image, find_main, &place);
+    assert_int_not_equal(place, 0);
+    struct name_job job = name_this_function(&module, &settings, 0, 0, &place);
+    assert_true(job.is_postponed);
+    assert_null(job.answers[0].lines);
+    name_job_free(&job);
+    job = name_this_function(&module, &settings, 0, 1, &place);
+    assert_true(job.is_without_lines);
+    assert_string_equal(job.answers[0].lines[0].name, "main");
+    assert_null(job.answers[0].lines[0].file);
+    name_job_free(&job);
+    job = name_this_function(&module, &settings, INT64_MAX, 0, &place);
+    assert_false(job.is_postponed || job.is_without_lines);
+    assert_string_equal(job.answers[0].lines[0].name, "main");
+    assert_non_null(job.answers[0].lines[0].file);
+    assert_non_null(strstr(job.answers[0].lines[0].file, "symbols_names.c"));
+    assert_true(job.child_ns > 0);
+    name_job_free(&job);
+    elf_image_close(&module.image);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_skipped_texts_change_no_name),
+        cmocka_unit_test(test_names_of_the_kernel),
+        cmocka_unit_test(test_lines_wait_until_they_are_worth_it),
         cmocka_unit_test(test_a_label_ends_with_its_section),
         cmocka_unit_test(test_a_label_reaches_to_the_next_function),
         cmocka_unit_test(test_the_innermost_function_and_the_better_name),

@@ -98,6 +98,7 @@ struct collect_result {
     struct collect_samples_result cpu;
     /* Estimate: time that all threads together spent on recording, including the start of the agents. */
     int64_t cost_ns;
+    int64_t children_ns;   /* CPU time of our own child processes */
     int64_t start_cost_ns; /* the part of cost_ns for the start of programs and processes */
     int64_t source_cost_ns[WIRE_SOURCE_COUNT];
 

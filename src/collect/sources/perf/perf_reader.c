@@ -10,6 +10,7 @@
 
 #include "collect/process/children.h"
 #include "collect/process/process.h"
+#include "collect/sources/stacks/stack_rows.h"
 #include "sample_rows.h"
 #include "samples_state.h"
 #include "sched_rows.h"
@@ -400,6 +401,8 @@ void perf_switch(struct collector *collector, int on)
         return;
     if (!on)
         perf_round(collector);                            /* while recording still counts as on */
+    if (on && !perf->was_on && perf->events.choice.event && perf->events.choice.kernel && stacks_symbols(collector))
+        symbols_expect_kernel(stacks_symbols(collector));
     if (perf->was_on || perf->events.choice.starts_later) /* else exec switches them on */
         perf_events_switch(&perf->events, on);
     perf->was_on = 1;

@@ -1,6 +1,7 @@
 /* Call stacks to rows: see stack_rows.h. */
 #include "stack_rows.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,6 +157,8 @@ static uint32_t stack_rows_of(struct process *process, const struct wire_record 
     uint32_t stack = symbols_unwind(process->space, &sample).stack;
     if (stack != SYMBOLS_NO_STACK && source->chain_row && note_use(stacks, stack, id) != 0)
         return SYMBOLS_NO_STACK;
+    if (stack != SYMBOLS_NO_STACK)
+        symbols_note_sample(stacks->symbols, stack);
     return stack;
 }
 
@@ -188,6 +191,7 @@ void stacks_sample(struct collector *collector, int64_t sample_id, uint32_t stac
         return;
     if (add_waiting(stacks, &(struct waiting){ sample_id, stack, SAMPLES }) != 0)
         stacks->unkept++;
+    symbols_note_sample(stacks->symbols, stack);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
@@ -304,6 +308,18 @@ static void write_counts(struct collector *collector)
         process_count_row(collector->primary, "callchains", "lost", "memory", (int64_t)stacks_of(collector)->unkept);
 }
 
+static void tell_of_lines(struct collector *collector, uint64_t files)
+{
+    char text[200];
+    if (!files)
+        return;
+    snprintf(text, sizeof text,
+             "Source lines and inlined functions of %llu file%s were not looked up: to read so much debug information "
+             "takes long beside a run of this length.",
+             (unsigned long long)files, files == 1 ? "" : "s");
+    collector_diagnostic(collector, collector_now(collector), 1, 0, text);
+}
+
 static void stack_rows_finish(struct collector *collector)
 {
     struct stacks *stacks = stacks_of(collector);
@@ -320,6 +336,8 @@ static void stack_rows_finish(struct collector *collector)
         for (size_t i = 0; i < stacks->waiting_count; i++)
             stacks->unkept += stacks->waiting[i].source == SAMPLES;
     made_code_tell(collector, stacks->unnamed);
+    tell_of_lines(collector, symbols_counts(stacks->symbols)->without_lines);
+    collector->result->children_ns += symbols_counts(stacks->symbols)->children_ns;
     write_counts(collector);
 }
 
