@@ -29,6 +29,7 @@ struct symbols_module {
     int64_t naming_ns;                /* CPU time of the last round for this module */
     uint64_t uses;                    /* samples with a frame of it (symbols_note_sample()) */
     uint64_t last_use;                /* the number of the last of them */
+    int is_without_lines;             /* some of its places were named without lines, since there were too many */
     int64_t lines_ns;                 /* CPU time that its debug information has taken */
     struct symbols_process *owner;    /* of code that was made while it ran */
     uint64_t made_bytes;              /* size of the file with the names of such code, when it was read */

@@ -68,6 +68,8 @@ static int answer_place(struct name_job *job, size_t i, const struct symbol_name
     return 0;
 }
 
+#define SOON 4 /* lines wait if the limit reaches them when the program has run this many times as long */
+
 /* What it takes to read the debug information: libdw walks through all of it, and decompresses it before. Measured on
  * libpython (9 MB) and libc (3 MB, compressed). */
 static int64_t expected_ns(const struct elf_image *image)
@@ -92,8 +94,9 @@ static int name_job_find_lines(struct name_job *job, const struct elf_image *own
                                              ? own
                                          : elf_image_section(debug, ".debug_info") ? debug
                                                                                    : NULL;
-    int is_too_long = with_lines && job->lines_limit_ns != INT64_MAX && expected_ns(with_lines) > job->lines_limit_ns;
-    if (is_too_long && !job->is_last)
+    int64_t long_ns = with_lines ? expected_ns(with_lines) : 0;
+    int is_too_long = long_ns > job->lines_limit_ns;
+    if (is_too_long && job->may_wait && long_ns / SOON <= job->lines_limit_ns)
         return 1;
     job->is_without_lines = is_too_long;
     if (with_lines && !is_too_long)

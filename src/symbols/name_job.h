@@ -25,9 +25,9 @@ struct name_job {
     struct arena arena;
     struct text text;                    /* for demangling */
     const char *last_mangled, *last_name;
-    /* The CPU time that the lines may take; INT64_MAX: any. is_last: there is no later round for them. */
+    /* The CPU time that the lines may take; INT64_MAX: any. may_wait: a later round may find them worth more. */
     int64_t lines_limit_ns;
-    int is_last;
+    int may_wait;
     int is_cut, failed, is_postponed, is_without_lines;
     uint64_t made_bytes;      /* size of the file with the names of such code */
     int64_t cpu_ns, child_ns; /* child_ns: of the child that read debug information, part of cpu_ns */

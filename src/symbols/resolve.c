@@ -25,6 +25,7 @@
 /* What the lines of a file may take: this much, and this share of the time that samples saw it in. */
 #define LINES_ALWAYS_NS 20000000
 #define LINES_SHARE 16
+#define MAIN_SHARE 4 /* frames of files that are in fewer samples do not wait for lines, which would hold up stacks */
 #define LAST_ROUND INT64_MAX /* in place of the time: no frame is left out */
 
 struct name_round {
@@ -194,7 +195,7 @@ static int add_jobs(const struct symbols *symbols, struct name_round *round, siz
             module->first_asked_ns = module->first_asked_ns ? module->first_asked_ns : now_ns;
             *job = (struct name_job){ .settings = &symbols->settings, .module = module, .frames = round->order + i };
             job->lines_limit_ns = lines_limit_ns(symbols, module);
-            job->is_last = now_ns == LAST_ROUND;
+            job->may_wait = now_ns != LAST_ROUND && module->uses >= symbols->samples / MAIN_SHARE;
             if (module->owner)
                 job->owner = *module->owner;
         }
@@ -245,7 +246,8 @@ static int round_take(struct symbols *symbols, struct name_round *round, size_t 
         module->naming_ns = job->cpu_ns;
         module->lines_ns += job->child_ns;
         symbols->counts.children_ns += job->child_ns;
-        symbols->counts.without_lines += job->is_without_lines != 0;
+        symbols->counts.without_lines += job->is_without_lines && !module->is_without_lines;
+        module->is_without_lines |= job->is_without_lines;
     }
     return result;
 }

@@ -67,7 +67,8 @@ int symbols_process_has_loaded(struct symbols_process *process, uint64_t address
 /* Reads /proc/PID/maps: 0, or -1 if it cannot be read. */
 int symbols_process_look(struct symbols_process *process);
 
-/* Stacks with frames of the kernel will come: begins to read its names, which takes longer than a short program runs. */
+/* Stacks with frames of the kernel will come: begins to read its names, which takes longer than a short program runs.
+ */
 void symbols_expect_kernel(struct symbols *symbols);
 
 /* ---- Stacks ---------------------------------------------------------------------------------------------------- */

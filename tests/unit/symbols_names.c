@@ -165,9 +165,9 @@ static void test_names_of_the_kernel(void **state)
 /* ---- Lines that would take too long ---------------------------------------------------------------------------- */
 
 static struct name_job name_this_function(struct symbols_module *module, const struct symbols_settings *settings,
-                                          int64_t limit_ns, int is_last, uint64_t *place)
+                                          int64_t limit_ns, int may_wait, uint64_t *place)
 {
-    struct name_job job = { .settings = settings, .module = module, .lines_limit_ns = limit_ns, .is_last = is_last };
+    struct name_job job = { .settings = settings, .module = module, .lines_limit_ns = limit_ns, .may_wait = may_wait };
     job.places = malloc(sizeof *job.places);
     job.answers = calloc(1, sizeof *job.answers);
     assert_non_null(job.places);
@@ -184,20 +184,24 @@ static void find_main(void *place, const struct symbol_names_entry *symbol)
         *(uint64_t *)place = symbol->start;
 }
 
-/* They wait while there is a later round; in the last one the name alone is given. */
+/* They wait if a later round may find them worth it; else the name alone is given. */
 static void test_lines_wait_until_they_are_worth_it(void **state)
 {
     const struct symbols_settings settings = { 0 };
     struct symbols_module module = { .kind = MODULE_FILE, .state = MODULE_OPEN, .path = "self" };
     uint64_t place = 0;
+    const Elf64_Shdr *information;
     assert_int_equal(elf_image_open(&module.image, open("/proc/self/exe", O_RDONLY | O_CLOEXEC)), 0);
     symbol_names_visit_image(&module.image, find_main, &place);
     assert_int_not_equal(place, 0);
-    struct name_job job = name_this_function(&module, &settings, 0, 0, &place);
+    information = elf_image_section(&module.image, ".debug_info");
+    assert_non_null(information);
+    int64_t soon_ns = (int64_t)information->sh_size * 4; /* half of what it takes */
+    struct name_job job = name_this_function(&module, &settings, soon_ns, 1, &place);
     assert_true(job.is_postponed);
     assert_null(job.answers[0].lines);
     name_job_free(&job);
-    job = name_this_function(&module, &settings, 0, 1, &place);
+    job = name_this_function(&module, &settings, soon_ns, 0, &place);
     assert_true(job.is_without_lines);
     assert_string_equal(job.answers[0].lines[0].name, "main");
     assert_null(job.answers[0].lines[0].file);
