@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "collect/sources/perf/perf_record.h"
 #include "collect/sources/perf/perf_ring.h"
+#include "collect/sources/perf/sample_cost.h"
 
 enum { STACKS = 1, ADDRESSES = 2, EVENT = 77, OTHER_EVENT = 78, REGISTERS = 3 };
 #define MASK UINT64_C(0x111) /* three registers */
@@ -375,6 +376,14 @@ static void sizes_that_lie(void **state)
     assert_int_equal(scene->damaged, COUNT_OF(sizes) + 1);
 }
 
+/* Most gaps are samples; one is a pause of the thread, some are ticks of the clock. */
+static void the_cost_of_a_sample(void **state)
+{
+    int64_t gaps_ns[] = { 5000, 900, 5100, 4000000, 4900, 5000, 5200, 1000, 4800, 5050, 5000 };
+    assert_int_equal(sample_cost_of_gaps(gaps_ns, COUNT_OF(gaps_ns)), 5000);
+    assert_int_equal(sample_cost_of_gaps(gaps_ns, 3), 0); /* too few to know */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -384,6 +393,7 @@ int main(void)
         cmocka_unit_test(mappings_with_an_inode_or_a_build_id),
         cmocka_unit_test(forks_names_switches_and_losses),
         cmocka_unit_test(counts_that_lie),
+        cmocka_unit_test(the_cost_of_a_sample),
         cmocka_unit_test_setup_teardown(a_ring_goes_round, set_up, tear_down),
         cmocka_unit_test_setup_teardown(looking_ahead, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sizes_that_lie, set_up, tear_down),

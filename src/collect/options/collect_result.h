@@ -32,6 +32,7 @@ struct collect_left { /* a process that outlives the capture */
 
 struct collect_counts {
     uint64_t recorded;
+    uint64_t stacks, stack_bytes;    /* copies of stacks that agents made for backtraces of calls */
     uint64_t fates[WIRE_FATE_COUNT]; /* enum wire_fate */
     uint64_t lost_damaged;           /* records that the program overwrote, and CUPTI records that make no row */
 };

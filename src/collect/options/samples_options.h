@@ -38,8 +38,10 @@ struct collect_samples_result {
     uint64_t lost_samples;      /* dropped by the CPU's own buffer */
     /* Dropped because a ring buffer was full: samples, switches, mappings and other records together. */
     uint64_t lost_records;
-    uint64_t throttled;   /* how often the kernel reduced the sampling rate */
-    uint64_t cut, broken; /* stacks whose copy was too short; stacks that could not be unwound to their end */
+    uint64_t copied_bytes; /* of stacks, by the kernel */
+    double sample_ns;      /* what a sample cost the thread that it interrupted; 0: not known */
+    uint64_t throttled;    /* how often the kernel reduced the sampling rate */
+    uint64_t cut, broken;  /* stacks whose copy was too short; stacks that could not be unwound to their end */
 };
 
 #endif

@@ -96,6 +96,14 @@ static void osrt_collect_thread_cut(const struct collect_origin *origin, struct 
         origin->process->counts[WIRE_SOURCE_OSRT].recorded++;
 }
 
+/* The copy of a stack, into memory that has not been touched before. */
+static double osrt_collect_cost_ns(const struct collect_result *result)
+{
+    enum { STACK_NS = 300, KILOBYTE_NS = 250 };
+    const struct collect_counts *counts = &result->counts[WIRE_SOURCE_OSRT];
+    return (double)counts->stacks * STACK_NS + (double)counts->stack_bytes / 1024 * KILOBYTE_NS;
+}
+
 static const struct collect_records osrt_collect_records[] = { { WIRE_OSRT_CALL, WIRE_OSRT_CALL, osrt_collect_call },
                                                                { 0 } };
 static const struct collect_table osrt_collect_tables[] = { { TABLE_OSRT_API, "osrt", COLLECT_RECORDED_OF(OSRT) },
@@ -106,6 +114,7 @@ const struct collect_source collect_source_osrt = {
     .records = osrt_collect_records,
     .tables = osrt_collect_tables,
     .cost = { .recorded_reads = 2, .recorded_ns = 12, .counted_reads = 2, .counted_ns = 6, .untimed_ns = 8 },
+    .extra_cost_ns = osrt_collect_cost_ns,
     .describe = osrt_collect_describe,
     .begin = osrt_collect_begin,
     .arena = osrt_collect_arena,

@@ -359,6 +359,22 @@ static void close_cpu(struct perf_cpu *cpu)
             close(cpu->descriptors[kind]);
 }
 
+int perf_events_open_own(const struct perf_choice *choice)
+{
+    enum { CLOCK_PERIOD_NS = 100000, CYCLES = 250000 };
+    struct perf_event_attr attributes = perf_events_attributes_of(choice, PERF_KIND_STACKS);
+    attributes.inherit = attributes.enable_on_exec = attributes.context_switch = 0;
+    attributes.mmap = attributes.mmap2 = attributes.comm = attributes.comm_exec = attributes.task = 0;
+    attributes.freq = 0;
+    attributes.sample_period = choice->type == PERF_TYPE_SOFTWARE ? CLOCK_PERIOD_NS : CYCLES;
+    return perf_open(&attributes, 0, -1);
+}
+
+void perf_events_switch_own(int descriptor, int on)
+{
+    ioctl(descriptor, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
 static int perf_events_open_all(struct perf_events *events, const uint32_t *numbers, size_t count, pid_t pid,
                                 size_t bytes)
 {

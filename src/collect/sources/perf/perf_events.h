@@ -74,6 +74,11 @@ int perf_open(struct perf_event_attr *attributes, pid_t pid, int cpu);
 #define PERF_CPUS_MAX 4096u
 size_t perf_online_cpus(uint32_t *numbers, size_t room);
 
+/* The event of samples with stacks on the calling thread alone, ten times as often as usual: a descriptor, or -errno.
+ * It is off until perf_events_switch_own(). */
+int perf_events_open_own(const struct perf_choice *choice);
+void perf_events_switch_own(int descriptor, int on);
+
 /* Opens and maps the events: 0, or -errno. pid is ignored if the choice is system-wide. */
 int perf_events_open(struct perf_events *events, const struct perf_choice *choice, pid_t pid);
 void perf_events_switch(struct perf_events *events, int on); /* tracking continues */

@@ -237,6 +237,7 @@ static void is_sampled(struct collector *collector, const struct perf_record *re
         .weight = weight_of(&samples_state(collector)->perf.events.choice, record),
         .walk = perf_reader_walk(collector, record),
     };
+    collector->result->cpu.copied_bytes += record->sample.stack_bytes;
     samples_add(collector, &event);
 }
 

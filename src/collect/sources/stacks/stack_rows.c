@@ -349,6 +349,9 @@ static void stack(const struct collect_origin *origin, const struct wire_record 
     const struct collect_source *source = record->a < WIRE_SOURCE_COUNT ? collect_counted_sources[record->a] : NULL;
     if (words < WIRE_HEAD_WORDS + 3 || !source || !source->take_chains)
         return;
+    struct collect_counts *counts = &origin->collector->result->counts[record->a];
+    counts->stacks++;
+    counts->stack_bytes += (uint64_t)words * 8;
     struct call_chains chains = {
         .native = stack_rows_of(origin->process, record, words),
         .interpreted = python_calls_find(origin->process, record->body[1]),
