@@ -24,7 +24,7 @@
 #define LEAST_INTERVALS 128
 /* What the lines of a file may take: this much, and this share of the time that samples saw it in. */
 #define LINES_ALWAYS_NS 20000000
-#define LINES_SHARE 16
+#define LINES_SHARE 4
 #define MAIN_SHARE 4 /* frames of files that are in fewer samples do not wait for lines, which would hold up stacks */
 #define LAST_ROUND INT64_MAX /* in place of the time: no frame is left out */
 
