@@ -27,7 +27,7 @@ PAIRS = os.path.join(ROOT, "tests", "golden", "pairs")
 INPUTS = {
     "4.5 M events, steps that repeat": ("SmallNetwork-faulty", 250, 9376754037, 9418593973, ("more",), 1, 2, None),
     "4.5 M events, timed steps": ("SmallNetwork-faulty", 250, 9376754037, 9418593973, ("more", "marks"), 1, 2, None),
-    "4.5 M events, Optimizer.step": ("LossItem-faulty", 250, 19663802875, 19726513033, ("more",), 1, 2, None),
+    "3.4 M events, Optimizer.step": ("LossItem-faulty", 250, 19663802875, 19726513033, ("more",), 1, 2, None),
     "100 M events, steps that repeat": ("SmallNetwork-faulty", 5560, 9376754037, 9418593973, ("more",), 3, 3, 1 << 30),
 }
 
