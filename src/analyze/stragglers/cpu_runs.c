@@ -6,6 +6,7 @@
 
 #include "analyze/engine/row_cursor.h"
 #include "base/array.h"
+#include "base/saturating.h"
 
 enum { STATE_PREEMPTED = 6 /* ENUM_SAMPLING_THREAD_STATE */, SYSTEM_SHIFT = 48 };
 
@@ -102,7 +103,7 @@ static int64_t cpu_runs_overlap(const struct cpu_run *run, int64_t from_ns, int6
     int64_t start_ns = run->start_ns > from_ns ? run->start_ns : from_ns;
     int64_t end_ns = run->end_ns < to_ns ? run->end_ns : to_ns;
 
-    return end_ns > start_ns ? end_ns - start_ns : 0;
+    return end_ns > start_ns ? saturating_subtract(end_ns, start_ns) : 0;
 }
 
 int64_t cpu_runs_time(const struct cpu_runs *runs, int64_t thread, int64_t from_ns, int64_t to_ns)
@@ -157,9 +158,10 @@ int64_t cpu_runs_kept_off(const struct cpu_runs *runs, int64_t thread, int64_t f
         int64_t begin_ns = run->end_ns > from_ns ? run->end_ns : from_ns;
         int64_t end_ns = next && next->thread == thread && next->start_ns < to_ns ? next->start_ns : to_ns;
         int64_t off_ns = run->is_preempted && end_ns > begin_ns
-                             ? end_ns - begin_ns - others_on(runs, run->cpu, run->rank, begin_ns, end_ns)
+                             ? saturating_subtract(saturating_subtract(end_ns, begin_ns),
+                                                   others_on(runs, run->cpu, run->rank, begin_ns, end_ns))
                              : 0;
-        total_ns += off_ns;
+        total_ns = saturating_add(total_ns, off_ns);
         if (cpu && off_ns > 0)
             *cpu = run->cpu;
     }

@@ -7,6 +7,7 @@
 #include "analyze/model/gpu.h"
 #include "base/array.h"
 #include "base/map.h"
+#include "base/saturating.h"
 
 /* ---- Reading ---------------------------------------------------------------------------------------------------- */
 
@@ -142,7 +143,7 @@ static int gpu_shares_compare_edges(const void *a, const void *b)
 static struct gpu_share_mark mark_after(const struct gpu_share_mark *before, int64_t at_ns)
 {
     struct gpu_share_mark mark = *before;
-    double time_ns = (double)(at_ns - before->at_ns);
+    double time_ns = (double)saturating_subtract(at_ns, before->at_ns);
 
     mark.at_ns = at_ns;
     mark.busy_ns += before->ranks > 0 ? time_ns : 0;
@@ -288,7 +289,7 @@ int64_t gpu_shares_left_to_ranks(const struct gpu_shares *shares, int64_t rank, 
     struct gpu_share_sums runs = gpu_shares_sum(shares, &shares->runs, rank, from_ns, to_ns);
     struct gpu_share_sums wishes = gpu_shares_sum(shares, &shares->wishes, rank, from_ns, to_ns);
 
-    return (int64_t)(wishes.busy_ns - runs.busy_ns + runs.lost_ns);
+    return saturating_from_double(wishes.busy_ns - runs.busy_ns + runs.lost_ns);
 }
 
 size_t gpu_shares_ranks_beside(const struct gpu_shares *shares, int64_t rank)

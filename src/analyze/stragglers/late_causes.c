@@ -10,6 +10,7 @@
 #include "analyze/model/os_calls.h"
 #include "analyze/model/ranks/collective_kinds.h"
 #include "base/array.h"
+#include "base/saturating.h"
 
 static const char *const texts[LATE_ACTIVITY_COUNT] = {
 #define LATE_ACTIVITY(id, text) [LATE_##id] = text,
@@ -305,14 +306,17 @@ struct excess {
 static void add_cpu_time(const struct late_causes *causes, const struct rank_window *window, struct cpu_time *time)
 {
     int64_t running_ns = cpu_runs_time(causes->runs, window->thread, window->from_ns, window->to_ns);
-    int64_t off_ns = saturating_subtract(window->to_ns, window->from_ns) - running_ns - window->shared_ns;
+    int64_t off_ns = saturating_subtract(window->to_ns, window->from_ns);
+
+    off_ns = saturating_subtract(saturating_subtract(off_ns, running_ns), window->shared_ns);
 
     for (int a = LATE_SLEEP; a <= LATE_OTHER_WAIT; a++)
-        off_ns -= share_in(causes, (enum late_activity)a, window).time_ns;
-    time->sampled_ns += late_causes_share_of(&causes->samples, window->thread, window, INT64_MIN).time_ns;
-    time->faults_ns += share_in(causes, LATE_FAULTS, window).time_ns;
-    time->running_ns += running_ns;
-    time->off_ns += off_ns > 0 ? off_ns : 0;
+        off_ns = saturating_subtract(off_ns, share_in(causes, (enum late_activity)a, window).time_ns);
+    time->sampled_ns = saturating_add(
+        time->sampled_ns, late_causes_share_of(&causes->samples, window->thread, window, INT64_MIN).time_ns);
+    time->faults_ns = saturating_add(time->faults_ns, share_in(causes, LATE_FAULTS, window).time_ns);
+    time->running_ns = saturating_add(time->running_ns, running_ns);
+    time->off_ns = saturating_add(time->off_ns, off_ns > 0 ? off_ns : 0);
 }
 
 /* The time that a rank was off its CPU beyond that of the median rank in the same work: a rank with more to do is
@@ -321,7 +325,7 @@ static int64_t off_cpu_excess(const struct cpu_time *late, const struct cpu_time
 {
     double longer = usual->running_ns > 0 ? (double)late->running_ns / (double)usual->running_ns : 1;
 
-    return late->off_ns - (int64_t)((double)usual->off_ns * (longer > 1 ? longer : 1));
+    return saturating_subtract(late->off_ns, saturating_from_double((double)usual->off_ns * (longer > 1 ? longer : 1)));
 }
 
 /* The time in page faults. On a busy machine samples are lost, and more of one rank than of another: the share of those
@@ -330,7 +334,7 @@ static int64_t time_in_faults(const struct cpu_time *time)
 {
     double missing = time->sampled_ns > 0 ? (double)time->running_ns / (double)time->sampled_ns : 1;
 
-    return (int64_t)((double)time->faults_ns * (missing > 1 ? missing : 1));
+    return saturating_from_double((double)time->faults_ns * (missing > 1 ? missing : 1));
 }
 
 static struct excess late_causes_add_up(const struct late_causes *causes, const struct late *const *lates, size_t count)
@@ -341,7 +345,8 @@ static struct excess late_causes_add_up(const struct late_causes *causes, const 
     for (size_t i = 0; i < count; i++) {
         const struct rank_window *late = &lates[i]->window, *usual = &lates[i]->usual;
         int has_usual = usual->rank != COLLECTIVE_UNKNOWN;
-        excess.total_ns = saturating_add(excess.total_ns, late->busy_ns - (has_usual ? usual->busy_ns : 0));
+        excess.total_ns = saturating_add(excess.total_ns,
+                                         saturating_subtract(late->busy_ns, has_usual ? usual->busy_ns : 0));
         for (int a = 0; a < LATE_ACTIVITY_COUNT; a++) {
             struct share own = share_in(causes, (enum late_activity)a, late), other = { 0 };
             if (has_usual)
