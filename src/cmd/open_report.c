@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analyze/model/event_counts.h"
+#include "analyze/model/lowered_detail.h"
 #include "analyze/model/recorder.h"
 #include "base/human.h"
 #include "base/path.h"
@@ -229,6 +230,30 @@ static void add_damage(struct text *out, const struct report_health *health)
     text_add(out, "; figures may be too low");
 }
 
+/* The tables that were read lack events which --cost-limit left out. */
+static void tell_lowered(struct report *report, const char *path, enum told_losses which)
+{
+    struct text sentence = { 0 };
+    struct lowered_detail detail;
+    struct error err;
+
+    if (lowered_detail_read(&detail, report, &err) != 0)
+        return;
+    for (size_t i = 0; i < detail.count; i++) {
+        int is_read = which == LOSSES_OF_ALL;
+        for (size_t t = 0; !is_read && t < report_table_count(report); t++)
+            is_read = report_was_read(report_table_at(report, t)) &&
+                      lowered_detail_concerns(&detail.list[i], report_table_at(report, t)->name);
+        if (!is_read)
+            continue;
+        text_add(&sentence, ": ");
+        lowered_detail_add(&sentence, &detail.list[i]);
+        lowered_detail_add_reason(&sentence, &detail);
+        open_report_say(path, &sentence);
+    }
+    text_free(&sentence);
+}
+
 /* Whether any printed table is made from the missing events. */
 static int concerns_what_was_read(const struct loss *loss, struct report *report)
 {
@@ -255,6 +280,7 @@ void tell_losses(struct report *report, const char *path, enum told_losses which
             open_report_say(path, &sentence);
         }
     text_free(&sentence);
+    tell_lowered(report, path, which);
 }
 
 void tell_damage(struct report *report, const char *path)

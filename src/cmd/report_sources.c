@@ -34,6 +34,7 @@ static void report_sources_add_counted(struct report_sources *sources, struct re
         .recorded = is_certain || rows < counted->recorded ? counted->recorded : rows,
         .below_threshold = counted->below_threshold,
         .untimed = counted->untimed,
+        .left_out = counted->left_out,
         .lost = counted->lost,
         .empty_polls = counted->empty_polls,
         .is_counted = 1,

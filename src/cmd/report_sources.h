@@ -9,7 +9,7 @@ struct cmd_source_subject;
 
 struct report_source {
     const char *name;
-    uint64_t recorded, below_threshold, untimed, lost, empty_polls;
+    uint64_t recorded, below_threshold, untimed, left_out, lost, empty_polls;
     int is_counted;                   /* 0: only `recorded` is known, from the rows of the table */
     const struct report_table *table; /* its events; NULL: they have no table of their own */
 };

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/saturating.h"
 #include "collect/capture/capture_new.h"
+#include "collect/capture/cost_limit.h"
 #include "collect/capture/disk_losses.h"
 #include "collect/capture/drain.h"
 #include "collect/capture/drain_rounds.h"
@@ -152,7 +153,7 @@ static int start_timers(struct collector *collector)
     event_add(capture->tick, &often);
     evtimer_add(capture->calibrate, &soon);
     drain_rounds_start(collector);
-    return 0;
+    return cost_limit_start(collector);
 }
 
 /* ---- The program ----------------------------------------------------------------------------------------------- */
@@ -362,6 +363,7 @@ static void collect_finish(struct collector *collector)
     result->thread_count = collector->processes->threads;
     overhead_estimate(result);
     tell_if_nothing_was_recorded(collector);
+    cost_limit_finish(collector);
     unattached_read(collector, capture->session.folder.path);
     children_count_unrecorded(collector);
     unattached_tell(collector);
@@ -511,6 +513,7 @@ static void take_down(struct collector *collector)
     SOURCES_CALL(free, collector);
     session_close(collector);
     recording_free(collector);
+    cost_limit_free(collector);
     drain_rounds_free(collector);
     shutdown_free(collector);
     program_output_close(&capture->streams);

@@ -14,7 +14,7 @@
 #include "base/array.h"
 
 #define WIRE_MAGIC 0x54434857u /* "WHCT" in memory */
-#define WIRE_VERSION 17 /* increases whenever the layout of anything in src/wire changes */
+#define WIRE_VERSION 18 /* increases whenever the layout of anything in src/wire changes */
 
 /* ---- Sources and the fates of their events --------------------------------------------------------------------- */
 
@@ -40,12 +40,15 @@ static inline const char *wire_source_name(enum wire_source source)
 
 #define WIRE_BIT(source) (1u << WIRE_SOURCE_##source) /* WIRE_BIT(NVTX): a bit of wire_header.recording and .sources */
 
-/* recorded + below threshold + untimed + lost = produced, always. The collector counts the recorded events as it drains
- * them; the thread that produced an event counts the other fates. An NVTX range counts once, not once for its begin and
- * once for its end. Unsampled threads are outside this sum: nobody knows how many samples they would have had. */
+/* recorded + below threshold + untimed + left out + lost = produced, always. The collector counts the recorded events
+ * as it drains them; the thread that produced an event counts the other fates. An NVTX range counts once, not once for
+ * its begin and once for its end. Unsampled threads are outside this sum: nobody knows how many samples they would have
+ * had. */
 #define WIRE_FATES(X)                                                                                                  \
     X(BELOW_THRESHOLD, "below-threshold", "")                                                                          \
     X(UNTIMED, "untimed", "") /* the lock was free, so the hook read no clock */                                       \
+    /* the source is only counted just now, to keep the cost of recording low (--cost-limit) */                       \
+    X(LEFT_OUT, "left-out", "")                                                                                        \
     X(EMPTY_POLL, "empty-poll", "") /* the program asked whether something has ended, and it had not */                \
     X(LOST_BUFFER_FULL, "lost", "buffer-full")                                                                         \
     /* The program jumped out of a signal handler and left the record unfinished, or a handler interrupted another */  \
@@ -162,11 +165,15 @@ struct wire_header {
     uint32_t adopter, orphan_parent;
 
     /* Control words have cache lines of their own. Both the collector and the agent write `recording`. */
-    _Alignas(64) _Atomic uint32_t recording; /* WIRE_BIT()s that record now */
-    _Atomic uint32_t ranges_left;            /* capture ranges that may still begin */
+    _Alignas(64) _Atomic uint32_t recording; /* WIRE_BIT()s that record now, and WIRE_ONLY_COUNTED */
+    /* WIRE_BIT()s of the sources that the collector has switched off to keep the cost of recording below the limit of
+     * --cost-limit, and WIRE_ONLY_COUNTED. Whoever sets `recording` leaves them out: wire_recording(). */
+    _Atomic uint32_t left_out;
+    _Atomic uint32_t marks_steps;     /* the agent has found marks of steps */
+    _Atomic uint32_t ranges_left;     /* capture ranges that may still begin */
     _Alignas(64) _Atomic uint32_t switches_made;
-    _Atomic uint32_t switches_read;          /* written by the collector */
-    _Atomic uint64_t switches_missed;        /* number of missed switches << 32 | on << 16 | cause of the latest one */
+    _Atomic uint32_t switches_read;   /* written by the collector */
+    _Atomic uint64_t switches_missed; /* number of missed switches << 32 | on << 16 | cause of the latest one */
     struct wire_switch switches[WIRE_SWITCHES]; /* indexed by (number - 1) % WIRE_SWITCHES */
 
     /* Free lists: the low half is an index, the high half a tag that changes with every pop (wire_chunks.h). */
@@ -189,6 +196,32 @@ struct wire_header {
     _Alignas(64) unsigned char shared[WIRE_SHARED_BYTES]; /* parts of the sources: WIRE_SHARED() */
     _Alignas(64) char text[WIRE_TEXT_BYTES];
 };
+
+/* Bits of `recording` beside those of sources. ONLY_COUNTED, also of `left_out`: OS calls are counted, but neither
+ * timed nor recorded. PAUSED: the process only times a step, and goes on by itself. */
+#define WIRE_ONLY_COUNTED (1u << 31)
+#define WIRE_PAUSED (1u << 30)
+_Static_assert(WIRE_SOURCE_COUNT < 30, "these are no sources");
+
+/* PyTorch's source follows `left_out` itself, because annotations are recorded all the same. */
+#define WIRE_NEVER_OFF WIRE_BIT(TORCH)
+
+/* The value of `recording` when these sources are to record. */
+static inline uint32_t wire_recording(const struct wire_header *arena, uint32_t sources)
+{
+    uint32_t left_out = atomic_load_explicit(&arena->left_out, memory_order_relaxed);
+    uint32_t counted = sources & WIRE_BIT(OSRT) ? left_out & WIRE_ONLY_COUNTED : 0;
+    return (sources & ~(left_out & ~WIRE_NEVER_OFF)) | counted;
+}
+
+/* The same word after `left_out` has changed. What the program itself has switched off stays off. A process that marks
+ * steps switches CUDA off and on between them, by itself. */
+static inline uint32_t wire_recording_after(uint32_t recording, uint32_t was, uint32_t left_out, uint32_t marks_steps)
+{
+    uint32_t sources = ~(WIRE_ONLY_COUNTED | WIRE_NEVER_OFF | (marks_steps ? WIRE_BIT(CUDA) : 0));
+    uint32_t after = (recording | (was & ~left_out & sources)) & ~(left_out & sources) & ~WIRE_ONLY_COUNTED;
+    return (recording | was) & WIRE_BIT(OSRT) ? after | (left_out & WIRE_ONLY_COUNTED) : after;
+}
 
 enum wire_thread_state { WIRE_THREAD_FREE, WIRE_THREAD_LIVE, WIRE_THREAD_ENDED };
 

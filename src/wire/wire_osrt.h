@@ -22,9 +22,9 @@ enum osrt_function {
 };
 
 struct wire_osrt_shared {
-    _Alignas(64) uint64_t threshold_ticks; /* shorter calls are only counted */
-    uint64_t backtrace_ticks;              /* calls that take at least this long get a backtrace */
-    uint32_t backtrace_bytes;              /* bytes of stack to copy for it; 0: no backtraces */
+    _Alignas(64) _Atomic uint64_t threshold_ticks; /* shorter calls are only counted; --cost-limit raises it */
+    uint64_t backtrace_ticks;                      /* calls that take at least this long get a backtrace */
+    uint32_t backtrace_bytes;                      /* bytes of stack to copy for it; 0: no backtraces */
 };
 WIRE_SHARED(OSRT, struct wire_osrt_shared, wire_osrt)
 

@@ -15,8 +15,9 @@ WIRE_TYPES_END_AT(SAMPLES, WIRE_THREAD_SUMS);
 #define WIRE_SAMPLE_REGISTERS_MAX 33
 
 struct wire_samples_shared {
-    _Alignas(64) uint64_t period_ns; /* between two samples, of the thread's CPU time */
-    uint32_t stack_bytes;            /* bytes of stack in each sample; 0: the address alone */
+    _Alignas(
+        64) _Atomic uint64_t period_ns; /* between two samples, of the thread's CPU time; --cost-limit changes it */
+    uint32_t stack_bytes;               /* bytes of stack in each sample; 0: the address alone */
     /* 1: a thread that ends reports its CPU time and how often it was scheduled, whether or not it was sampled */
     uint32_t sums;
     /* Number of timers that threads may still create. The collector updates it now and then. */

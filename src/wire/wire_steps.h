@@ -16,7 +16,8 @@ WIRE_TYPES_END_AT(STEPS, WIRE_STEP);
     X(TIMED, "timed")       /* nothing was recorded but its time */                                                  \
     X(TRACED, "traced")     /* all sources recorded, as in a capture without phases */                               \
     X(DETAILED, "detailed") /* the same, with shapes, stacks and modules of operators */                             \
-    X(SETTLING, "settling") /* beside a change: its time and its records may be those of two phases */
+    X(SETTLING, "settling") /* beside a change: its time and its records may be those of two phases */               \
+    X(LOWERED, "lowered") /* without operators or CUDA, to keep the cost of recording low (--cost-limit) */
 
 enum wire_step_phase {
 #define WIRE_STEP_PHASE_ID(name, text) WIRE_STEP_##name,

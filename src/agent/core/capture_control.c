@@ -69,7 +69,7 @@ void agent_capture_begin(enum wire_capture cause)
             return;
     } while (!atomic_compare_exchange_weak(&agent.arena->ranges_left, &left, left - 1));
     set_switch(cause, 1);
-    atomic_store(&agent.arena->recording, atomic_load(&agent.chosen));
+    atomic_store(&agent.arena->recording, wire_recording(agent.arena, atomic_load(&agent.chosen)));
     sources_switched();
 }
 

@@ -13,7 +13,6 @@ static void osrt_agent_start(void)
 
 static int osrt_agent_attach(struct wire_header *arena, int descriptor, enum wire_origin origin)
 {
-    osrt_settings.threshold_ticks = wire_osrt(arena)->threshold_ticks;
     osrt_settings.backtrace_ticks = wire_osrt(arena)->backtrace_bytes ? wire_osrt(arena)->backtrace_ticks : UINT64_MAX;
     return 0;
 }

@@ -480,7 +480,7 @@ static int osrt_exec_execute(const struct exec_request *request)
     osrt_exec_make_plan(&plan, request);
     pid_t pid = plan.caller;
     int own = pid && (uint32_t)pid == agent.pid;
-    struct agent_thread *thread = own ? agent_enter(WIRE_BIT(OSRT)) : NULL;
+    struct agent_thread *thread = own ? osrt_enter() : NULL;
     if (own)
         emit_note(WIRE_EXEC, (uint16_t)plan.cause, &(uint64_t){ sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) }, 1, path);
     else if (pid)
@@ -499,7 +499,7 @@ static int osrt_exec_execute(const struct exec_request *request)
         struct osrt_call call = {
             .thread = thread, .start = start, .level = osrt_of(thread)->call_depth, .duration = agent_ticks() - start
         };
-        if (call.duration < osrt_settings.threshold_ticks)
+        if (call.duration < osrt_threshold_ticks())
             agent_count(thread, WIRE_SOURCE_OSRT, WIRE_BELOW_THRESHOLD);
         else
             osrt_emit(&call, request->function, result, error);
@@ -648,7 +648,7 @@ int osrt_hook_execle(const char *path, const char *first, ...)
 
 static int timed_spawn(const struct exec_request *request, const struct osrt_exec_plan *plan)
 {
-    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    struct agent_thread *thread = osrt_enter();
     if (!thread)
         return run_as_planned(request, plan);
     struct osrt_call call = osrt_begin(thread, request->function);

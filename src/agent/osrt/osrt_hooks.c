@@ -23,6 +23,13 @@ uint32_t osrt_resync(struct agent_thread *thread, uint32_t level, uintptr_t fram
     return alive;
 }
 
+__attribute__((noinline)) void osrt_count_left_out(void)
+{
+    struct agent_thread *thread = agent_thread();
+    if (thread)
+        agent_count(thread, WIRE_SOURCE_OSRT, WIRE_LEFT_OUT);
+}
+
 _Unwind_Reason_Code osrt_unwind(int version, _Unwind_Action actions, _Unwind_Exception_Class exception_class,
                                 struct _Unwind_Exception *exception, struct _Unwind_Context *context)
 {
@@ -66,7 +73,7 @@ __attribute__((noinline)) void osrt_emit_words(struct agent_thread *thread, uint
 #define OS(type, symbol, shown, parameters, arguments, fails)                                                        \
     type osrt_hook_##symbol parameters                                                                               \
     {                                                                                                                \
-        struct agent_thread *osrt_thread = agent_enter(WIRE_BIT(OSRT));                                              \
+        struct agent_thread *osrt_thread = osrt_enter();                                                            \
         if (unlikely(!osrt_thread))                                                                                  \
             return LIBC_REAL(symbol) arguments;                                                                      \
         OS_TIMED(osrt_thread, type, symbol, arguments, fails)                                                        \

@@ -37,7 +37,7 @@
 
 /* Hidden, so that a hook reads them without going through the global offset table. */
 extern struct osrt_settings {
-    uint64_t threshold_ticks, backtrace_ticks;
+    uint64_t backtrace_ticks;
 } osrt_settings __attribute__((visibility("hidden")));
 
 #define OS_CALL_FRAMES 8 /* nested calls whose frames are remembered */
@@ -66,6 +66,19 @@ _Unwind_Reason_Code osrt_unwind(int version, _Unwind_Action actions, _Unwind_Exc
 void osrt_emit_words(struct agent_thread *thread, uint32_t function_and_level, uint64_t start,
                      uint64_t duration_and_error, int64_t value, const void *lock);
 
+/* Counts a call of which nothing else is recorded. Keeps errno. */
+void osrt_count_left_out(void);
+
+/* The calling thread if OS calls are recorded; else NULL, and the call is counted if that alone is wanted just now
+ * (--cost-limit). The check costs a recorded call nothing. */
+static inline struct agent_thread *osrt_enter(void)
+{
+    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    if (unlikely(!thread) && agent_attached() && agent_recording(WIRE_ONLY_COUNTED))
+        osrt_count_left_out();
+    return thread;
+}
+
 /* This is inlined into the hook and gives it the personality routine. Between osrt_begin() and osrt_end() the hook must
  * call no cancellation point but the real function, and before osrt_begin() none at all in the same frame:
  * osrt_unwind() would end a call that has not begun. */
@@ -90,6 +103,12 @@ __attribute__((always_inline)) static inline struct osrt_call osrt_begin(struct 
     return (struct osrt_call){ .thread = thread, .level = level, .start = start };
 }
 
+/* Shorter calls are only counted. The collector may raise it while the program runs. */
+static inline uint64_t osrt_threshold_ticks(void)
+{
+    return atomic_load_explicit(&wire_osrt(agent.arena)->threshold_ticks, memory_order_relaxed);
+}
+
 /* True if the call is to be recorded; otherwise it has been counted. */
 __attribute__((always_inline)) static inline int osrt_end(struct osrt_call *call)
 {
@@ -102,7 +121,7 @@ __attribute__((always_inline)) static inline int osrt_end(struct osrt_call *call
     if (likely(call->level == 0))
         atomic_store_explicit(&thread->slot->call_ticks, 0, memory_order_relaxed);
     call->duration = likely(end > call->start) ? end - call->start : 0;
-    if (call->duration < osrt_settings.threshold_ticks) {
+    if (call->duration < osrt_threshold_ticks()) {
         agent_count(thread, WIRE_SOURCE_OSRT, WIRE_BELOW_THRESHOLD);
         return 0;
     }

@@ -71,7 +71,7 @@ static int caller_matters(const char *path, uintptr_t caller)
 
 static void *time_dlopen(const char *path, int flags)
 {
-    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    struct agent_thread *thread = osrt_enter();
     if (!thread)
         return LIBC_REAL(dlopen)(path, flags);
     OS_TIMED(thread, void *, dlopen, (path, flags), NO_POINTER)
@@ -87,7 +87,7 @@ static void *timed_dlopen(const char *path, int flags)
 
 static void *time_dlmopen(long space, const char *path, int flags)
 {
-    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    struct agent_thread *thread = osrt_enter();
     if (!thread)
         return LIBC_REAL(dlmopen)(space, path, flags);
     OS_TIMED(thread, void *, dlmopen, (space, path, flags), NO_POINTER)
@@ -112,7 +112,7 @@ static int may_time(const char *path, uintptr_t caller)
     if (matters)
         agent_modules_changed();
     errno = saved_errno;
-    struct agent_thread *thread = matters ? agent_enter(WIRE_BIT(OSRT)) : NULL;
+    struct agent_thread *thread = matters ? osrt_enter() : NULL;
     if (thread)
         agent_count(thread, WIRE_SOURCE_OSRT, WIRE_UNTIMED);
     return !matters;
@@ -176,7 +176,7 @@ JUMP("dlmopen", "osrt_choose_dlmopen", "x3");
 
 static int time_dlclose(void *handle)
 {
-    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    struct agent_thread *thread = osrt_enter();
     if (!thread)
         return LIBC_REAL(dlclose)(handle);
     OS_TIMED(thread, int, dlclose, (handle), NOT_ZERO)

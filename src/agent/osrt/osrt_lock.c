@@ -36,7 +36,7 @@ static inline uint64_t holder_of(const void *lock, int word)
     int osrt_hook_##symbol parameters                                                                                \
     {                                                                                                                \
         uint64_t held_by = 0;                                                                                        \
-        struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
+        struct agent_thread *thread = osrt_enter();                                                                 \
         if (unlikely(!thread))                                                                                       \
             return LIBC_REAL(symbol) arguments;                                                                      \
         if (may_try) {                                                                                               \
@@ -54,7 +54,7 @@ static inline uint64_t holder_of(const void *lock, int word)
 #define TRY(symbol, lock)                                                                                            \
     int osrt_hook_##symbol(void *lock)                                                                               \
     {                                                                                                                \
-        struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
+        struct agent_thread *thread = osrt_enter();                                                                 \
         if (likely(thread != NULL))                                                                                  \
             agent_count(thread, WIRE_SOURCE_OSRT, WIRE_UNTIMED);                                                     \
         return LIBC_REAL(symbol)(lock);                                                                              \
@@ -110,14 +110,14 @@ static inline int try_semaphore(void *semaphore)
 #define SEMAPHORE(symbol, parameters, arguments, may_try)                                                            \
     __attribute__((noinline)) static int timed_##symbol parameters                                                   \
     {                                                                                                                \
-        struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
+        struct agent_thread *thread = osrt_enter();                                                                 \
         if (unlikely(!thread))                                                                                       \
             return LIBC_REAL(symbol) arguments;                                                                      \
         OS_TIMED(thread, int, symbol, arguments, MINUS_ONE)                                                          \
     }                                                                                                                \
     int osrt_hook_##symbol parameters                                                                                \
     {                                                                                                                \
-        struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
+        struct agent_thread *thread = osrt_enter();                                                                 \
         if (unlikely(!thread))                                                                                       \
             return LIBC_REAL(symbol) arguments;                                                                      \
         if (may_try) {                                                                                               \
@@ -138,7 +138,7 @@ TRY(sem_trywait, lock)
 /* The lock of a stream: ftrylockfile returns nonzero when another thread has it. */
 int osrt_hook_flockfile(void *stream)
 {
-    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    struct agent_thread *thread = osrt_enter();
     if (unlikely(!thread))
         return LIBC_REAL(flockfile)(stream);
     if (LIBC_REAL(ftrylockfile)(stream) == 0) {

@@ -138,7 +138,7 @@ static int lock_all(int flags)
 
 int osrt_hook_mlockall(int flags)
 {
-    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    struct agent_thread *thread = osrt_enter();
     if (!thread)
         return lock_all(flags);
     struct osrt_call call = osrt_begin(thread, OSRT_mlockall);

@@ -38,7 +38,7 @@ void osrt_clear_silent_exec(void)
 
 static pid_t timed_fork(void)
 {
-    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    struct agent_thread *thread = osrt_enter();
     if (!thread)
         return LIBC_REAL(fork)();
     struct osrt_call call = osrt_begin(thread, OSRT_fork);
@@ -85,7 +85,7 @@ static inline pid_t finish_wait(pid_t child, const int *status, int options)
 #define WAIT(symbol, parameters, arguments, options)                                                                 \
     static pid_t timed_##symbol parameters                                                                           \
     {                                                                                                                \
-        struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
+        struct agent_thread *thread = osrt_enter();                                                                 \
         if (!thread)                                                                                                 \
             return LIBC_REAL(symbol) arguments;                                                                      \
         OS_TIMED(thread, pid_t, symbol, arguments, MINUS_ONE)                                                        \
@@ -105,7 +105,7 @@ WAIT(wait4, (pid_t pid, int *status, int options, struct rusage *usage), (pid, s
 
 static int timed_waitid(idtype_t which, id_t id, siginfo_t *information, int options)
 {
-    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    struct agent_thread *thread = osrt_enter();
     if (!thread)
         return LIBC_REAL(waitid)(which, id, information, options);
     OS_TIMED(thread, int, waitid, (which, id, information, options), MINUS_ONE)
@@ -183,7 +183,7 @@ EXIT(quick_exit)
 
 static int timed_pthread_setname_np(pthread_t thread, const char *name)
 {
-    struct agent_thread *self = agent_enter(WIRE_BIT(OSRT));
+    struct agent_thread *self = osrt_enter();
     if (!self)
         return LIBC_REAL(pthread_setname_np)(thread, name);
     OS_TIMED(self, int, pthread_setname_np, (thread, name), ERROR_NUMBER)

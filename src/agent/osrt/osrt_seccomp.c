@@ -68,7 +68,7 @@ static void end_limit(enum wire_limit limit, enum caller caller, struct agent_no
 
 static int timed_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
-    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    struct agent_thread *thread = osrt_enter();
     if (!thread)
         return LIBC_REAL(prctl)(option, a, b, c, d);
     OS_TIMED(thread, int, prctl, (option, a, b, c, d), MINUS_ONE)

@@ -22,7 +22,7 @@ static inline int osrt_stream_has_room(const FILE *stream)
     int osrt_hook_##symbol parameters                                                                                \
     {                                                                                                                \
         stream_is                                                                                                    \
-        struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
+        struct agent_thread *thread = osrt_enter();                                                                 \
         if (unlikely(!thread))                                                                                       \
             return LIBC_REAL(symbol) arguments;                                                                      \
         if (likely(in_buffer(stream))) {                                                                             \

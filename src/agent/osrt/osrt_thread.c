@@ -75,7 +75,7 @@ int osrt_hook_pthread_create(pthread_t *thread, const void *attributes, void *(*
         return create(thread, attributes, start, argument, begin_own_thread);
     if (!agent_thread())
         return LIBC_REAL(pthread_create)(thread, attributes, start, argument);
-    struct agent_thread *self = agent_enter(WIRE_BIT(OSRT));
+    struct agent_thread *self = osrt_enter();
     if (!self)
         return create(thread, attributes, start, argument, begin_thread);
     struct osrt_call call = osrt_begin(self, OSRT_pthread_create);

@@ -82,7 +82,7 @@ static void look_at_set(const sigset_t *set)
 #define WAIT(symbol, parameters, arguments, fails)                                                                   \
     static int timed_##symbol parameters                                                                             \
     {                                                                                                                \
-        struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
+        struct agent_thread *thread = osrt_enter();                                                                 \
         if (!thread)                                                                                                 \
             return LIBC_REAL(symbol) arguments;                                                                      \
         OS_TIMED(thread, int, symbol, arguments, fails)                                                              \

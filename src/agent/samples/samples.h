@@ -13,6 +13,7 @@
 
 struct sample_thread {
     uint32_t timer;                  /* the kernel's id + 1; 0: none */
+    uint32_t period_us;              /* as the timer was armed last */
     struct stack_head *signal_stack; /* sample_stack.c: the end of the agent's stack, in use or not; NULL: none */
     uint64_t wait_mask;              /* sample_signals.c: the signal mask of a call that waits */
     uintptr_t wait_frame;            /* the frame of its hook; 0: no such call */

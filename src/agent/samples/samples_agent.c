@@ -82,7 +82,9 @@ static void emit_sample(struct agent_thread *thread, const ucontext_t *context, 
     if (!record)
         return;
     record->ticks = agent_ticks();
-    record->body[0] = periods * settings->period_ns;
+    uint64_t period_ns = atomic_load_explicit(&settings->period_ns, memory_order_relaxed);
+    uint32_t armed_us = sample_of(thread)->period_us;
+    record->body[0] = periods * (period_ns / 1000 == armed_us ? period_ns : (uint64_t)armed_us * 1000);
     record->body[1] = frames;
     read_registers(context, record->body + 2);
     long got = room ? stack_copy_take(record->body + 2 + REGISTERS, record->body[2 + REGISTERS_STACK_POINTER], room)
@@ -94,6 +96,31 @@ static void emit_sample(struct agent_thread *thread, const ucontext_t *context, 
     emit_commit(lane, record);
 }
 
+/* Arms the timer; period 0 stops it. */
+static void set_timer(int timer, uint64_t period_ns)
+{
+    struct timespec period = { .tv_sec = (time_t)(period_ns / 1000000000u),
+                               .tv_nsec = (long)(period_ns % 1000000000u) };
+    struct itimerspec when = { .it_interval = period, .it_value = period };
+    sys_call6(SYS_timer_settime, timer, 0, (long)&when, 0, 0, 0);
+}
+
+static uint32_t sample_agent_period_us(void)
+{
+    uint64_t us = atomic_load_explicit(&wire_samples(agent.arena)->period_ns, memory_order_relaxed) / 1000;
+    return us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+}
+
+/* The collector may have changed the period since the last sample. */
+static void follow_period(struct agent_thread *thread)
+{
+    uint32_t us = sample_agent_period_us(), timer = __atomic_load_n(&sample_of(thread)->timer, __ATOMIC_SEQ_CST);
+    if (likely(us == sample_of(thread)->period_us) || timer == NO_TIMER || us < PERIOD_LEAST_NS / 1000)
+        return;
+    sample_of(thread)->period_us = us;
+    set_timer((int)timer - 1, (uint64_t)us * 1000);
+}
+
 static void sample_agent_take_sample(int signal_number, siginfo_t *information, void *context)
 {
     int saved_errno = errno;
@@ -103,6 +130,7 @@ static void sample_agent_take_sample(int signal_number, siginfo_t *information, 
         for (uint64_t lost = SAMPLE_MAX; lost < periods; lost++)
             agent_count(thread, WIRE_SOURCE_SAMPLES, WIRE_LOST_BLOCKED);
         emit_sample(thread, context, periods < SAMPLE_MAX ? periods : SAMPLE_MAX);
+        follow_period(thread);
     }
     errno = saved_errno;
 }
@@ -203,15 +231,6 @@ static int stop_timer(struct agent_thread *thread)
     return timer != NO_TIMER;
 }
 
-/* Arms the timer; period 0 stops it. */
-static void set_timer(int timer, uint64_t period_ns)
-{
-    struct timespec period = { .tv_sec = (time_t)(period_ns / 1000000000u),
-                               .tv_nsec = (long)(period_ns % 1000000000u) };
-    struct itimerspec when = { .it_interval = period, .it_value = period };
-    sys_call6(SYS_timer_settime, timer, 0, (long)&when, 0, 0, 0);
-}
-
 /* SAMPLE_HAS_STACK if the thread now has a stack and a timer; otherwise the reason why not. */
 static enum wire_fate start_timer(struct agent_thread *thread, uint64_t period_ns)
 {
@@ -227,6 +246,7 @@ static enum wire_fate start_timer(struct agent_thread *thread, uint64_t period_n
         give_spare_signal();
         return WIRE_UNSAMPLED_TIMER;
     }
+    sample_of(thread)->period_us = (uint32_t)(period_ns / 1000);
     set_timer(timer, period_ns);
     __atomic_store_n(&sample_of(thread)->timer, (uint32_t)timer + 1, __ATOMIC_SEQ_CST);
     return SAMPLE_HAS_STACK;
@@ -234,7 +254,7 @@ static enum wire_fate start_timer(struct agent_thread *thread, uint64_t period_n
 
 static void sample_agent_thread_begin(struct agent_thread *thread)
 {
-    uint64_t period_ns = wire_samples(agent.arena)->period_ns;
+    uint64_t period_ns = (uint64_t)sample_agent_period_us() * 1000;
     if (!(agent.sources & WIRE_BIT(SAMPLES)) || period_ns < PERIOD_LEAST_NS)
         return;
     enum wire_fate fate = take_signal() == 0 ? start_timer(thread, period_ns) : WIRE_UNSAMPLED_SIGNAL;
@@ -274,13 +294,13 @@ static uint32_t stop_timers(void)
     return stopped;
 }
 
-static void set_timers(uint64_t period_ns)
+static void set_timers(int on)
 {
     for (uint32_t i = 0; i < sample_agent_count_threads(); i++) {
         struct agent_thread *thread = area_unit(&agent.threads, i);
         uint32_t timer = __atomic_load_n(&sample_of(thread)->timer, __ATOMIC_SEQ_CST);
         if (timer != NO_TIMER)
-            set_timer((int)timer - 1, period_ns);
+            set_timer((int)timer - 1, on ? (uint64_t)sample_of(thread)->period_us * 1000 : 0);
     }
 }
 
@@ -309,7 +329,7 @@ static void come_back(void)
         if (agent_is_thread(agent_self) && sample_of(agent_self)->signal_stack)
             sample_stack_give(agent_self);
     }
-    set_timers(wire_samples(agent.arena)->period_ns);
+    set_timers(1);
 }
 
 /* A forked child has one thread, with its parent's handlers and stack. */

@@ -42,8 +42,10 @@ static struct {
     struct step_plan plan;
     uint64_t start_ticks, number;                         /* of the step that is open; 0 ticks: none is */
     uint64_t count;
+    uint32_t full;             /* steps since the collector has switched all sources on again; 0: some are off */
+    _Atomic uint32_t left_out; /* the sources that it has switched off in the step that is open: STEP_LEFT_OUT */
     _Atomic uint32_t tag;
-    int is_child;                                         /* this process was forked from one that is recorded */
+    int is_child;              /* this process was forked from one that is recorded */
 } steps;
 
 /* ---- Names ----------------------------------------------------------------------------------------------------- */
@@ -137,6 +139,7 @@ static void step_agent_choose(const struct step_agent_candidate *candidate)
     if (!step_agent_is_better(candidate, steps.current) || (!steps_are_advised() && step_agent_is_rank()))
         return;
     steps.current = candidate;
+    atomic_store_explicit(&agent.arena->marks_steps, 1, memory_order_relaxed);
     steps.schedule = (struct step_schedule){ .is_plain = !steps_are_advised() };
     steps.start_ticks = 0;
     steps.count = 0;
@@ -153,14 +156,34 @@ static void switch_to(enum step_records records)
 {
     _Atomic uint32_t *recording = &agent.arena->recording;
     uint32_t before = atomic_load(recording), wanted = atomic_load(&agent.chosen);
+    wanted = wire_recording(agent.arena, wanted);
     if (records == STEP_RECORDS_NOTHING)
-        wanted = WIRE_BIT(STEPS) | (steps_are_advised() ? 0 : wanted & WIRE_BIT(NVTX));
+        wanted = WIRE_PAUSED | WIRE_BIT(STEPS) | (steps_are_advised() ? 0 : wanted & WIRE_BIT(NVTX));
     if (before & WIRE_BIT(STEPS))
         atomic_compare_exchange_strong(recording, &before, wanted);
     sources_switched();
 }
 
-static void close_step(const struct event *event)
+/* The sources that the next step is to leave out (--cost-limit). A window in which all are on has at least three steps,
+ * the first of which settles. */
+static uint32_t step_agent_left_out(void)
+{
+    enum { LEAST_STEPS = 3 };
+    uint32_t now = atomic_load_explicit(&agent.arena->left_out, memory_order_relaxed) & STEP_LEFT_OUT;
+    return steps.full && steps.full < LEAST_STEPS ? steps.left_out : now;
+}
+
+/* The phase of the step that ends. CUPTI may drop records of its last kernels if CUDA is switched off after it. */
+static enum wire_step_phase step_agent_phase(int is_change)
+{
+    if (steps.plan.records != STEP_RECORDS_EVENTS)
+        return steps.plan.phase;
+    if (steps.left_out)
+        return WIRE_STEP_LOWERED;
+    return is_change || steps.full == 1 ? WIRE_STEP_SETTLING : steps.plan.phase;
+}
+
+static void close_step(const struct event *event, int is_change)
 {
     const struct step_agent_candidate *current = steps.current;
     uint64_t start = steps.start_ticks;
@@ -172,7 +195,7 @@ static void close_step(const struct event *event)
     struct wire_record *record = emit_begin(event->thread, &lane, WIRE_SOURCE_STEPS, WIRE_STEP, words);
     if (!record)
         return;
-    record->a = (uint16_t)steps.plan.phase;
+    record->a = (uint16_t)step_agent_phase(is_change);
     record->ticks = start;
     record->body[0] = event->ticks;
     record->body[1] = steps.number;
@@ -180,16 +203,20 @@ static void close_step(const struct event *event)
     emit_commit(lane, record);
 }
 
-static void open_step(const struct event *event)
+static void open_step(const struct event *event, uint32_t left_out)
 {
     enum step_records before = steps.plan.records;
+    int is_change = left_out != steps.left_out;
+    if (is_change || steps.full)
+        steps.full = left_out ? 0 : steps.full + (steps.full < UINT32_MAX);
+    atomic_store_explicit(&steps.left_out, left_out, memory_order_relaxed);
     steps.plan = step_schedule_next(&steps.schedule, sys_now_ns());
     steps.number = step_agent_number_of(event->name, event->length);
     steps.count++;
     uint32_t tag = (uint32_t)(1 + steps.count % 63) << 1;
     tag |= steps.plan.records == STEP_RECORDS_DETAILS ? STEP_TAG_DETAILED : 0;
     atomic_store_explicit(&steps.tag, tag, memory_order_relaxed);
-    if (steps.plan.records != before || (steps.is_child && steps.count == 1))
+    if (steps.plan.records != before || is_change || (steps.is_child && steps.count == 1))
         switch_to(steps.plan.records);
     steps.start_ticks = agent_ticks();
 }
@@ -205,9 +232,10 @@ static void step_agent_take(const struct event *event)
     int is_range = marks[event->mark].is_range;
     if (candidate != steps.current || (!is_range && event->is_begin == marks[event->mark].at_end))
         return;
-    close_step(event);
+    uint32_t left_out = step_agent_left_out();
+    close_step(event, left_out != steps.left_out);
     if (!is_range || event->is_begin)
-        open_step(event);
+        open_step(event, left_out);
 }
 
 /* Holds signals back: a handler that left by longjmp() would keep all later marks out. */
@@ -240,6 +268,13 @@ void step_mark_end(enum step_mark mark, const char *name, size_t length)
 uint32_t step_tag(void)
 {
     return atomic_load_explicit(&steps.tag, memory_order_relaxed);
+}
+
+uint32_t steps_left_out(void)
+{
+    if (steps_are_timed() && atomic_load_explicit(&steps.current, memory_order_relaxed))
+        return atomic_load_explicit(&steps.left_out, memory_order_relaxed);
+    return atomic_load_explicit(&agent.arena->left_out, memory_order_relaxed) & STEP_LEFT_OUT;
 }
 
 int step_needs_modules(void)

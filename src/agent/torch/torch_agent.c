@@ -90,6 +90,7 @@ static struct torch_version version;
 static _Atomic uint32_t state;                               /* enum below */
 enum { NOT_LOADED, INSTALLING, OBSERVED, REFUSED };
 static _Atomic int with_inputs, with_stacks, with_operators; /* with_operators 0: annotations alone are observed */
+static uint64_t poller;   /* the same of the callback that looks whether operators are wanted again; 0: there is none */
 static uint64_t observer; /* PyTorch's handle of the callback; only the thread that took `asked` from 0 writes it */
 static _Atomic uint32_t asked;   /* calls of follow_wanted() that are not done yet; 0: no thread is working on it */
 static const char *refusal;
@@ -97,6 +98,21 @@ static char library_path[4096];  /* written when the library is first seen, whic
 static _Atomic uintptr_t met_by; /* the thread that has just loaded it: the address of its agent_self; 0: none */
 _Atomic uint32_t torch_wanted;
 unsigned torch_modules_wanted;
+
+static void follow_wanted(void);
+
+/* Operators are not recorded, to keep the cost of recording low. Call it only while attached. */
+static int torch_agent_is_left_out(void)
+{
+    return (steps_left_out() & WIRE_BIT(TORCH)) != 0;
+}
+
+/* A callback is exchanged while operators run. Before 1.12 that is not safe, so there it stays, and gets inputs from
+ * the start. */
+static int can_be_exchanged(void)
+{
+    return generation == &generations[LAST_GENERATION];
+}
 
 /* ---- Each operator --------------------------------------------------------------------------------------------- */
 
@@ -242,11 +258,23 @@ static __attribute__((noinline)) void mark_end(const void *function)
         step_mark_end(mark, name, length);
 }
 
+/* Operators are left out just now, or were until now (--cost-limit). Annotations are recorded all the same: they mark
+ * steps, and are few. */
+static __attribute__((noinline)) int is_still_wanted(const void *function)
+{
+    if (torch_agent_is_left_out() == torch_agent_is_set(&with_operators) && can_be_exchanged())
+        follow_wanted();
+    return !torch_agent_is_left_out() || torch_agent_scope_of(fields_of(function, &layout)) == USER_SCOPE;
+}
+
 static inline void *torch_agent_begin(const void *function)
 {
     unsigned marked = steps_are_timed() ? mark_begin(function) : 0;
     struct agent_thread *thread = agent_enter(WIRE_BIT(TORCH));
     if (!thread)
+        return torch_agent_context_of(marked);
+    uint32_t left_out = atomic_load_explicit(&agent.arena->left_out, memory_order_relaxed) & WIRE_BIT(TORCH);
+    if (unlikely(left_out || !torch_agent_is_set(&with_operators)) && !is_still_wanted(function))
         return torch_agent_context_of(marked);
     return torch_agent_context_of(marked | (torch_agent_is_set(&with_inputs) | torch_agent_is_set(&with_stacks)
                                                 ? begin_with_more(thread, function)
@@ -301,6 +329,14 @@ static void torch_agent_end(const void *function, const void *context)
             ".cfi_endproc\n.size " #symbol ", . - " #symbol "\n");
 #endif
 START(torch_start, torch_agent_begin)
+
+/* PyTorch calls it for one of some hundred operators, at the cost of a decrement for the others. */
+static void *torch_agent_poll(const void *function)
+{
+    follow_wanted();
+    return NULL;
+}
+START(torch_poll, torch_agent_poll)
 
 /* ---- The trial ------------------------------------------------------------------------------------------------- */
 
@@ -526,19 +562,15 @@ static int wants_stacks(void)
     return 0;
 }
 
-/* A callback is exchanged while operators run. Before 1.12 that is not safe, so there it stays, and gets inputs from
- * the start. */
-static int can_be_exchanged(void)
-{
-    return generation == &generations[LAST_GENERATION];
-}
-
 /* False while steps are only timed: annotations mark them, all else would cost time. False in workers too: they are
  * slow or not, and their operators, often millions, say nothing about a step. */
 static int wants_operators(void)
 {
-    return !steps_are_timed() || !can_be_exchanged() || !agent_attached() ||
-           (agent_recording(WIRE_BIT(TORCH)) && !step_is_in_worker());
+    if (!can_be_exchanged() || !agent_attached())
+        return 1;
+    if (torch_agent_is_left_out())
+        return 0;
+    return !steps_are_timed() || (agent_recording(WIRE_BIT(TORCH)) && !step_is_in_worker());
 }
 
 static void observe(struct callback callback)
@@ -594,9 +626,28 @@ static const char *install(const char *path)
     return NULL;
 }
 
+/* While operators are left out, nothing calls the agent in a program without annotations. So PyTorch samples some. */
+static void poll_if_left_out(void)
+{
+    static const double seldom = 1.0 / 256;
+    int is_left_out = can_be_exchanged() && agent_attached() && torch_agent_is_left_out();
+    if (is_left_out == (poller != 0))
+        return;
+    if (is_left_out) {
+        struct callback callback = { .start = (void *)torch_poll };
+        memcpy(callback.rest + generation->probability, &seldom, sizeof seldom);
+        memset(callback.rest + generation->scopes, 1, generation->scope_count);
+        poller = torch_agent_calls.add_callback(callback);
+    } else {
+        torch_agent_calls.remove_callback(poller);
+        poller = 0;
+    }
+}
+
 /* Operators that are running keep the callback that they began with. */
 static void torch_agent_follow(void)
 {
+    poll_if_left_out();
     if (atomic_load(&torch_wanted) & WIRE_TORCH_MEMORY)
         torch_reach_memory();
     with_stacks = wants_stacks();

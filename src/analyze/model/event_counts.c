@@ -200,7 +200,7 @@ static void event_counts_add_row(struct event_counts *counts, const char *source
     } fates[] = {
         { "recorded", of ? &of->recorded : NULL },      { "below-threshold", of ? &of->below_threshold : NULL },
         { "untimed", of ? &of->untimed : NULL },        { "lost", of ? &of->lost : NULL },
-        { "empty-poll", of ? &of->empty_polls : NULL },
+        { "empty-poll", of ? &of->empty_polls : NULL }, { "left-out", of ? &of->left_out : NULL },
     };
 
     for (size_t i = 0; of && i < COUNT_OF(fates); i++)
@@ -407,6 +407,13 @@ int loss_concerns(const struct loss *loss, const char *table)
     if (loss->words == &of_a_table)
         return strcmp(loss->source, table) == 0;
     return is_made_of(table, loss->words);
+}
+
+int counted_source_concerns(const char *source, const char *table)
+{
+    const struct loss_words *of = words_of(source);
+
+    return of == &of_a_table ? strcmp(source, table) == 0 : is_made_of(table, of);
 }
 
 /* Rounded up: "up to" must not be less than it is. Counts of a tampered file may be anything. */

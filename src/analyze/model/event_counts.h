@@ -12,7 +12,7 @@ enum { COUNTED_SOURCES_MAX = 40, LOSSES_MAX = 40, LOSS_CAUSES_MAX = 16, LOSS_BOU
 
 struct counted_source {
     const char *name; /* in TACHO_COUNT: a string of the report */
-    uint64_t recorded, below_threshold, untimed, lost, empty_polls;
+    uint64_t recorded, below_threshold, untimed, left_out, lost, empty_polls;
     /* `recorded` includes these: from memory that a process left behind; without the outermost frames of their stack */
     uint64_t recovered, incomplete;
 };
@@ -51,6 +51,9 @@ const struct counted_source *event_counts_find(const struct event_counts *counts
 
 /* Whether figures from this table are wrong for the loss. */
 int loss_concerns(const struct loss *loss, const char *table);
+
+/* Whether a table is made of the events of a source of TACHO_COUNT. */
+int counted_source_concerns(const char *source, const char *table);
 
 /* The sources under which stacks are counted, and frames of stacks that a full disk took. */
 #define COUNTED_STACKS "callchains"

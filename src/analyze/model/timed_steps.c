@@ -9,10 +9,8 @@
 #include "base/saturating.h"
 
 static const char *const phase_names[STEP_PHASES] = {
-    [STEP_TIMED] = "timed",
-    [STEP_TRACED] = "traced",
-    [STEP_DETAILED] = "detailed",
-    [STEP_SETTLING] = "settling",
+    [STEP_TIMED] = "timed",       [STEP_TRACED] = "traced",     [STEP_LOWERED] = "lowered",
+    [STEP_DETAILED] = "detailed", [STEP_SETTLING] = "settling",
 };
 
 static enum step_phase phase_of(struct report *report, int64_t text)

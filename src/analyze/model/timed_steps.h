@@ -6,7 +6,8 @@
 #include "report/reader/reader.h"
 
 enum { STEP_FAR_OFF = 2 }; /* a time of more than this many medians does not count */
-enum step_phase { STEP_TIMED, STEP_TRACED, STEP_DETAILED, STEP_SETTLING, STEP_PHASES };
+/* A lowered step lacks operators or CUDA (--cost-limit). */
+enum step_phase { STEP_TIMED, STEP_TRACED, STEP_LOWERED, STEP_DETAILED, STEP_SETTLING, STEP_PHASES };
 
 struct timed_step {
     int64_t thread, start_ns, end_ns, number;

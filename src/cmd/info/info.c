@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/model/lowered_detail.h"
 #include "analyze/model/recorder.h"
 #include "analyze/model/stacks/missing_stacks.h"
 #include "base/human.h"
@@ -83,6 +84,23 @@ static int add_missing_stacks(struct text *out, struct report *report, struct er
     return 0;
 }
 
+/* A line for each source of which --cost-limit recorded less. */
+static int info_add_lowered(struct text *out, struct report *report, struct error *err)
+{
+    struct lowered_detail detail;
+    int code = lowered_detail_read(&detail, report, err);
+
+    if (code != 0)
+        return code;
+    for (size_t i = 0; i < detail.count; i++) {
+        info_add_label(out, i ? "" : "Lowered");
+        lowered_detail_add(out, &detail.list[i]);
+        lowered_detail_add_reason(out, &detail);
+        text_add_char(out, '\n');
+    }
+    return 0;
+}
+
 /* At the end of the line before. */
 static int add_missing_ranks(struct text *out, struct report *set, struct error *err)
 {
@@ -115,6 +133,8 @@ static int info_add_file(struct text *out, struct report *report, const char *pa
     info_add_label(out, "Health");
     info_add_health(out, &health);
     if (info_is_set(report, path) && (code = add_missing_ranks(out, report, err)) != 0)
+        return code;
+    if ((code = info_add_lowered(out, report, err)) != 0)
         return code;
     return add_missing_stacks(out, report, err);
 }

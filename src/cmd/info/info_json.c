@@ -7,6 +7,7 @@
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
+#include "analyze/model/lowered_detail.h"
 #include "analyze/model/recorder.h"
 #include "analyze/model/stacks/missing_stacks.h"
 #include "base/json_write.h"
@@ -50,6 +51,28 @@ static int add_missing_stacks(struct text *out, struct report *report, struct er
     return 0;
 }
 
+static int info_json_add_lowered(struct text *out, struct report *report, struct error *err)
+{
+    struct lowered_detail detail;
+    int code = lowered_detail_read(&detail, report, err);
+
+    if (code != 0)
+        return code;
+    json_addf(out, "\n  'lowered': [");
+    for (size_t i = 0; i < detail.count; i++) {
+        struct text sentence = { 0 };
+        lowered_detail_add(&sentence, &detail.list[i]);
+        json_addf(out, "\n    {'source': %s, 'level': %jd, 'from_ns': %jd", detail.list[i].source, detail.list[i].level,
+                  detail.list[i].from_ns);
+        if (detail.list[i].to_ns != LOWERED_NO_END)
+            json_addf(out, ", 'to_ns': %jd", detail.list[i].to_ns);
+        json_addf(out, ", 'sentence': %s}", text_string(&sentence));
+        text_free(&sentence);
+    }
+    text_add(out, "]");
+    return 0;
+}
+
 static int add_health(struct text *out, struct report *report, const char *path, struct error *err)
 {
     struct info_health health;
@@ -69,6 +92,8 @@ static int add_health(struct text *out, struct report *report, const char *path,
         info_json_add_loss(out, &health.counts.losses[i]);
     text_add(out, "]");
     text_free(&words);
+    if ((code = info_json_add_lowered(out, report, err)) != 0)
+        return code;
     return add_missing_stacks(out, report, err);
 }
 
@@ -78,8 +103,8 @@ static void info_json_add_source(struct text *out, const struct report_source *s
 {
     json_addf(out, "\n    {'name': %s, 'recorded': %ju", source->name, source->recorded);
     if (source->is_counted)
-        json_addf(out, ", 'below_threshold': %ju, 'untimed': %ju, 'lost': %ju, 'empty_polls': %ju",
-                  source->below_threshold, source->untimed, source->lost, source->empty_polls);
+        json_addf(out, ", 'below_threshold': %ju, 'untimed': %ju, 'left_out': %ju, 'lost': %ju, 'empty_polls': %ju",
+                  source->below_threshold, source->untimed, source->left_out, source->lost, source->empty_polls);
     if (source->table)
         json_addf(out, ", 'bytes': %ju", source->table->packed_bytes);
     if (source->table && source->table->first_ns <= source->table->last_ns)

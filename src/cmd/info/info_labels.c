@@ -56,6 +56,7 @@ static const struct cmd_source_label info_label_table[] = {
     { "LEFT_TO", "Left to others", NULL },
     { "BUFFER_LIMIT_BYTES", "Buffer limit", add_as_bytes },
     { "CLOCK", "Clock", add_as_clock },
+    { "COST_LIMIT", "Cost limit", NULL },
     { "CpuCores", "Cores", NULL },
     { "CpuArchitecture", "Architecture", NULL },
     { "CpuDescription", "CPU", NULL },

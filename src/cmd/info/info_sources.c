@@ -65,6 +65,11 @@ static void print_sources(struct text *out, const struct report_sources *sources
         (request.terminal_columns ? &print_human : &print_column)->table(out, table, &request);
     table_delete(table);
     for (size_t i = 0; i < sources->count; i++) {
+        if (sources->list[i].left_out) {
+            text_addf(out, " %s: and ", sources->list[i].name);
+            human_count(out, sources->list[i].left_out);
+            text_add(out, " left out to keep the cost of recording low, counted only\n");
+        }
         if (!sources->list[i].empty_polls)
             continue;
         text_addf(out, " %s: and ", sources->list[i].name);

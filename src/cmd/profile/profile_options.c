@@ -29,6 +29,18 @@ static int take_buffer_limit(void *settings, const char *value, struct error *er
     return 0;
 }
 
+static int take_cost_limit(void *settings, const char *value, struct error *err)
+{
+    char *end;
+    double percent = strtod(value, &end);
+
+    end += *end == '%';
+    if (end == value || *end || !(percent >= 0.1 && percent <= 100))
+        return error_set(err, ERR_BAD_ARGUMENT, "--cost-limit must be a percentage from 0.1 to 100, not '%s'", value);
+    ((struct profile_settings *)settings)->collect.cost_limit = percent / 100;
+    return 0;
+}
+
 static const char *const *export_names(void)
 {
     static const char *names[PROFILE_EXPORTS_MAX + 2] = { "none" };
@@ -97,6 +109,9 @@ static const struct option first_options[] = {
     { .name = "step-probes", .kind = OPTION_BOOL, .offset = FIELD(step_probes),
       .help = "Only time a few steps of a PyTorch loop, without recording them, to measure what recording costs. "
               "Default: true; false in parallel jobs and if --trace, --duration or --capture-range is given." },
+    { .name = "cost-limit", .kind = OPTION_CUSTOM, .value = "PERCENT", .take = take_cost_limit,
+      .help = "Keep the estimated cost of recording below PERCENT of the program's own CPU time (0.1 to 100): record "
+              "less of the sources that cost most, and say in the report when and what. Default: no limit." },
     { .name = "show-output", .letter = 'w', .kind = OPTION_BOOL, .offset = FIELD(show_output),
       .help = "Show the program's output. false: hide it and store it in the report (`tacho info --output` prints it). "
               "Default: true." },

@@ -65,10 +65,18 @@ static void add_parts(struct text *out, struct report *report, int64_t cost_ns)
     }
 }
 
+/* The mean of all recorded steps, with those of which --cost-limit recorded less. */
+static int64_t summary_cost_recorded_ns(const struct bare_step *bare)
+{
+    double sum = (double)bare->traced_ns * (double)bare->traced + (double)bare->lowered_ns * (double)bare->lowered;
+
+    return saturating_from_double(sum / (double)(bare->traced + bare->lowered));
+}
+
 /* "recording made a step about 2.90 ms (38.2 %) longer: cuda 1.20 ms, …; 7.60 ms in 14 steps that were only timed" */
 static void add_longer_step(struct text *out, const struct bare_step *bare, struct report *report)
 {
-    int64_t longer_ns = saturating_subtract(bare->traced_ns, bare->bare_ns);
+    int64_t longer_ns = saturating_subtract(summary_cost_recorded_ns(bare), bare->bare_ns);
 
     if (longer_ns > bare->bare_ns / 100) {
         text_add(out, "  recording made a step about ");

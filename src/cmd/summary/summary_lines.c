@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/engine/analysis.h"
+#include "analyze/model/lowered_detail.h"
 #include "analyze/model/ranks/rank_lists.h"
 #include "analyze/model/stacks/missing_stacks.h"
 #include "analyze/registry.h"
@@ -240,6 +241,25 @@ static void summary_lines_add_losses(struct text *out, const struct capture_fact
     }
 }
 
+/* One line for all sources of which --cost-limit recorded less. */
+static void summary_lines_add_lowered(struct text *out, const struct summary *summary)
+{
+    struct lowered_detail detail;
+    struct error err;
+
+    if (lowered_detail_read(&detail, summary->request->report, &err) != 0 || !detail.count)
+        return;
+    for (size_t i = 0; i < detail.count; i++) {
+        struct text clause = { 0 };
+        lowered_detail_add(&clause, &detail.list[i]);
+        text_add(out, i ? "; " : "  lowered: ");
+        summary_lines_add_clean(out, text_string(&clause), 0);
+        text_free(&clause);
+    }
+    lowered_detail_add_reason(out, &detail);
+    text_add_char(out, '\n');
+}
+
 /* ---- Events and cost ------------------------------------------------------------------------------------------- */
 
 /* The row of the source whose events are counted under this name, or NULL. */
@@ -297,6 +317,11 @@ static void summary_lines_add_source(struct text *out, const struct capture_fact
         text_add(out, " (+ ");
         human_count(out, source->below_threshold + source->untimed);
         text_add(out, " short or uncontended, counted only)");
+    }
+    if (source->left_out) {
+        text_add(out, " (+ ");
+        human_count(out, source->left_out);
+        text_add(out, " left out, counted only)");
     }
     if (source->empty_polls) {
         text_add(out, " (+ ");
@@ -555,6 +580,7 @@ int summary_add(struct text *out, const struct summary_request *request, struct 
     summary_lines_add_warnings(&first, summary);
     summary_lines_add_notes(&first, summary);
     summary_lines_add_losses(&first, &summary->facts);
+    summary_lines_add_lowered(&first, summary);
     summary_add_answer(&first, summary);
     summary_add_causes(&first, summary);
     text_add(&lines, text_string(&first));

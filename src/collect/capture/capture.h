@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "collect/core/collect_sources.h"
 #include "collect/core/collector.h"
+#include "collect/core/cost_control.h"
 #include "collect/core/procfs.h"
 #include "collect/process/children.h"
 #include "collect/process/process.h"
@@ -43,6 +44,17 @@ struct capture_recording {
     struct event *delay, *duration;
 };
 
+/* --cost-limit: cost_limit.h. */
+struct capture_cost_limit {
+    struct event *timer; /* NULL: there is no limit */
+    struct cost_control control;
+    double read_ns;      /* of the clock */
+    double cpu_ns;       /* of processes that have ended */
+    double worst_share;  /* when the limit could not be kept, and the source that took most then */
+    int worst_source;
+    int is_in_window;
+};
+
 /* Arenas to rows: drain.h, drain_rounds.h. */
 struct capture_drain {
     struct event *timer;
@@ -69,6 +81,7 @@ struct capture {
     char *absolute_path;
     struct capture_session session;
     struct capture_recording recording;
+    struct capture_cost_limit cost_limit;
     struct capture_drain drain;
     struct capture_streams streams;
     struct process_table processes;

@@ -12,6 +12,7 @@
 #include "capture.h"
 #include "collect/core/overhead.h"
 #include "collect/process/cause.h"
+#include "cost_limit.h"
 #include "drain.h"
 #include "recording.h"
 
@@ -163,6 +164,7 @@ void process_end(struct process *process, enum process_ending ending, int status
     if (process->arena && process->threads_seen)
         process->collector->result->start_cost_ns += overhead_of_start(process->arena,
                                                                        strcmp(process->origin, "fork") == 0);
+    cost_limit_process_ends(process);
     note_if_unmapped(process, ending);
     tell_if_partly_mapped(process);
     process_end_release(process);

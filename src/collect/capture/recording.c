@@ -24,7 +24,9 @@ static struct timeval to_timeval(int64_t ns)
 static void recording_set_process(struct process *process, int on)
 {
     if (process->arena)
-        atomic_store_explicit(&process->arena->recording, on ? process->collector->sources : 0, memory_order_release);
+        atomic_store_explicit(&process->arena->recording,
+                              on ? wire_recording(process->arena, process->collector->sources) : 0,
+                              memory_order_release);
 }
 
 static uint32_t unread_switches(const struct process *process)
@@ -174,7 +176,8 @@ void recording_prepare_arena(struct collector *collector, struct wire_header *ar
     SOURCES_CALL(arena, collector, &texts);
     arena->report_path = arena_put_text(&texts, capture_of(collector)->absolute_path);
     atomic_store(&arena->ranges_left, recording->is_armed && !recording->is_done ? recording->ranges_left : 0);
-    atomic_store(&arena->recording, collector->is_recording ? collector->sources : 0);
+    atomic_store(&arena->left_out, collector->left_out);
+    atomic_store(&arena->recording, collector->is_recording ? wire_recording(arena, collector->sources) : 0);
 }
 
 /* ---- Ranges ---------------------------------------------------------------------------------------------------- */

@@ -67,7 +67,23 @@ struct collect_table {
 struct collect_cost {
     int recorded_reads, recorded_ns;
     int counted_reads, counted_ns; /* for events below the threshold, or lost */
-    int untimed_ns;
+    int untimed_ns, left_out_ns;
+};
+
+/* How --cost-limit records less of a source. */
+struct collect_levels {
+    /* What holds at each level from 1 on, as the end of a sentence: "OS calls were not recorded"; NULL ends the list.
+     */
+    const char *const *words;
+    int windows; /* the level of windows (cost_control.h), in which the source is switched off now and then; 0: none */
+    int off;     /* from this level on it is switched off; 0: no level does that */
+    int counted; /* the level of these at which its events are still counted; 0: none */
+    /* The level has changed: tells the processes that live. New ones learn it in arena(). NULL: nothing but that the
+     * source is off or on. */
+    void (*set)(struct collector *collector, int level);
+    int (*is_possible)(const struct collector *collector); /* in this capture; NULL: always */
+    /* What recording has taken so far that the counts of processes do not have yet, ns. */
+    double (*uncounted_ns)(const struct collector *collector);
 };
 
 /* The texts that belong to the settings of a new arena. */
@@ -95,6 +111,7 @@ struct collect_source {
     struct collect_file file;
     /* The cost of one event; for sources whose events are counted by fate. */
     struct collect_cost cost;
+    struct collect_levels levels;
     /* CPU time of the program for its events beyond `cost`, ns. */
     double (*extra_cost_ns)(const struct collect_result *result);
 

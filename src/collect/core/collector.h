@@ -32,6 +32,10 @@ struct collector {
     /* WIRE_BIT()s of the sources that agents record: those of the options, and those that sources add. */
     uint32_t sources;
 
+    /* With --cost-limit: the level of each source, and what is left out: wire_header.left_out. */
+    int levels[WIRE_SOURCE_COUNT];
+    uint32_t left_out;
+
     int is_recording;                /* in all processes */
     int64_t recording_since_ns;
     int64_t recorded_ns;             /* sum of the finished spans */

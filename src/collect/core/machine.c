@@ -298,6 +298,10 @@ static void describe_capture(struct collector *collector)
     SOURCES_CALL(describe, collector);
     snprintf(number, sizeof number, "%llu", (unsigned long long)collector->buffer_bytes);
     machine_parameter(collector, "BUFFER_LIMIT_BYTES", number);
+    if (collector->options->cost_limit > 0) {
+        snprintf(number, sizeof number, "%g %%", collector->options->cost_limit * 100);
+        machine_parameter(collector, "COST_LIMIT", number);
+    }
     machine_parameter(collector, "CLOCK", collector->clock.clock == WIRE_CLOCK_COUNTER ? "counter" : "monotonic");
     text_free(&text);
 }

@@ -13,7 +13,7 @@
 #define START_MAX_NS 1000000000u /* a limit, since the program may have overwritten the agent's figure */
 
 /* The cost of one clock reading in 1/1024 ns. */
-static int64_t reading_cost(void)
+static int64_t overhead_reading(void)
 {
     int64_t best = INT64_MAX;
     for (int round = 0; round < 8; round++) {
@@ -28,6 +28,11 @@ static int64_t reading_cost(void)
     return best * 1024 / READS;
 }
 
+double overhead_read_ns(void)
+{
+    return (double)overhead_reading() / 1024;
+}
+
 int64_t overhead_of_start(const struct wire_header *arena, int forked)
 {
     uint64_t measured = atomic_load_explicit(&arena->start_cpu_ns, memory_order_relaxed);
@@ -40,27 +45,28 @@ static int64_t overhead_limited(double ns)
     return ns < (double)COST_MAX_NS ? (int64_t)ns : COST_MAX_NS;
 }
 
-static double overhead_of_source(const struct collect_result *result, int index, double read_ns)
+double overhead_of_counts(int source, const struct collect_counts *counts, double read_ns)
 {
-    const struct collect_counts *counts = &result->counts[index];
-    const struct collect_source *source = collect_counted_sources[index];
-    if (!source)
+    const struct collect_source *row = collect_counted_sources[source];
+    if (!row)
         return 0;
     uint64_t counted = counts->lost_damaged;
     for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
-        counted += fate == WIRE_UNTIMED ? 0 : counts->fates[fate];
-    const struct collect_cost *cost = &source->cost;
+        counted += fate == WIRE_UNTIMED || fate == WIRE_LEFT_OUT ? 0 : counts->fates[fate];
+    const struct collect_cost *cost = &row->cost;
     return (double)counts->recorded * (cost->recorded_reads * read_ns + cost->recorded_ns) +
            (double)counted * (cost->counted_reads * read_ns + cost->counted_ns) +
            (double)counts->fates[WIRE_UNTIMED] * cost->untimed_ns +
-           (source->extra_cost_ns ? source->extra_cost_ns(result) : 0);
+           (double)counts->fates[WIRE_LEFT_OUT] * cost->left_out_ns;
 }
 
 void overhead_estimate(struct collect_result *result)
 {
-    double read_ns = (double)reading_cost() / 1024, sum = (double)result->start_cost_ns;
+    double read_ns = overhead_read_ns(), sum = (double)result->start_cost_ns;
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
-        double ns = overhead_of_source(result, i, read_ns);
+        const struct collect_source *row = collect_counted_sources[i];
+        double ns = overhead_of_counts(i, &result->counts[i], read_ns) +
+                    (row && row->extra_cost_ns ? row->extra_cost_ns(result) : 0);
         result->source_cost_ns[i] = overhead_limited(ns);
         sum += ns;
     }

@@ -4,6 +4,12 @@
 
 #include "collect/options/collect_result.h"
 
+/* What one reading of the clock takes here, ns: the next function wants it. */
+double overhead_read_ns(void);
+
+/* What these events of a source (enum wire_source) took, ns. */
+double overhead_of_counts(int source, const struct collect_counts *counts, double read_ns);
+
 /* CPU time in ns that the start of one process took longer: the agent's own measurement, plus the time to load it,
  * which a forked process does not need. */
 int64_t overhead_of_start(const struct wire_header *arena, int forked);

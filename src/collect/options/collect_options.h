@@ -102,6 +102,8 @@ struct collect_options {
 
     int step_probes;         /* 1: of the source STEPS, a few steps are only timed; 0: most are */
 
+    double cost_limit;       /* recording may take this part of the program's own CPU time: 0.05; 0: no limit */
+
     uint32_t torch_flags;    /* enum wire_torch_flag */
     /* 1: operators are NVTX ranges too, with the texts of torch.autograd.profiler.emit_nvtx. */
     int torch_nvtx;

@@ -6,6 +6,7 @@
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/event_counts.h"
 #include "analyze/model/gpu_busy.h"
+#include "analyze/model/lowered_detail.h"
 #include "analyze/model/recorder.h"
 #include "analyze/model/threads.h"
 #include "analyze/registry.h"
@@ -121,6 +122,15 @@ static void about_add_warnings(struct view *view, struct text *out)
     if (event_counts_read(&counts, view->report, NULL) == 0)
         for (size_t i = 0; i < counts.loss_count; i++) {
             loss_add(&line, &counts.losses[i]);
+            text_add_char(&line, '.');
+            add_warning(&line, out);
+        }
+    struct lowered_detail detail;
+    if (lowered_detail_read(&detail, view->report, NULL) == 0)
+        for (size_t i = 0; i < detail.count; i++) {
+            text_add(&line, "Lowered: ");
+            lowered_detail_add(&line, &detail.list[i]);
+            lowered_detail_add_reason(&line, &detail);
             text_add_char(&line, '.');
             add_warning(&line, out);
         }

@@ -1,6 +1,7 @@
 /* A program that uses the stand-ins of PyTorch: torch_caller LIBRARY SCENE [LOADER]. The library is loaded when it is
  * needed, as Python does; by another library, if one is named, which then loads something else. */
 #include <dlfcn.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -259,6 +260,35 @@ static void train(void)
     puts("trained");
 }
 
+/* Operators of some microseconds each, until standard input ends; with marks of steps or without any annotation. */
+static void work(int has_steps)
+{
+    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+    volatile unsigned sum = 0;
+    long operators = 0, steps = 0;
+    for (; poll(&input, 1, 0) == 0; steps++) {
+        for (int i = 0; i < 200; i++, operators++) {
+            void *op = open_operator("aten::work", FUNCTION, -1, 0);
+            for (int j = 0; j < 8000; j++)
+                sum += j;
+            end(op);
+        }
+        if (has_steps)
+            end(open_operator("Optimizer.step#SGD.step", USER, -1, 0));
+    }
+    printf("%ld %ld\n", operators, steps);
+}
+
+static void works_in_steps(void)
+{
+    work(1);
+}
+
+static void works(void)
+{
+    work(0);
+}
+
 static void memory(void)
 {
     void *op = open_operator("aten::empty", FUNCTION, -1, 0), *taken = allocate(4096);
@@ -316,9 +346,12 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } scenes[] = {
-        { "plain", plain }, { "hostile", hostile },   { "threads", threads }, { "forks", forks },
-        { "dies", dies },   { "observed", observed }, { "memory", memory },   { "forks amid the load", plain },
-        { "train", train },
+        { "plain", plain },     { "hostile", hostile },
+        { "threads", threads }, { "forks", forks },
+        { "dies", dies },       { "observed", observed },
+        { "memory", memory },   { "forks amid the load", plain },
+        { "train", train },     { "works in steps", works_in_steps },
+        { "works", works },
     };
     int is_forked = strcmp(argv[2], "forks amid the load") == 0;
     void *library = is_forked  ? fork_amid_the_load(argv[1])

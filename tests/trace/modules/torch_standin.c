@@ -130,14 +130,14 @@ static struct callback observers[4];
 static uint64_t observer_ids[4];
 static int observer_count;
 static _Atomic uint64_t last_number, last_observer, last_thread;
-static _Thread_local uint64_t thread_number;
+static _Thread_local uint64_t thread_number, tries; /* tries: operators that a sampled observer might have seen */
 _Atomic uint64_t standin_contexts_deleted, standin_observed;
 
 #define CPP(type, name, parameters, symbol) type name parameters __asm__(symbol); type name parameters
 
 CPP(uint64_t, add_callback, (struct callback callback), "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE")
 {
-    if (callback.probability != 1.0 || !callback.start || !callback.scopes[USER_SCOPE])
+    if (callback.probability <= 0 || callback.probability > 1.0 || !callback.start || !callback.scopes[USER_SCOPE])
         abort();
     if (standin_is_observed)
         standin_is_observed();
@@ -185,6 +185,8 @@ CPP(void, construct, (struct function * function, int scope), "_ZN2at14RecordFun
     F(function)->sequence = -1;
     for (int i = 0; i < observer_count; i++) {
         if (scope < SCOPES && !observers[i].scopes[scope])
+            continue;
+        if (observers[i].probability < 1.0 && ++tries % (uint64_t)(1 / observers[i].probability) != 0)
             continue;
         F(function)->callbacks.list[F(function)->callbacks.count++] = (struct pair){ (start_function)observers[i].start,
                                                                                      (end_function)observers[i].end };

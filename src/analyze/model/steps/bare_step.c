@@ -205,6 +205,7 @@ static int read_means(struct bare_step *out, struct bare_step_run *run, struct b
     run->gpu_ns = gpu_pace(run);
     out->bare_ns = bare_step_mean_of(stretches, find_stretches(run, STEP_TIMED, stretches), &out->timed);
     out->traced_ns = bare_step_mean_of(stretches, find_stretches(run, STEP_TRACED, stretches), &out->traced);
+    out->lowered_ns = bare_step_mean_of(stretches, find_stretches(run, STEP_LOWERED, stretches), &out->lowered);
     bare_step_mean_of(stretches, find_stretches(run, STEP_DETAILED, stretches), &out->detailed);
     out->slow_ns = slow_of(run, lengths);
 free_both:

@@ -6,9 +6,10 @@
 #include "analyze/model/timed_steps.h"
 
 struct bare_step {
-    int64_t bare_ns, traced_ns;     /* the mean step of each phase, from mark to mark; 0: there is none */
-    int64_t slow_ns;                /* nine of ten steps that were only timed take no longer; 0: there are none */
-    size_t timed, traced, detailed; /* number of steps */
+    int64_t bare_ns, traced_ns; /* the mean step of each phase, from mark to mark; 0: there is none */
+    int64_t slow_ns;            /* nine of ten steps that were only timed take no longer; 0: there are none */
+    int64_t lowered_ns;         /* the same for steps of which --cost-limit recorded less */
+    size_t timed, traced, lowered, detailed; /* number of steps */
 };
 
 /* The bare step of the thread with most steps. Steps are timed on the GPU where that sets the pace: the host runs ahead

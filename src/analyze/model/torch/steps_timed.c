@@ -36,7 +36,8 @@ static size_t steps_timed_count(const struct timed_steps *timed, enum step_phase
 /* Probes leave out a few steps, --advise most of them. */
 static void steps_timed_name(struct steps *steps, const struct timed_steps *timed, struct report *report)
 {
-    if (steps_timed_count(timed, STEP_TIMED) >= steps_timed_count(timed, STEP_TRACED)) {
+    if (steps_timed_count(timed, STEP_TIMED) >=
+        steps_timed_count(timed, STEP_TRACED) + steps_timed_count(timed, STEP_LOWERED)) {
         snprintf(steps->source, sizeof steps->source, "steps that --advise recorded");
         return;
     }

@@ -362,10 +362,22 @@ static const struct collect_table cuda_collect_tables[] = {
     { 0 },
 };
 
+/* CUPTI cannot go on with a part of its records after they were off (decision 38), so all of CUDA has windows. */
+static const char *const cuda_levels[] = { "CUDA was recorded an eighth of the time", "CUDA was not recorded", NULL };
+
+static double cuda_uncounted_ns(const struct collector *collector)
+{
+    uint64_t kernels = collector->result->cuda.kernels;
+    for (const struct process *process = collector->processes->first_live; process; process = process->next_live)
+        kernels += cuda_of(process) ? cuda_process_counts(cuda_of(process))->kernels : 0;
+    return (double)KERNEL_NS * (double)kernels;
+}
+
 const struct collect_source collect_source_cuda = {
     .state_bytes = sizeof(struct cuda_gpus),
     .records = cuda_collect_records,
     .tables = cuda_collect_tables,
+    .levels = { .words = cuda_levels, .windows = 1, .off = 2, .uncounted_ns = cuda_uncounted_ns },
     .cost = { .recorded_ns = 1100, .counted_ns = 60 },
     .extra_cost_ns = extra_cost_ns,
     .environment = cuda_collect_environment,

@@ -1,6 +1,7 @@
 /* OS calls as a source: its row. */
 #include <stdio.h>
 
+#include "base/saturating.h"
 #include "collect/core/chain_row.h"
 #include "collect/core/collect_sources.h"
 #include "collect/core/collector.h"
@@ -26,11 +27,35 @@ static void osrt_collect_begin(struct collector *collector, pid_t pid)
     osrt_init(osrt_of(collector), collector->writer, &collector->clock);
 }
 
+/* The levels of --cost-limit. A higher threshold saves records, counting saves two readings of the clock as well. */
+static const char *const osrt_levels[] = {
+    "OS calls that took less than ten times the threshold were only counted",
+    "OS calls that took less than a hundred times the threshold were only counted", "OS calls were only counted",
+    "OS calls were not recorded", NULL
+};
+enum { OSRT_COUNTED = 3 };
+
+static uint64_t osrt_threshold_ticks(const struct collector *collector)
+{
+    static const int64_t factors[] = { 1, 10, 100 };
+    int level = collector->levels[WIRE_SOURCE_OSRT];
+    int64_t factor = factors[level < OSRT_COUNTED ? level : 0], least_ns = level ? 1000 : 0;
+    int64_t ns = saturating_from_double((double)collector->options->osrt_threshold_ns);
+    return clock_map_ticks_in(&collector->clock, saturating_multiply(ns > least_ns ? ns : least_ns, factor));
+}
+
+static void osrt_set_level(struct collector *collector, int level)
+{
+    for (struct process *process = collector->processes->first_live; process; process = process->next_live)
+        atomic_store_explicit(&wire_osrt(process->arena)->threshold_ticks, osrt_threshold_ticks(collector),
+                              memory_order_relaxed);
+}
+
 static void osrt_collect_arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     const struct collect_options *options = collector->options;
     struct wire_osrt_shared *shared = wire_osrt(texts->arena);
-    shared->threshold_ticks = clock_map_ticks_in(&collector->clock, (int64_t)options->osrt_threshold_ns);
+    atomic_store(&shared->threshold_ticks, osrt_threshold_ticks(collector));
     shared->backtrace_ticks = clock_map_ticks_in(&collector->clock, (int64_t)options->osrt_backtrace_ns);
     shared->backtrace_bytes = options->osrt_backtrace_bytes;
 }
@@ -113,7 +138,13 @@ const struct collect_source collect_source_osrt = {
     .state_bytes = sizeof(struct osrt),
     .records = osrt_collect_records,
     .tables = osrt_collect_tables,
-    .cost = { .recorded_reads = 2, .recorded_ns = 12, .counted_reads = 2, .counted_ns = 6, .untimed_ns = 8 },
+    .cost = { .recorded_reads = 2,
+              .recorded_ns = 12,
+              .counted_reads = 2,
+              .counted_ns = 6,
+              .untimed_ns = 8,
+              .left_out_ns = 5 },
+    .levels = { .words = osrt_levels, .off = OSRT_COUNTED, .counted = OSRT_COUNTED, .set = osrt_set_level },
     .extra_cost_ns = osrt_collect_cost_ns,
     .describe = osrt_collect_describe,
     .begin = osrt_collect_begin,

@@ -51,7 +51,17 @@ static void set_tracking(struct perf_event_attr *attributes, const struct perf_c
     attributes->enable_on_exec = !choice->system_wide;
 }
 
-static void set_backtrace(struct perf_event_attr *attributes, const struct perf_choice *choice)
+static const struct {
+    uint32_t rate, stack_bytes; /* of the full rate one in so many; at most */
+} fewer_samples[PERF_KINDS] = { [PERF_KIND_FEWER] = { 4, 16384 }, [PERF_KIND_FEWEST] = { 10, 4096 } };
+
+static uint32_t perf_events_stack_bytes(const struct perf_choice *choice, enum perf_kind kind)
+{
+    uint32_t most = fewer_samples[kind].stack_bytes;
+    return most && most < choice->stack_bytes ? most : choice->stack_bytes;
+}
+
+static void set_backtrace(struct perf_event_attr *attributes, const struct perf_choice *choice, enum perf_kind kind)
 {
     switch (choice->backtrace) {
     case COLLECT_BACKTRACE_NONE: break;
@@ -64,7 +74,7 @@ static void set_backtrace(struct perf_event_attr *attributes, const struct perf_
     case COLLECT_BACKTRACE_DWARF:
         attributes->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
         attributes->sample_regs_user = choice->registers;
-        attributes->sample_stack_user = choice->stack_bytes;
+        attributes->sample_stack_user = perf_events_stack_bytes(choice, kind);
         if (choice->kernel) {
             attributes->sample_type |= PERF_SAMPLE_CALLCHAIN;
             attributes->exclude_callchain_user = 1;
@@ -78,6 +88,10 @@ static void set_backtrace(struct perf_event_attr *attributes, const struct perf_
 static void set_rate(struct perf_event_attr *attributes, const struct perf_choice *choice, enum perf_kind kind)
 {
     uint64_t n = choice->samples_per_backtrace, part = kind == PERF_KIND_STACKS ? 1 : n - 1;
+    if (fewer_samples[kind].rate) {
+        n = fewer_samples[kind].rate;
+        part = 1;
+    }
     if (choice->period) {
         attributes->sample_period = choice->period * n / part;
         return;
@@ -88,14 +102,20 @@ static void set_rate(struct perf_event_attr *attributes, const struct perf_choic
         attributes->sample_freq = 1;
 }
 
+/* Mappings and names are known even while no samples are taken. */
+static int has_own_tracking(const struct perf_choice *choice)
+{
+    return !choice->event || choice->starts_later || choice->has_levels;
+}
+
 static struct perf_event_attr perf_events_attributes_of(const struct perf_choice *choice, enum perf_kind kind)
 {
     struct perf_event_attr attributes = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY };
-    int own_tracking = !choice->event || choice->starts_later;
+    int own_tracking = has_own_tracking(choice);
     set_common(&attributes, choice);
     if (kind == PERF_KIND_TRACK) {
         set_tracking(&attributes, choice);
-        attributes.context_switch = choice->switches && !choice->event;
+        attributes.context_switch = choice->switches && (!choice->event || choice->has_levels);
         return attributes;
     }
     attributes.type = choice->type;
@@ -106,8 +126,11 @@ static struct perf_event_attr perf_events_attributes_of(const struct perf_choice
         attributes.enable_on_exec = !choice->system_wide && !choice->starts_later;
         return attributes;
     }
-    set_backtrace(&attributes, choice);
-    attributes.context_switch = choice->switches;
+    set_backtrace(&attributes, choice, kind);
+    if (kind != PERF_KIND_STACKS) /* off until the level is lowered */
+        return attributes;
+    attributes.context_switch = choice->switches && !choice->has_levels;
+    attributes.enable_on_exec = choice->has_levels && !choice->system_wide && !choice->starts_later;
     if (!own_tracking)
         set_tracking(&attributes, choice);
     return attributes;
@@ -116,8 +139,10 @@ static struct perf_event_attr perf_events_attributes_of(const struct perf_choice
 static int wants(const struct perf_choice *choice, enum perf_kind kind)
 {
     switch (kind) {
-    case PERF_KIND_TRACK: return !choice->event || choice->starts_later;
+    case PERF_KIND_TRACK: return has_own_tracking(choice);
     case PERF_KIND_STACKS: return choice->event != NULL;
+    case PERF_KIND_FEWER:
+    case PERF_KIND_FEWEST: return choice->event && choice->has_levels;
     default: return choice->event && choice->samples_per_backtrace > 1;
     }
 }
@@ -422,10 +447,21 @@ int perf_events_open(struct perf_events *events, const struct perf_choice *choic
 
 void perf_events_switch(struct perf_events *events, int on)
 {
+    static const uint8_t levels[PERF_KINDS] = { [PERF_KIND_STACKS] = PERF_LEVEL_FULL,
+                                                [PERF_KIND_ADDRESSES] = PERF_LEVEL_FULL,
+                                                [PERF_KIND_FEWER] = PERF_LEVEL_FEWER,
+                                                [PERF_KIND_FEWEST] = PERF_LEVEL_FEWEST };
     for (size_t i = 0; i < events->cpu_count; i++)
         for (int kind = PERF_KIND_STACKS; kind < PERF_KINDS; kind++)
             if (events->cpus[i].descriptors[kind] >= 0)
-                ioctl(events->cpus[i].descriptors[kind], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+                ioctl(events->cpus[i].descriptors[kind],
+                      on && levels[kind] == events->level ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void perf_events_set_level(struct perf_events *events, enum perf_level level, int on)
+{
+    events->level = level;
+    perf_events_switch(events, on);
 }
 
 void perf_events_close(struct perf_events *events)

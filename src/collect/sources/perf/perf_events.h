@@ -17,6 +17,10 @@ enum perf_kind {
     PERF_KIND_TRACK,
     PERF_KIND_STACKS,    /* samples with a stack */
     PERF_KIND_ADDRESSES, /* samples with only an address, if only some have a stack */
+    /* Fewer samples, with smaller stacks: --cost-limit switches to them. The rate of an event that child processes have
+     * inherited cannot be changed, but all of these can be switched off and on. */
+    PERF_KIND_FEWER,
+    PERF_KIND_FEWEST,
     PERF_KINDS
 };
 
@@ -43,6 +47,7 @@ struct perf_choice {
     uint32_t stack_bytes;
     int stack_is_asked;
     int starts_later; /* perf_events_switch() starts it, not exec */
+    int has_levels;   /* the last two kinds are open, too */
     uint64_t registers;
 };
 
@@ -50,7 +55,11 @@ struct perf_events {
     struct perf_choice choice;
     struct perf_cpu *cpus;
     size_t cpu_count;
+    int level; /* the kinds that are on while samples are taken: enum perf_level */
 };
+
+/* The levels of --cost-limit. */
+enum perf_level { PERF_LEVEL_FULL, PERF_LEVEL_FEWER, PERF_LEVEL_FEWEST, PERF_LEVEL_NONE };
 
 /* Finds out which of the requested settings are available: 0, or -errno if nothing is. note() gets a sentence for each
  * request that the machine does not support. */
@@ -82,6 +91,7 @@ void perf_events_switch_own(int descriptor, int on);
 /* Opens and maps the events: 0, or -errno. pid is ignored if the choice is system-wide. */
 int perf_events_open(struct perf_events *events, const struct perf_choice *choice, pid_t pid);
 void perf_events_switch(struct perf_events *events, int on); /* tracking continues */
+void perf_events_set_level(struct perf_events *events, enum perf_level level, int on);
 void perf_events_close(struct perf_events *events);
 
 #endif

@@ -210,18 +210,22 @@ static struct symbols_walk perf_reader_walk(struct collector *collector, const s
     struct symbols_process *process = samples_process(collector, (pid_t)record->pid, record->time_ns);
     if (!process)
         return (struct symbols_walk){ .stack = SYMBOLS_NO_STACK, .end = SYMBOLS_BROKEN };
-    if (record->kind == PERF_KIND_STACKS && choice->backtrace == COLLECT_BACKTRACE_DWARF)
+    int has_stack = record->kind != PERF_KIND_ADDRESSES;
+    if (has_stack && choice->backtrace == COLLECT_BACKTRACE_DWARF)
         return walk_copy(process, record, choice->registers);
-    if (record->kind == PERF_KIND_STACKS && choice->backtrace == COLLECT_BACKTRACE_FP && record->sample.chain_count)
+    if (has_stack && choice->backtrace == COLLECT_BACKTRACE_FP && record->sample.chain_count)
         return walk_chain(process, record->sample.chain, record->sample.chain_count, SYMBOLS_BY_FRAME_POINTER);
-    if (record->kind == PERF_KIND_STACKS && choice->backtrace == COLLECT_BACKTRACE_LBR)
+    if (has_stack && choice->backtrace == COLLECT_BACKTRACE_LBR)
         return walk_branches(process, record);
     return walk_address(process, record);
 }
 
-/* Both events of a sampled thread cover all its time, so each gets its share of the weight. */
+/* Both events of a sampled thread cover all its time, so each gets its share of the weight. Samples of a lower level
+ * have no such twin, and a longer period. */
 static int64_t weight_of(const struct perf_choice *choice, const struct perf_record *record)
 {
+    if (record->kind != PERF_KIND_STACKS && record->kind != PERF_KIND_ADDRESSES)
+        return (int64_t)record->sample.period;
     uint64_t n = choice->samples_per_backtrace, part = record->kind == PERF_KIND_STACKS ? 1 : n - 1;
     return (int64_t)(record->sample.period / n * part + record->sample.period % n * part / n);
 }
@@ -380,6 +384,7 @@ int perf_start(struct collector *collector, pid_t pid)
     struct perf_choice choice;
     int starts_later = options->delay_ns > 0 || options->range != COLLECT_RANGE_NONE;
     int result = perf_events_choose(&options->cpu, starts_later, &choice, perf_reader_note, collector);
+    choice.has_levels = options->cost_limit > 0;
     if (result == 0)
         result = perf_events_open(&perf->events, &choice, pid);
     if (result == 0)
@@ -407,6 +412,13 @@ void perf_switch(struct collector *collector, int on)
     if (perf->was_on || perf->events.choice.starts_later) /* else exec switches them on */
         perf_events_switch(&perf->events, on);
     perf->was_on = 1;
+}
+
+void perf_set_level(struct collector *collector, int level)
+{
+    struct perf *perf = &samples_state(collector)->perf;
+    if (perf->is_open)
+        perf_events_set_level(&perf->events, (enum perf_level)level, collector->is_recording);
 }
 
 void perf_finish(struct collector *collector)

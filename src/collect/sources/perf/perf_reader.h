@@ -18,6 +18,9 @@ int perf_start(struct collector *collector, pid_t pid);
 /* Recording goes on or off. */
 void perf_switch(struct collector *collector, int on);
 
+/* --cost-limit: enum perf_level. */
+void perf_set_level(struct collector *collector, int level);
+
 /* Reads all new records. */
 void perf_round(struct collector *collector);
 

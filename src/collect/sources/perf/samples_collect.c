@@ -49,11 +49,17 @@ static uint32_t timer_stack_bytes(const struct collect_samples_options *options)
     return options->stack_bytes && options->stack_bytes < STACK_MAX ? options->stack_bytes : STACK_MAX;
 }
 
+static uint64_t leveled_period_ns(const struct collector *collector)
+{
+    static const uint32_t rates[] = { 1, 4, 10, 10 };
+    return timer_period_ns(&collector->options->cpu) * rates[collector->levels[WIRE_SOURCE_SAMPLES]];
+}
+
 static void samples_collect_arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     const struct collect_samples_options *options = &collector->options->cpu;
     struct wire_samples_shared *shared = wire_samples(texts->arena);
-    shared->period_ns = timer_period_ns(options);
+    atomic_store(&shared->period_ns, leveled_period_ns(collector));
     shared->sums = (uint32_t)samples_state(collector)->sched.wanted;
     shared->stack_bytes = timer_stack_bytes(options);
 }
@@ -201,11 +207,13 @@ static int samples_collect_note_sums(const struct collect_origin *origin, const 
 
 /* ---- The end --------------------------------------------------------------------------------------------------- */
 
+enum { SAMPLE_NS = 6000 }; /* an interrupt, and the copy of a stack */
+
 /* A sample by a timer is a signal to the agent. Switches are records without a stack, and an event to stop and to
  * start; measured with two threads that wake up each other 40,000 times. */
 static double samples_collect_cost_ns(const struct collect_result *result)
 {
-    enum { SAMPLE_NS = 6000, SWITCH_NS = 200 };
+    enum { SWITCH_NS = 200 };
     const struct collect_samples_result *cpu = &result->cpu;
     double sample_ns = cpu->sample_ns > 0 ? cpu->sample_ns : SAMPLE_NS;
     return (double)result->counts[WIRE_SOURCE_SAMPLES].recorded * sample_ns + (double)cpu->switches * SWITCH_NS;
@@ -298,12 +306,41 @@ static const struct collect_table samples_collect_tables[] = {
     { 0 },
 };
 
+/* ---- --cost-limit ---------------------------------------------------------------------------------------------- */
+
+static const char *const samples_levels[] = { "a quarter of the CPU samples were taken",
+                                              "a tenth of the CPU samples were taken", "no CPU samples were taken",
+                                              NULL };
+
+static void samples_set_level(struct collector *collector, int level)
+{
+    perf_set_level(collector, level);
+    for (struct process *process = collector->processes->first_live; process; process = process->next_live)
+        atomic_store_explicit(&wire_samples(process->arena)->period_ns, leveled_period_ns(collector),
+                              memory_order_relaxed);
+}
+
+/* Of samples alone: no level saves switches. */
+static double samples_uncounted_ns(const struct collector *collector)
+{
+    const struct collect_result *result = collector->result;
+    uint64_t samples = result->cpu.method == COLLECT_BY_PERF ? result->cpu.samples
+                                                             : result->counts[WIRE_SOURCE_SAMPLES].recorded;
+    for (const struct process *process = collector->processes->first_live; process; process = process->next_live)
+        samples += process->counts[WIRE_SOURCE_SAMPLES].recorded;
+    return (double)SAMPLE_NS * (double)samples;
+}
+
 const struct collect_source collect_source_samples = {
     .state_bytes = sizeof(struct samples_state),
     .records = samples_collect_records,
     .tables = samples_collect_tables,
     .cost = { .counted_ns = 2000 },
     .extra_cost_ns = samples_collect_cost_ns,
+    .levels = { .words = samples_levels,
+                .off = PERF_LEVEL_NONE,
+                .set = samples_set_level,
+                .uncounted_ns = samples_uncounted_ns },
     .begin = samples_collect_begin,
     .switching = perf_switch,
     .tick = samples_collect_tick,

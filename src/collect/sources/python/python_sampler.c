@@ -88,8 +88,7 @@ static void give_way(struct python_sampler *sampler)
  * lines again that we have read. The arena stays mapped until the process is no target any more. */
 static int only_times_steps(const struct process *process)
 {
-    return process->arena &&
-           (atomic_load(&process->arena->recording) | WIRE_BIT(NVTX)) == (WIRE_BIT(STEPS) | WIRE_BIT(NVTX));
+    return process->arena && (atomic_load(&process->arena->recording) & WIRE_PAUSED) != 0;
 }
 
 /* The main thread may change the list, and take the batch, between two processes. */
