@@ -35,7 +35,9 @@ enum agent_state {
  * arena, which it does not inherit. */
 struct agent_switch {
     _Alignas(65536) _Atomic uint32_t state;
-    char fill[65536 - sizeof(uint32_t)];
+    /* agent.arena while the process is attached, else NULL: hooks that are called most need only this to tell. */
+    _Atomic(struct wire_header *) arena;
+    char fill[65536 - sizeof(uint64_t) - sizeof(void *)];
 };
 extern struct agent_switch agent_switch;
 

@@ -34,6 +34,7 @@ extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) __attr
 
 static void set_state(enum agent_state state)
 {
+    atomic_store_explicit(&agent_switch.arena, state == AGENT_ATTACHED ? agent.arena : NULL, memory_order_release);
     atomic_store_explicit(&agent_switch.state, state, memory_order_release);
 }
 

@@ -70,12 +70,21 @@ void osrt_emit_words(struct agent_thread *thread, uint32_t function_and_level, u
 void osrt_count_left_out(void);
 
 /* The calling thread if OS calls are recorded; else NULL, and the call is counted if that alone is wanted just now
- * (--cost-limit). The check costs a recorded call nothing. */
+ * (--cost-limit). A recorded call pays nothing for that. */
 static inline struct agent_thread *osrt_enter(void)
 {
-    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
-    if (unlikely(!thread) && agent_attached() && agent_recording(WIRE_ONLY_COUNTED))
-        osrt_count_left_out();
+    struct wire_header *arena = atomic_load_explicit(&agent_switch.arena, memory_order_relaxed);
+    if (unlikely(!arena))
+        return agent_enter_slow(WIRE_BIT(OSRT));
+    uint32_t recording = atomic_load_explicit(&arena->recording, memory_order_relaxed);
+    if (!(recording & WIRE_BIT(OSRT))) {
+        if (unlikely(recording & WIRE_ONLY_COUNTED))
+            osrt_count_left_out();
+        return NULL;
+    }
+    struct agent_thread *thread = agent_self;
+    if (unlikely(!agent_is_thread(thread)))
+        return agent_enter_slow(WIRE_BIT(OSRT));
     return thread;
 }
 

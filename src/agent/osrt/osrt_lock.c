@@ -31,12 +31,20 @@ static inline uint64_t holder_of(const void *lock, int word)
 }
 
 /* The hook of a lock: `try` is its trylock, which returns `busy` when the lock is held; `may_try` is a condition;
- * `holder` is the word with the tid of the holder. */
+ * `holder` is the word with the tid of the holder. A lock that is held is timed in a function of its own, so that the
+ * hook of a free one saves no registers for that. */
 #define LOCK(symbol, parameters, arguments, fails, try, lock, busy, may_try, holder)                                 \
+    __attribute__((noinline)) static int timed_##symbol parameters                                                   \
+    {                                                                                                                \
+        struct agent_thread *thread = osrt_enter();                                                                  \
+        if (unlikely(!thread))                                                                                       \
+            return LIBC_REAL(symbol) arguments;                                                                      \
+        uint64_t held_by = may_try ? holder_of(lock, holder) : 0;                                                    \
+        OS_TIMED_AS(thread, int, symbol, arguments, fails, (int64_t)(held_by << 32 | (uint32_t)osrt_result), lock)   \
+    }                                                                                                                \
     int osrt_hook_##symbol parameters                                                                                \
     {                                                                                                                \
-        uint64_t held_by = 0;                                                                                        \
-        struct agent_thread *thread = osrt_enter();                                                                 \
+        struct agent_thread *thread = osrt_enter();                                                                  \
         if (unlikely(!thread))                                                                                       \
             return LIBC_REAL(symbol) arguments;                                                                      \
         if (may_try) {                                                                                               \
@@ -45,9 +53,8 @@ static inline uint64_t holder_of(const void *lock, int word)
                 agent_count(thread, WIRE_SOURCE_OSRT, WIRE_UNTIMED);                                                 \
                 return result;                                                                                       \
             }                                                                                                        \
-            held_by = holder_of(lock, holder);                                                                       \
         }                                                                                                            \
-        OS_TIMED_AS(thread, int, symbol, arguments, fails, (int64_t)(held_by << 32 | (uint32_t)osrt_result), lock)   \
+        return timed_##symbol arguments;                                                                             \
     }
 
 /* The hook of a call that never blocks: it counts the call and does not time it. */

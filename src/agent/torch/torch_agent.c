@@ -230,11 +230,16 @@ static __attribute__((noinline)) unsigned begin_with_more(struct agent_thread *t
     return recorded;
 }
 
+/* Only annotations mark steps. */
+static inline int may_mark_step(const void *function)
+{
+    return steps_are_timed() && torch_agent_scope_of(fields_of(function, &layout)) == USER_SCOPE;
+}
+
 /* The mark that an annotation is, and its name. */
 static enum step_mark torch_agent_mark_of(const void *function, const char **name, size_t *length)
 {
-    *name = torch_agent_scope_of(fields_of(function, &layout)) == USER_SCOPE ? torch_agent_name_of(function, &layout)
-                                                                             : NULL;
+    *name = torch_agent_name_of(function, &layout);
     *length = *name ? emit_text_length(*name) : 0;
     return step_mark_of(*name ? *name : "", *length);
 }
@@ -269,7 +274,7 @@ static __attribute__((noinline)) int is_still_wanted(const void *function)
 
 static inline void *torch_agent_begin(const void *function)
 {
-    unsigned marked = steps_are_timed() ? mark_begin(function) : 0;
+    unsigned marked = may_mark_step(function) ? mark_begin(function) : 0;
     struct agent_thread *thread = agent_enter(WIRE_BIT(TORCH));
     if (!thread)
         return torch_agent_context_of(marked);
