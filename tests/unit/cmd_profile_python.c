@@ -22,20 +22,20 @@ static void check(const char *line, unsigned frequency, int is_automatic, const 
 
 static void values(void **state)
 {
-    check("p", 1000, 1, "");
-    check("--python-sampling=auto p", 1000, 1, "");
-    check("--python-sampling auto p", 1000, 1, "");
-    check("--python-sampling=true p", 1000, 0, "");
-    check("--python-sampling true p", 1000, 0, "");
-    check("--python-sampling p", 1000, 0, "");
+    check("p", 500, 1, "");
+    check("--python-sampling=auto p", 500, 1, "");
+    check("--python-sampling auto p", 500, 1, "");
+    check("--python-sampling=true p", 500, 0, "");
+    check("--python-sampling true p", 500, 0, "");
+    check("--python-sampling p", 500, 0, "");
     check("--python-sampling=false p", 0, 0, "");
     check("--python-sampling=true --python-sampling-frequency=1 p", 1, 0, "");
     check("--python-sampling-frequency 2000 --python-sampling=true p", 2000, 0, "");
     check("--python-sampling-frequency=200 p", 200, 1, "");
-    check("-t python-gil p", 1000, 0, "");
-    check("-t python-gil --python-sampling=false p", 1000, 0, "");
+    check("-t python-gil p", 500, 0, "");
+    check("-t python-gil --python-sampling=false p", 500, 0, "");
     check("-t cuda,python-gil --python-sampling-frequency=200 p", 200, 0, "");
-    check("-t python-gil -t nvtx p", 1000, 1, "");
+    check("-t python-gil -t nvtx p", 500, 1, "");
     check("--python-sampling=false --python-sampling-frequency=200 p", 0, 0,
           "--python-sampling-frequency has no effect with --python-sampling=false\n");
 }

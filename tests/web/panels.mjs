@@ -236,7 +236,7 @@ async function panels(shown, way) {
     const place = panel("advice").locator("tbody tr[data-index]").first();
     await place.waitFor();
     await shot(page, "panels-advice");
-    assert.deepEqual(await panel("advice").locator("th").allTextContents(), ["Saves", "Cause", "Operator", "Python line", "Next kernel"]);
+    assert.deepEqual(await panel("advice").locator("th").allTextContents(), ["Saves per step", "Cause", "Operator", "Python line", "Next kernel", "Of the whole run"]);
     assert.ok((await panel("advice").locator(".advice-sentence").textContent()).length > 40);
     const before = await page.evaluate(() => location.hash);
     await place.click();
