@@ -442,6 +442,7 @@ static const struct view_source machine[] = {
     { .table = "MPI_COMMUNICATORS", .start = "timestamp", .fixed = "Communicator", .type = ROW_OTHER,
       .label = "MPI communicators" },
     { .table = "DIAGNOSTIC_EVENT", .start = "timestamp", .name = "text", .type = ROW_OTHER, .label = "Diagnostics" },
+    { .table = "TACHO_COST_LIMIT", .start = "timestamp", .name = "text", .type = ROW_OTHER, .label = "Cost limit" },
     { .table = "TACHO_RANGE", SPAN, .name = "cause", .type = ROW_OTHER, .label = "Recording" },
 };
 /* clang-format on */
