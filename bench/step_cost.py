@@ -34,6 +34,7 @@ VARIANTS = {  # options of tacho profile; None: without it
     "samples": ("-t", "none", "--python-sampling=false"),
     "python": ("-t", "none", *ALONE[:3], "--python-sampling=true"),
     "default": (),
+    "limited": ("--cost-limit=5",),
     "nsys": None,
 }
 SPREAD = 1.15
