@@ -79,7 +79,7 @@ def causes(rows):
     found = []
     for row in rows or []:
         if isinstance(row.get("Saves per Step (ns)"), int):
-            place = re.search(r"([^\s/]+):(\d+)", row.get("Where") or "")
+            place = re.search(r"([^\s/(]+):(\d+)", row.get("Where") or "")
             found.append({"rule": row["Rule"], "low": row["From (ns)"] / 1000, "high": row["To (ns)"] / 1000, "estimate": row["Saves per Step (ns)"] / 1000,
                           "confidence": row["Confidence"], "file": place and place[1], "line": place and int(place[2]), "finding": row["Finding"]})
     return found
