@@ -28,11 +28,7 @@ static int gpu_shares_compare_work(const void *a, const void *b)
 {
     const struct stream_work *x = a, *y = b;
 
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
-    if (x->stream != y->stream)
-        return x->stream < y->stream ? -1 : 1;
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+    return COMPARE(x->process, y->process) ?: COMPARE(x->stream, y->stream) ?: COMPARE(x->start_ns, y->start_ns);
 }
 
 /* When the call that launched the work returned; the start of the work, if that is not known. */
@@ -100,11 +96,7 @@ static int gpu_shares_compare_spans(const void *a, const void *b)
 {
     const struct gpu_span *x = a, *y = b;
 
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
-    if (x->device != y->device)
-        return x->device < y->device ? -1 : 1;
-    return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+    return COMPARE(x->rank, y->rank) ?: COMPARE(x->device, y->device) ?: COMPARE(x->from_ns, y->from_ns);
 }
 
 /* Joins the spans of a rank that overlap. */
@@ -134,9 +126,7 @@ static int gpu_shares_compare_edges(const void *a, const void *b)
 {
     const struct run_edge *x = a, *y = b;
 
-    if (x->device != y->device)
-        return x->device < y->device ? -1 : 1;
-    return x->at_ns < y->at_ns ? -1 : x->at_ns > y->at_ns;
+    return COMPARE(x->device, y->device) ?: COMPARE(x->at_ns, y->at_ns);
 }
 
 /* The mark after another one. */

@@ -280,7 +280,7 @@ static int compare_busy(const void *a, const void *b)
 {
     const struct rank_window *x = a, *y = b;
 
-    return x->busy_ns < y->busy_ns ? -1 : x->busy_ns > y->busy_ns;
+    return COMPARE(x->busy_ns, y->busy_ns);
 }
 
 /* The median of the ranks that are neither last nor to blame; of all others if there are none. */

@@ -43,7 +43,7 @@ static int stragglers_compare_ranks(const void *a, const void *b)
 {
     const struct count_of_rank *x = a, *y = b;
 
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
+    return COMPARE(x->rank, y->rank);
 }
 
 /* All ranks that take part in anything, with the number of steps that they delayed. */
