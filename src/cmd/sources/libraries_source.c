@@ -3,7 +3,7 @@
 #include "cmd/profile/profile_settings.h"
 #include "wire/wire_libraries.h"
 
-/* The names of --trace; each stands for the bits at its place in libraries[]. */
+/* The names of --trace: two for each library, in the order of their numbers. */
 static const struct cmd_source_trace library_source_traces[] = {
 #define LIBRARY(id, text, domain)                                                                                      \
     { .name = text },                                                                                                  \
@@ -13,19 +13,11 @@ static const struct cmd_source_trace library_source_traces[] = {
     { 0 },
 };
 
-/* Bits of collect_options.libraries. */
-static const uint32_t libraries[] = {
-#define LIBRARY(id, text, domain)                                                                                      \
-    WIRE_LIBRARY_BIT(WIRE_LIBRARY_##id),                                                                               \
-    WIRE_LIBRARY_BIT(WIRE_LIBRARY_##id) | WIRE_LIBRARY_VERBOSE(WIRE_LIBRARY_##id),
-#include "wire/libraries.def"
-#undef LIBRARY
-};
-
 static int library_source_finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
-    for (size_t i = 0; library_source_traces[i].name; i++)
-        collect->libraries |= profile_is_traced(settings, library_source_traces[i].name) ? libraries[i] : 0;
+    for (uint32_t i = 0; library_source_traces[i].name; i++)
+        if (profile_is_traced(settings, library_source_traces[i].name))
+            collect->libraries |= WIRE_LIBRARY_BIT(i / 2) | (i % 2 ? WIRE_LIBRARY_VERBOSE(i / 2) : 0);
     return 0;
 }
 
