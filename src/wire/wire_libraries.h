@@ -5,7 +5,7 @@
 #include "wire.h"
 
 enum wire_library {
-#define LIBRARY(id, name, domain) WIRE_LIBRARY_##id,
+#define LIBRARY(id, ...) WIRE_LIBRARY_##id,
 #include "libraries.def"
 #undef LIBRARY
     WIRE_LIBRARY_COUNT

@@ -3,14 +3,18 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 library=$(dirname "$AGENT")/libtacho-libraries.so
 [ -e "$library" ] || { complain "$library was not built"; exit 1; }
-lists=$(sed -nE 's/^#include "(.*\.calls)"/\1/p' "$SOURCE/src/agent/stubs/libraries/library_stubs.S")
-[ "$lists" = "$(sed -nE 's/^#include "(.*\.calls)"/\1/p' "$SOURCE/src/agent/stubs/libraries/library_calls.c")" ] || complain "library_stubs.S and library_calls.c read the lists in different order"
-[ "$(wc -w <<<"$lists")" = "$(ls "$SOURCE"/src/agent/stubs/libraries/*.calls | wc -l)" ] || complain "a list is not read"
+folder=$SOURCE/src/agent/stubs/libraries
+lists=$(sed -nE 's/^#include "(.*\.calls)"/\1/p' "$folder/library_lists.def")
+[ "$(wc -w <<<"$lists")" = "$(ls "$folder"/*.calls | wc -l)" ] || complain "a list is not read"
+owners=$(sed -nE 's/^#define OF_LIBRARY WIRE_LIBRARY_(\w+)$/\L\1.calls/p' "$folder/library_lists.def")
+[ "$owners" = "$lists" ] || complain "library_lists.def gives the lists" $lists "to the libraries of" $owners
+known=$(sed -nE 's/^LIBRARY\((\w+), .*/\L\1.calls/p' "$SOURCE/src/wire/libraries.def" | LC_ALL=C sort)
+[ "$(LC_ALL=C sort <<<"$lists")" = "$known" ] || complain "libraries.def has the libraries of" $known ", library_lists.def the lists" $lists
 
-names=$(cd "$SOURCE/src/agent/stubs/libraries" && { echo '#define CALL(name, words, kind) name'; sed 's/.*/#include "&"/' <<<"$lists"; } |
+names=$(cd "$folder" && printf '%s\n' '#define CALL(name, words, kind) name' '#include "library_lists.def"' |
     "$CC" -E -P -x c - | tr -s ' ' '\n' | grep .)
 [ "$(wc -l <<<"$names")" -ge 1500 ] || complain "only $(wc -l <<<"$names") functions: fewer than 1500, or the check itself is broken"
-odd=$(cd "$SOURCE/src/agent/stubs/libraries" && cat $lists | grep '^CALL' | grep -vE '^CALL(_AND_64)?\(\w+, [0-9]+, (PLAIN|SMALL)\)$')
+odd=$(cd "$folder" && cat $lists | grep '^CALL' | grep -vE '^CALL(_AND_64)?\(\w+, [0-9]+, (PLAIN|SMALL)\)$')
 [ -z "$odd" ] || complain "rows that are not of the usual form: $odd"
 LC_ALL=C sort -uc <<<"$names" || complain "the lists are not sorted, or name a function twice"
 

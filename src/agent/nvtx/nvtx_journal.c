@@ -297,7 +297,7 @@ static int listed(const char *list, const struct nvtx_text *name)
 }
 
 const char *const nvtx_library_domains[WIRE_LIBRARY_COUNT] = {
-#define LIBRARY(id, name, domain) [WIRE_LIBRARY_##id] = domain,
+#define LIBRARY(id, name, domain, ...) [WIRE_LIBRARY_##id] = domain,
 #include "wire/libraries.def"
 #undef LIBRARY
 };

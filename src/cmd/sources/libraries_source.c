@@ -5,7 +5,7 @@
 
 /* The names of --trace: two for each library, in the order of their numbers. */
 static const struct cmd_source_trace library_source_traces[] = {
-#define LIBRARY(id, text, domain)                                                                                      \
+#define LIBRARY(id, text, ...)                                                                                         \
     { .name = text },                                                                                                  \
     { .name = text "-verbose", .is_other_name = 1 },
 #include "wire/libraries.def"

@@ -1,5 +1,4 @@
-/* The interposed functions, as the .calls files list them, and what a recorded call does. The order of the files must
- * be that of library_stubs.S. */
+/* The interposed functions, as library_lists.def has them, and what a recorded call does. */
 #include <errno.h>
 #include <stddef.h>
 
@@ -16,20 +15,8 @@ _Static_assert(offsetof(struct library_call, is_recorded) == ENTER_IS_RECORDED, 
 enum { PLAIN, SMALL };
 
 const struct stub_function stub_functions[] = {
-#define CALL(name, words, kind) { #name, WIRE_LIBRARY_CUBLAS, kind, words },
-#include "cublas.calls"
-#undef CALL
-#define CALL(name, words, kind) { #name, WIRE_LIBRARY_CUDNN, kind, words },
-#include "cudnn.calls"
-#undef CALL
-#define CALL(name, words, kind) { #name, WIRE_LIBRARY_CUSOLVER, kind, words },
-#include "cusolver.calls"
-#undef CALL
-#define CALL(name, words, kind) { #name, WIRE_LIBRARY_CUSPARSE, kind, words },
-#include "cusparse.calls"
-#undef CALL
-#define CALL(name, words, kind) { #name, WIRE_LIBRARY_NCCL, kind, words },
-#include "nccl.calls"
+#define CALL(name, words, kind) { #name, OF_LIBRARY, kind, words },
+#include "library_lists.def"
 #undef CALL
 };
 #define COUNT COUNT_OF(stub_functions)
@@ -39,15 +26,16 @@ STUB_CHOICES(32, COUNT, 0);
 static _Atomic uint32_t name_ids[COUNT];
 
 static const char *const library_calls_files[][STUB_FILES] = {
-    [WIRE_LIBRARY_CUBLAS] = { "libcublas.so", "libcublasLt.so", "libcublas" },
-    [WIRE_LIBRARY_CUDNN] = { "libcudnn.so", "libcudnn" },
-    [WIRE_LIBRARY_CUSOLVER] = { "libcusolver.so", "libcusolver" },
-    [WIRE_LIBRARY_CUSPARSE] = { "libcusparse.so", "libcusparse" },
-    [WIRE_LIBRARY_NCCL] = { "libnccl.so", "libnccl" },
+#define LIBRARY(id, name, domain, sign, ...) { __VA_ARGS__ },
+#include "wire/libraries.def"
+#undef LIBRARY
 };
-/* In the order of libraries.def. */
-static const char *const library_calls_signs[] = { "cublasCreate_v2", "cudnnCreate",    "cusolverDnCreate",
-                                                   "cusparseCreate",  "ncclGetVersion", NULL };
+static const char *const library_calls_signs[] = {
+#define LIBRARY(id, name, domain, sign, ...) sign,
+#include "wire/libraries.def"
+#undef LIBRARY
+    NULL,
+};
 static const char *const library_calls_vendors[] = { "libcu", "libnccl", NULL };
 
 /* The status that these libraries return when they are not initialised: 1 in all of them. */

@@ -1,13 +1,8 @@
-/* One stub for each function of the .calls files, with its name. library_calls.c reads the same files in the same
- * order. */
+/* One stub for each function of library_lists.def, with its name, in the order of library_calls.c. */
 #include "agent/stubs/stub_rows.h"
 
 .hidden library_enter
 STUB_ROWS_BEGIN
 #define CALL(name, words, kind) STUB_ROW(name, library_enter)
-#include "cublas.calls"
-#include "cudnn.calls"
-#include "cusolver.calls"
-#include "cusparse.calls"
-#include "nccl.calls"
+#include "library_lists.def"
 STUB_ROWS_END

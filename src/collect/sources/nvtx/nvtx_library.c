@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const char *const domain_names[] = {
-#define LIBRARY(id, name, domain) [WIRE_LIBRARY_##id] = domain,
+#define LIBRARY(id, name, domain, ...) [WIRE_LIBRARY_##id] = domain,
 #include "wire/libraries.def"
 #undef LIBRARY
 };
