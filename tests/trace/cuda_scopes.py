@@ -21,7 +21,7 @@ DLPROF = ("summary", "detailed", "kernel", "iteration", "tensor_core", "op_type"
 # of times. The cells of a whole capture's filter and of a range that have other meanings are none of these.
 CHANGES = re.compile(r"\((ns|%|MB/s|GB/s|TFLOP/s)\)|^(PID|Pid|TID|Tid|Start|Finding|Found|From|To|Max|Min|Avg|Med|StdDev|Wall|CorrId|Correlation ID)")
 OF_TIMES = {"advice_sum", "rule_sum", "run_sum", "gpu_idle_sum", "cuda_gpu_kern_hist", "cuda_gpu_time_util_map", "nccl_gpu_time_util_map", "step_stats", "step_breakdown",
-            "cuda_queue_sum", "cuda_stream_wait", "thread_wait_sum", "cuda_kern_exec_sum"}
+            "cuda_queue_sum", "cuda_stream_wait", "thread_wait_sum", "cuda_kern_exec_sum", "cuda_gpu_kern_pace"}
 
 
 class Scopes(fakelib.Case):
