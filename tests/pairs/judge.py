@@ -14,6 +14,9 @@ In a program without a planted fault each finding above 3 % of the step is liste
 saves less than 3 % of the step on this host is none, and is not judged. What was found is kept in FOLDER (build/judge), and programs
 that have results are left out until --again is given. Ends with 1 if a program failed.
 
+A program judges once: then truth.toml has the day (judged), its result is published, and rules may be mended with it. Such programs run only
+when they are named, or with --judged.
+
     python3 tests/pairs/judge.py --host cpu     runs each program with tiny sizes on the CPU, without Tacho, to see that it works
     python3 tests/pairs/judge.py --host none    checks truth.toml against the sources, and prints the table of what is known"""
 
@@ -234,14 +237,16 @@ def read_arguments():
     parser.add_argument("--packages", default=PACKAGES, help="where judgement/fetch put the packages; a host's own come first")
     parser.add_argument("--at-once", type=int, default=run.AT_ONCE, help="programs that are started at once; one has the GPU")
     parser.add_argument("--again", action="store_true", help="also run programs that have results")
+    parser.add_argument("--judged", action="store_true", help="the programs that were judged before, instead of those that were not")
     parser.add_argument("--options", default="", help="more options of tacho profile")
-    parser.add_argument("names", nargs="*", help="programs; default: all")
+    parser.add_argument("names", nargs="*", help="programs; default: all that were not judged yet")
     return parser.parse_args()
 
 
 def main():
     arguments = read_arguments()
-    truth = {name: facts for name, facts in read_truth().items() if not arguments.names or name in arguments.names}
+    truth = {name: facts for name, facts in read_truth().items()
+             if (name in arguments.names if arguments.names else arguments.host != "gpu" or arguments.judged == ("judged" in facts))}
     os.environ["JUDGE_PACKAGES"] = os.path.abspath(arguments.packages)
     results = run.Results(os.path.abspath(arguments.folder))
     os.environ.setdefault("PYTHONPYCACHEPREFIX", os.path.join(results.folder, "pycache"))
