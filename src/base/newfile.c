@@ -44,9 +44,13 @@ int newfile_write(int file, const char *bytes, size_t length)
 {
     for (size_t done = 0; done < length;) {
         ssize_t wrote = write(file, bytes + done, length - done);
-        if (wrote < 0 && errno != EINTR)
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote == 0)
+            errno = EIO; /* a device may take nothing and give no cause: it would do so again */
+        if (wrote <= 0)
             return -1;
-        done += wrote > 0 ? (size_t)wrote : 0;
+        done += (size_t)wrote;
     }
     return 0;
 }

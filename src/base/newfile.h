@@ -13,7 +13,8 @@
  * (/dev/stdout). Devices and pipes themselves are opened if they belong to us or to root. */
 int newfile_open(const char *path, int access, mode_t mode, int overwrite);
 
-/* Writes all of the bytes, whatever signals come. Returns 0; -1 and errno. Signal handlers may call it. */
+/* Writes all of the bytes, whatever signals come. Returns 0; -1 and errno, EIO where nothing more is taken. Signal
+ * handlers may call it. */
 int newfile_write(int file, const char *bytes, size_t length);
 
 #endif

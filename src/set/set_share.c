@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/newfile.h"
 
 enum {
     LEAST_WAIT_S = 60, /* for processes whose end cannot be seen from here: on other hosts, or not yet started */
@@ -169,24 +170,15 @@ static int has_ended(const struct set_share *share, const char *path)
 /* Creates a file that must not exist: 0, or -1 and errno. */
 static int write_new(const char *path, const struct text *bytes)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    size_t done = 0;
+    int fd = newfile_open(path, O_WRONLY, 0600, 0);
 
     if (fd < 0)
         return -1;
-    while (done < bytes->length) {
-        ssize_t written = write(fd, text_string(bytes) + done, bytes->length - done);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            break;
-        done += (size_t)written;
-    }
-    int error = errno;
+    int written = newfile_write(fd, text_string(bytes), bytes->length), error = errno;
     int closed = close(fd);
-    if (done < bytes->length)
+    if (written != 0)
         errno = error;
-    return done == bytes->length && closed == 0 ? 0 : -1;
+    return written == 0 && closed == 0 ? 0 : -1;
 }
 
 /* Writes under a name of its own first, so that no reader sees a half: 0, or -1 and errno. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -71,6 +72,23 @@ static void test_writing_fails_with_the_cause(void **state)
     close(file);
 }
 
+/* A device that takes nothing and gives no cause. */
+static int takes_nothing;
+
+ssize_t write(int file, const void *bytes, size_t length)
+{
+    return takes_nothing ? 0 : syscall(SYS_write, file, bytes, length);
+}
+
+static void test_writing_ends_where_nothing_is_taken(void **state)
+{
+    takes_nothing = 1;
+    int written = newfile_write(STDOUT_FILENO, "new", 3), error = errno;
+    takes_nothing = 0;
+    assert_int_equal(written, -1);
+    assert_int_equal(error, EIO);
+}
+
 static void test_links_are_replaced_not_followed(void **state)
 {
     int file = open("old", O_WRONLY | O_CREAT, 0644);
@@ -123,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_name_that_is_taken),
         cmocka_unit_test(test_writing_fails_with_the_cause),
+        cmocka_unit_test(test_writing_ends_where_nothing_is_taken),
         cmocka_unit_test(test_links_are_replaced_not_followed),
         cmocka_unit_test(test_what_is_no_file),
     };

@@ -7,6 +7,7 @@
 #include "analyze/model/lowered_detail.h"
 #include "analyze/model/recorder.h"
 #include "analyze/model/stacks/missing_stacks.h"
+#include "analyze/reports/run_sum.h"
 #include "base/human.h"
 #include "cmd/cmd_source.h"
 #include "cmd/command.h"
@@ -233,11 +234,32 @@ static int add_origin(struct text *out, struct report *report, struct error *err
     return 0;
 }
 
+static void info_add_duration(struct text *out, const char *label, int64_t time_ns)
+{
+    if (time_ns <= 0)
+        return;
+    info_add_label(out, label);
+    human_time(out, time_ns);
+    text_add_char(out, '\n');
+}
+
+/* As run_sum has them. The process time of a program that still runs is not known, nor that of an import. */
+static int info_add_durations(struct text *out, struct report *report, struct error *err)
+{
+    struct run_times times;
+    int code = run_times_read(&times, report, err);
+
+    if (code != 0)
+        return code;
+    info_add_duration(out, RUN_SUM_PROCESS, times.process_ns);
+    info_add_duration(out, RUN_SUM_RECORDED, times.recorded_ns);
+    return 0;
+}
+
 static int info_add_times(struct text *out, struct report *report, struct error *err)
 {
     static const char *const start_names[] = { "utcTime", "localTime", NULL };
-    static const char *const details_names[] = { "duration", NULL };
-    struct small_table start, details;
+    struct small_table start;
     size_t length;
     int code;
 
@@ -250,15 +272,7 @@ static int info_add_times(struct text *out, struct report *report, struct error 
         text_add(out, " UTC\n");
     }
     small_table_free(&start);
-    if ((code = small_table_read(&details, report, "ANALYSIS_DETAILS", details_names, err)) != 0)
-        return code;
-    if (details.columns.rows) {
-        info_add_label(out, "Duration");
-        human_time(out, small_table_number(&details, 0, 0, 0));
-        text_add_char(out, '\n');
-    }
-    small_table_free(&details);
-    return 0;
+    return info_add_durations(out, report, err);
 }
 
 /* "started by nvtx", or "from the start". */
