@@ -104,6 +104,18 @@ def many_processes():
     lib.check("the memory limit", ["Memory limit      137 GB"], section(again.stdout, "Machine"))
 
 
+def times():
+    """The program ran for 9 s, 2 s of which are in capture ranges; of a program that still runs the recorded time is known."""
+    seconds = 10**9
+    for end, expected in ((9 * seconds, ["Process time      9.00 s", "Recorded time     2.00 s"]), (None, ["Recorded time     2.00 s"])):
+        made = lib.Made("made.sqlite")
+        made.add("META_DATA_CAPTURE", name="TACHO_VERSION", value="1")
+        made.add("TACHO_PROCESS", start=0, end=end, globalPid=VM, image=0, origin="launch", ending=end and "exit", exitStatus=end and 0)
+        for start in (1, 4):
+            made.add("TACHO_RANGE", start=start * seconds, end=(start + 1) * seconds, cause="nvtx")
+        lib.check(f"times, end {end}", expected, [line for line in lib.output("info", made.write()).splitlines() if re.match("Process time|Recorded time|Duration", line)])
+
+
 def truncated_stacks():
     """A loss without a cause in JSON; and of a few samples no share is told."""
     for samples, cut, expected in ((200, 3, [("samples", 3, 200, {})]), (200, 2, []), (99, 9, []), (6, 1, [])):
@@ -119,5 +131,6 @@ nsys_files()
 traces()
 foreign_trace()
 many_processes()
+times()
 truncated_stacks()
 sys.exit(lib.status())
