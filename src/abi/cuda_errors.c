@@ -57,7 +57,7 @@ static int cuda_errors_by_number(const void *wanted, const void *entry)
 {
     int64_t number = *(const int64_t *)wanted, other = ((const struct cuda_error *)entry)->number;
 
-    return (number > other) - (number < other);
+    return COMPARE(number, other);
 }
 
 const char *cuda_error_name(int64_t number)

@@ -66,5 +66,5 @@ int array_by_int64(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
-    return (x > y) - (x < y);
+    return COMPARE(x, y);
 }

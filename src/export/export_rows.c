@@ -115,7 +115,7 @@ static int export_rows_by_first(const void *a, const void *b)
 {
     const struct export_rows_run *x = a, *y = b;
 
-    return (x->first > y->first) - (x->first < y->first);
+    return COMPARE(x->first, y->first);
 }
 
 static void export_rows_fill(struct export_rows *rows, struct export_rows_window *window, uint64_t number)

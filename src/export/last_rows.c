@@ -82,7 +82,7 @@ static int last_rows_by_row(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-    return (x > y) - (x < y);
+    return COMPARE(x, y);
 }
 
 static int keep_replaced(struct keyed_rows *rows, struct last_rows *out, struct error *err)

@@ -12,7 +12,7 @@ static int nsys_strings_compare_pairs(const void *a, const void *b)
 {
     const struct nsys_string_pair *x = a, *y = b;
 
-    return (x->theirs > y->theirs) - (x->theirs < y->theirs);
+    return COMPARE(x->theirs, y->theirs);
 }
 
 int64_t nsys_map_string(const struct nsys_string_map *map, int64_t theirs)

@@ -26,7 +26,7 @@ static int enum_table_compare_values(const void *a, const void *b)
 {
     const struct enum_table_value *x = a, *y = b;
 
-    return (x->id > y->id) - (x->id < y->id);
+    return COMPARE(x->id, y->id);
 }
 
 static void enum_table_put_value(struct enum_table *table, struct enum_table_value value)

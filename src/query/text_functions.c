@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "query_state.h"
 
@@ -128,7 +129,7 @@ static int compare_packed(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-    return (x > y) - (x < y);
+    return COMPARE(x, y);
 }
 
 /* 0: there are more characters than fit, or one is not UTF-8. */

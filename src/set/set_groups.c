@@ -57,12 +57,12 @@ static int compare_hosts(const char *a, const char *b)
 
 static int set_groups_compare_ranks(int64_t a, int64_t b)
 {
-    return (uint64_t)a<(uint64_t)b ? -1 : (uint64_t)a>(uint64_t) b; /* unknown ones are the last */
+    return COMPARE((uint64_t)a, (uint64_t)b); /* unknown ones, which are below 0, come last */
 }
 
 static int set_groups_compare_parts(const struct set_groups_entry *x, const struct set_groups_entry *y)
 {
-    return x->part < y->part ? -1 : x->part > y->part;
+    return COMPARE(x->part, y->part);
 }
 
 static int set_groups_by_rank(const void *a, const void *b)

@@ -156,13 +156,8 @@ static int compare_members(const void *a, const void *b)
     const struct set_member *x = a, *y = b;
     uint64_t rank_x = (uint64_t)x->first_rank, rank_y = (uint64_t)y->first_rank;
 
-    if (rank_x != rank_y)
-        return rank_x < rank_y ? -1 : 1;
-
-    return compare_texts(x->host, y->host) ?: compare_texts(x->path, y->path);
+    return COMPARE(rank_x, rank_y) ?: compare_texts(x->host, y->host) ?: compare_texts(x->path, y->path);
 }
-
-/* ---- */
 
 static int set_open_unite(struct set_member *members, size_t count, struct report **out, struct error *err)
 {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "table_diff.h"
 
 enum { MOST_EXACT = 20 }; /* values a side up to which counts fit exactly into a double */
@@ -14,7 +15,7 @@ static int compare_reals(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
-    return (x > y) - (x < y);
+    return COMPARE(x, y);
 }
 
 static double diff_shift_median(const double *sorted, size_t count)

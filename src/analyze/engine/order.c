@@ -180,7 +180,7 @@ static int row_order_compare_threads(const void *a, const void *b, void *context
     const struct keys *threads = context;
     int64_t x = *keys_get(threads, *(const uint32_t *)a), y = *keys_get(threads, *(const uint32_t *)b);
 
-    return (x > y) - (x < y);
+    return COMPARE(x, y);
 }
 
 static int distribute(struct distribution *distribution, const uint32_t *order, size_t count)

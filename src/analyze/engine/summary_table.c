@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { SHARE, TOTAL, COUNT, MEAN, MEDIAN, LEAST, GREATEST, DEVIATION, FIGURES };
 
 /* The cells of a row that hold texts. */
@@ -34,7 +36,7 @@ static int compare_places(const void *a, const void *b)
 {
     const struct summary_table_place *x = a, *y = b;
 
-    return (x->total < y->total) - (x->total > y->total);
+    return COMPARE(y->total, x->total);
 }
 
 static struct summary_table_texts summary_table_texts_of(const struct summary_shape *shape)

@@ -136,7 +136,7 @@ static int table_by_compare_values(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
-    return x < y ? -1 : x > y;
+    return COMPARE(x, y);
 }
 
 static void find_spread(struct table_by_joining *joining, struct spread *spread)
@@ -160,9 +160,7 @@ static int by_sum(const void *a, const void *b)
 {
     const struct spread *x = *(const struct spread *const *)a, *y = *(const struct spread *const *)b;
 
-    if (x->sum != y->sum)
-        return x->sum > y->sum ? -1 : 1;
-    return x < y ? -1 : x > y; /* as they came */
+    return COMPARE(y->sum, x->sum) ?: COMPARE(x, y); /* as they came */
 }
 
 /* The name with the greatest sum first; names whose figures cannot be summed stay as they came. */

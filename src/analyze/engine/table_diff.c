@@ -285,7 +285,7 @@ static int by_effect(const void *a, const void *b)
     const struct table_diff_ordered *x = a, *y = b;
     double p = fabs(x->change.change), q = fabs(y->change.change);
 
-    return p != q ? (p < q) - (p > q) : (x->id > y->id) - (x->id < y->id);
+    return COMPARE(q, p) ?: COMPARE(x->id, y->id);
 }
 
 static struct table *table_diff_new_table(const struct table_diff_matching *matching)

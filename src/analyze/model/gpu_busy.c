@@ -245,7 +245,7 @@ static int gpu_busy_by_first(const void *a, const void *b)
 {
     const struct gpu_busy_piece *x = a, *y = b;
 
-    return (x->first > y->first) - (x->first < y->first);
+    return COMPARE(x->first, y->first);
 }
 
 static int gpu_busy_put_in_order(const struct gpu_busy_walk *walk, struct gpu_busy_lane *lane)
@@ -382,7 +382,7 @@ static int by_gpu(const void *a, const void *b)
 {
     int64_t x = ((const struct gpu_busy_device *)a)->gpu, y = ((const struct gpu_busy_device *)b)->gpu;
 
-    return (x > y) - (x < y);
+    return COMPARE(x, y);
 }
 
 /* ---- interface ------------------------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "ranges.h"
 
 struct range_name {
@@ -50,8 +51,7 @@ static int nvtx_span_by_start(const void *a, const void *b)
 {
     const struct range *x = a, *y = b;
 
-    return x->start_ns != y->start_ns ? (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns)
-                                      : (x->row > y->row) - (x->row < y->row);
+    return COMPARE(x->start_ns, y->start_ns) ?: COMPARE(x->row, y->row);
 }
 
 /* Keeps the ranges of this name and domain, and returns how many there are. */

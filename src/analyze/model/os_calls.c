@@ -168,7 +168,7 @@ static int by_first_row(const void *a, const void *b)
 {
     const struct os_calls_piece *x = a, *y = b;
 
-    return (x->first_row > y->first_row) - (x->first_row < y->first_row);
+    return COMPARE(x->first_row, y->first_row);
 }
 
 /* All that the workers found, in the table's order. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/engine/order.h"
+#include "base/array.h"
 
 enum { END_THREAD = NVTX_COLUMNS, COLUMNS };
 
@@ -69,7 +70,7 @@ static int compare_ties(const void *a, const void *b, void *context)
 
     if (reading->ends[x] != reading->ends[y])
         return reading->ends[x] < reading->ends[y] ? 1 : -1; /* the longer one is outside */
-    return (x > y) - (x < y);
+    return COMPARE(x, y);
 }
 
 static int ranges_sort_rows(struct ranges_reading *reading)

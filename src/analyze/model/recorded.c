@@ -12,7 +12,7 @@ static int recorded_by_start(const void *a, const void *b)
 {
     const struct report_span *x = a, *y = b;
 
-    return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+    return COMPARE(x->from_ns, y->from_ns);
 }
 
 /* Joins spans that overlap or touch: the reports of a set record at the same time. */

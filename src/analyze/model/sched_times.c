@@ -35,7 +35,7 @@ static int sched_times_by_start(const void *a, const void *b)
 {
     const struct sched_times_stretch *x = a, *y = b;
 
-    return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
+    return COMPARE(x->from_ns, y->from_ns);
 }
 
 /* The reports of a job each have their own, and most of them at the same time. */
@@ -134,14 +134,14 @@ static int sched_times_by_id(const void *a, const void *b)
 {
     const struct sched_thread *x = a, *y = b;
 
-    return (x->id > y->id) - (x->id < y->id);
+    return COMPARE(x->id, y->id);
 }
 
 static int sched_times_by_number(const void *a, const void *b)
 {
     const struct sched_cpu *x = a, *y = b;
 
-    return (x->number > y->number) - (x->number < y->number);
+    return COMPARE(x->number, y->number);
 }
 
 /* ---- lifetimes ------------------------------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ static int threads_by_thread(const void *a, const void *b)
 {
     const struct thread_name *x = a, *y = b;
 
-    return (x->thread > y->thread) - (x->thread < y->thread);
+    return COMPARE(x->thread, y->thread);
 }
 
 static int by_thread_and_row(const void *a, const void *b)

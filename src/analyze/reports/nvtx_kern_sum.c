@@ -89,7 +89,7 @@ static int nvtx_kern_sum_compare_ids(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-    return (x > y) - (x < y);
+    return COMPARE(x, y);
 }
 
 /* The number of different ids. They come from a sweep in order of time and are nearly always in order. */

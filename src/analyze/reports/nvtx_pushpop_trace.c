@@ -6,6 +6,7 @@
 #include "analyze/engine/cell_text.h"
 #include "analyze/model/ranges.h"
 #include "analyze/registry.h"
+#include "base/array.h"
 
 struct range_trace {
     struct report *report;
@@ -32,9 +33,7 @@ static int pushpop_trace_by_time(const void *a, const void *b)
 {
     const struct range *x = *(const struct range *const *)a, *y = *(const struct range *const *)b;
 
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return (x > y) - (x < y); /* by thread, outer before inner */
+    return COMPARE(x->start_ns, y->start_ns) ?: COMPARE(x, y); /* by thread, outer before inner */
 }
 
 static int set_name_tree(struct range_trace *trace, struct table *table, struct table_cell *cell,

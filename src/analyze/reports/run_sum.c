@@ -36,7 +36,7 @@ static int by_pid(const void *a, const void *b)
 {
     const struct run_sum_program *x = a, *y = b;
 
-    return x->pid < y->pid ? -1 : x->pid > y->pid;
+    return COMPARE(x->pid, y->pid);
 }
 
 static int run_sum_add_program(struct programs *programs, const struct row_cursor *rows)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/saturating.h"
 
 /* Whether its rows say their impact, in the first column. */
@@ -37,7 +38,7 @@ static int by_impact(const void *a, const void *b, void *context)
     size_t x = *(const size_t *)a, y = *(const size_t *)b;
     const int64_t *each = context;
 
-    return each[x] != each[y] ? (each[x] < each[y] ? 1 : -1) : (x > y) - (x < y);
+    return COMPARE(each[y], each[x]) ?: COMPARE(x, y);
 }
 
 static void rule_impact_sum_up(struct rule_impact *impact, const struct analysis *rule, const struct table *table,

@@ -95,7 +95,7 @@ static int process_starts_by_start(const void *a, const void *b)
 {
     const struct life *x = a, *y = b;
 
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+    return COMPARE(x->start_ns, y->start_ns);
 }
 
 static int read_lives(struct process_starts_search *search, struct error *err)
@@ -188,7 +188,7 @@ static int by_begin(const void *a, const void *b)
 {
     const struct process_starts_stretch *x = a, *y = b;
 
-    return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
+    return COMPARE(x->from_ns, y->from_ns);
 }
 
 /* Adds up the time that the stretches of each parent cover. */

@@ -380,9 +380,7 @@ static int late_causes_compare_ops(const void *a, const void *b)
 {
     const struct op_start *x = a, *y = b;
 
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+    return COMPARE(x->thread, y->thread) ?: COMPARE(x->start_ns, y->start_ns);
 }
 
 /* There may be millions of them, and only some causes need them. */

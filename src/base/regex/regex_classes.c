@@ -12,7 +12,7 @@ static int compare_codes(const void *a, const void *b)
 {
     uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
 
-    return left < right ? -1 : left > right;
+    return COMPARE(left, right);
 }
 
 /* Collects the boundaries of all sets. */

@@ -49,7 +49,7 @@ static int compare_ranges(const void *a, const void *b)
 {
     const struct regex_range *left = a, *right = b;
 
-    return left->first < right->first ? -1 : left->first > right->first;
+    return COMPARE(left->first, right->first);
 }
 
 static size_t regex_sets_merge(struct regex_range *ranges, size_t count)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/engine/event_columns.h"
+#include "base/array.h"
 #include "base/human.h"
 #include "cmd/print/display.h"
 #include "cmd/small_table.h"
@@ -61,11 +62,7 @@ static int by_pid_and_row(const void *a, const void *b)
 {
     const struct info_processes_process *x = a, *y = b;
 
-    if (x->pid != y->pid)
-        return x->pid < y->pid ? -1 : 1;
-    if (x->image != y->image)
-        return x->image < y->image ? -1 : 1;
-    return (x->row > y->row) - (x->row < y->row);
+    return COMPARE(x->pid, y->pid) ?: COMPARE(x->image, y->image) ?: COMPARE(x->row, y->row);
 }
 
 /* One entry for each pid and image, with the last row that speaks of it, and for each pid that only has a name. */
@@ -136,11 +133,7 @@ static int by_cpu_time(const void *a, const void *b)
     const struct info_processes_process *x = *(struct info_processes_process *const *)a,
                                         *y = *(struct info_processes_process *const *)b;
 
-    if (x->cpu_ns != y->cpu_ns)
-        return x->cpu_ns > y->cpu_ns ? -1 : 1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->pid > y->pid) - (x->pid < y->pid);
+    return COMPARE(y->cpu_ns, x->cpu_ns) ?: COMPARE(x->start_ns, y->start_ns) ?: COMPARE(x->pid, y->pid);
 }
 
 /* Children hang on the first program of their parent. Linked from the last to the first, so that lists are in order. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "collect/core/procfs.h"
 
@@ -154,17 +155,17 @@ static int compare_memory(const struct gpu_process *a, const struct gpu_process 
     uint64_t first = a->memory_bytes == UINT64_MAX ? 0 : a->memory_bytes;
     uint64_t second = b->memory_bytes == UINT64_MAX ? 0 : b->memory_bytes;
 
-    return (first < second) - (first > second);
+    return COMPARE(second, first);
 }
 
 static int compare_sm(const struct gpu_process *a, const struct gpu_process *b)
 {
-    return (a->sm < b->sm) - (a->sm > b->sm);
+    return COMPARE(b->sm, a->sm);
 }
 
 static int compare_pid(const struct gpu_process *a, const struct gpu_process *b)
 {
-    return a->pid != b->pid ? (a->pid > b->pid) - (a->pid < b->pid) : (a->device > b->device) - (a->device < b->device);
+    return COMPARE(a->pid, b->pid) ?: COMPARE(a->device, b->device);
 }
 
 static int top_model_compare(const void *a, const void *b, void *context)

@@ -85,7 +85,7 @@ static int capture_facts_compare_ranks(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
-    return x < y ? -1 : x > y;
+    return COMPARE(x, y);
 }
 
 /* An unfinished report does not say how its processes ended. */

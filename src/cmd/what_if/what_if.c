@@ -187,11 +187,6 @@ static const struct table_column path_columns[PATH_COLUMNS] = {
     [SPENT] = { "Critical Path", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int what_if_by_time(const struct table_cell *a, const struct table_cell *b, void *context)
-{
-    return (a[PATH_TIME].integer < b[PATH_TIME].integer) - (a[PATH_TIME].integer > b[PATH_TIME].integer);
-}
-
 static int what_if_add_part(struct table *table, const char *name, int64_t part_ns, int64_t whole_ns, struct error *err)
 {
     if (!part_ns)
@@ -218,7 +213,7 @@ static int what_if_add_path(struct table *table, struct what_if_job *job, struct
             return code;
     if ((code = what_if_add_part(table, "before its first event", result.before_path_ns, result.replayed_ns, err)) != 0)
         return code;
-    table_sort(table, what_if_by_time, NULL);
+    table_sort_by(table, BY(DOWN(PATH_TIME)));
     return 0;
 }
 

@@ -21,9 +21,7 @@ static int dlprof_details_by_call(const void *left, const void *right)
 {
     const struct other_sequence *a = left, *b = right;
 
-    if (a->call != b->call)
-        return a->call < b->call ? -1 : 1;
-    return (a->sequence > b->sequence) - (a->sequence < b->sequence);
+    return COMPARE(a->call, b->call) ?: COMPARE(a->sequence, b->sequence);
 }
 
 /* Operators come in order of time, the outer before the inner. */

@@ -1,6 +1,7 @@
 /* Unions of intervals. */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/saturating.h"
 #include "dlprof_internal.h"
 
@@ -8,9 +9,7 @@ static int by_group(const void *left, const void *right)
 {
     const struct dlprof_interval *a = left, *b = right;
 
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+    return COMPARE(a->group, b->group) ?: COMPARE(a->start_ns, b->start_ns);
 }
 
 void dlprof_intervals_sort(struct dlprof_interval *list, size_t count)

@@ -4,6 +4,7 @@
 
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/statistics.h"
+#include "base/array.h"
 #include "base/saturating.h"
 #include "dlprof_internal.h"
 
@@ -22,7 +23,7 @@ static int compare_strings(const char *a, size_t a_length, const char *b, size_t
 {
     int difference = memcmp(a, b, a_length < b_length ? a_length : b_length);
 
-    return difference ? difference : (a_length > b_length) - (a_length < b_length);
+    return difference ?: COMPARE(a_length, b_length);
 }
 
 static int compare_texts(const struct dlprof *dlprof, uint32_t a, uint32_t b)
@@ -56,7 +57,7 @@ static int kernel_reports_compare_kernels(const void *left, const void *right, v
         (difference = compare_texts(dlprof, dlprof->ops[a_call->op].id, dlprof->ops[b_call->op].id)) != 0 ||
         (difference = kernel_reports_compare_names(dlprof->report, a->name, b->name)) != 0)
         return difference;
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+    return COMPARE(a->start_ns, b->start_ns);
 }
 
 static int kernels_read(struct kernel_reports_kernels *kernels, const struct dlprof *dlprof, int by_iteration)

@@ -34,11 +34,7 @@ static int dlprof_read_by_thread(const void *left, const void *right)
 {
     const struct dlprof_call *a = left, *b = right;
 
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
+    return COMPARE(a->thread, b->thread) ?: COMPARE(a->start_ns, b->start_ns) ?: COMPARE(b->end_ns, a->end_ns);
 }
 
 void dlprof_sort_by_thread(struct dlprof *dlprof)

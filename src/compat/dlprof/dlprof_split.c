@@ -24,11 +24,7 @@ static int dlprof_split_by_start(const void *left, const void *right)
 {
     const struct dlprof_split_numbered *a = left, *b = right;
 
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns > b->end_ns ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
+    return COMPARE(a->start_ns, b->start_ns) ?: COMPARE(b->end_ns, a->end_ns) ?: COMPARE(a->number, b->number);
 }
 
 /* Brings the calls into the order of time, and the numbers of calls in the works with them. */
@@ -261,9 +257,7 @@ static int dlprof_split_by_call(const void *left, const void *right)
 {
     const struct dlprof_work *a = left, *b = right;
 
-    if (a->call != b->call)
-        return a->call < b->call ? -1 : 1;
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+    return COMPARE(a->call, b->call) ?: COMPARE(a->start_ns, b->start_ns);
 }
 
 static int dlprof_split_drop_others(struct dlprof *dlprof)

@@ -8,6 +8,7 @@
 
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/counters/kernel_counters.h"
+#include "base/array.h"
 #include "cmd/open_report.h"
 #include "collect/gpu/gpu_ask.h"
 #include "collect/gpu/gpu_link.h"
@@ -135,9 +136,7 @@ static int compare_launches(const void *a, const void *b)
 {
     const struct launch *x = a, *y = b;
 
-    if (x->global_pid != y->global_pid)
-        return x->global_pid < y->global_pid ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
+    return COMPARE(x->global_pid, y->global_pid) ?: COMPARE(x->number, y->number);
 }
 
 /* Kernels by process and launch, and the place of each. */

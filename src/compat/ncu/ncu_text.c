@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "list_columns.h"
 #include "ncu_details.h"
 #include "ncu_figures.h"
@@ -186,8 +187,8 @@ static int by_name_and_size(const void *a, const void *b, void *report)
     int order = strcmp(report_string(report, x->name, NULL), report_string(report, y->name, NULL));
 
     for (size_t i = 0; i < 3 && !order; i++)
-        order = (x->grid[i] > y->grid[i]) - (x->grid[i] < y->grid[i]);
-    return order ? order : (x > y) - (x < y);
+        order = COMPARE(x->grid[i], y->grid[i]);
+    return order ?: COMPARE(x, y);
 }
 
 int ncu_text_add(struct text *out, const struct kernel_counters *counters, const struct ncu_page_options *options)

@@ -10,6 +10,7 @@
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/event_columns.h"
 #include "analyze/model/ranges.h"
+#include "base/array.h"
 #include "base/saturating.h"
 #include "compat/dlprof/dlprof_internal.h"
 
@@ -278,9 +279,7 @@ static int pyprof_by_start(const void *left, const void *right)
     const struct dlprof_work *a = *(const struct dlprof_work *const *)left,
                              *b = *(const struct dlprof_work *const *)right;
 
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return (a > b) - (a < b);
+    return COMPARE(a->start_ns, b->start_ns) ?: COMPARE(a, b);
 }
 
 static int order_kernels(struct pyprof_listing *listing)

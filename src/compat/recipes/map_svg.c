@@ -115,9 +115,7 @@ static int compare_strips(const void *a, const void *b)
 {
     const struct map_strip *x = a, *y = b;
 
-    if (x->band != y->band)
-        return x->band < y->band ? -1 : 1;
-    return (x->row > y->row) - (x->row < y->row);
+    return COMPARE(x->band, y->band) ?: COMPARE(x->row, y->row);
 }
 
 /* All lanes have as many bins as the first, whose starts rise. */

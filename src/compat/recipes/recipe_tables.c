@@ -46,9 +46,8 @@ static int recipe_tables_compare_ranks(const void *a, const void *b)
 {
     const struct recipe_rank *x = a, *y = b;
 
-    if (x->number != y->number)
-        return (uint64_t)x->number < (uint64_t)y->number ? -1 : 1; /* unknown ones last */
-    return (x->part > y->part) - (x->part < y->part);
+    /* Unknown ones, which are below 0, come last. */
+    return COMPARE((uint64_t)x->number, (uint64_t)y->number) ?: COMPARE(x->part, y->part);
 }
 
 static int recipe_tables_find_ranks(struct recipe_set *set)

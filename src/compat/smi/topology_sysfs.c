@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cmd/doctor/system_file.h"
 
 #define DEVICES "/devices/"
@@ -88,7 +89,7 @@ static int topology_sysfs_by_number(const struct dirent **a, const struct dirent
 {
     int first = atoi((*a)->d_name + strlen("uverbs")), second = atoi((*b)->d_name + strlen("uverbs"));
 
-    return (first > second) - (first < second);
+    return COMPARE(first, second);
 }
 
 size_t topology_sysfs_adapters(struct topology_adapter *list, size_t most)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "export/nsys_tables.h"
 #include "report/schema/schema.h"
 
@@ -113,7 +114,7 @@ static int compare_keys(const void *a, const void *b)
 {
     const struct sqlite_export_key *x = a, *y = b;
 
-    return (x->first > y->first) - (x->first < y->first) ?: COMPARE(x->second, y->second);
+    return COMPARE(x->first, y->first) ?: COMPARE(x->second, y->second);
 }
 
 /* Whether the columns are a key. Only in a damaged or a foreign file they are not, and its rows must not get lost. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "reader_state.h"
 
 #define MISSES_BEFORE_ALL 3
@@ -11,7 +12,7 @@
 static int by_first_id(const void *a, const void *b)
 {
     const struct reader_string_chunk *x = a, *y = b;
-    return x->first < y->first ? -1 : x->first > y->first;
+    return COMPARE(x->first, y->first);
 }
 
 int report_make_strings(struct report *report, struct error *err)

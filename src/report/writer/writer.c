@@ -581,7 +581,7 @@ static int by_rows(const void *a, const void *b, void *context)
 {
     const struct writer *writer = context;
     uint64_t x = writer->appended[*(const enum table_id *)a], y = writer->appended[*(const enum table_id *)b];
-    return x < y ? -1 : x > y;
+    return COMPARE(x, y);
 }
 
 /* Small tables first, so that they get the reserve. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/map.h"
 #include "base/saturating.h"
 #include "clock_fit_state.h"
@@ -77,10 +78,7 @@ static int check_message(const struct clock_message *message, const struct clock
 static int by_worst(const void *a, const void *b)
 {
     const struct clock_contradiction *x = a, *y = b;
-    if (x->worst_ns != y->worst_ns)
-        return x->worst_ns > y->worst_ns ? -1 : 1;
-    return x->early != y->early ? (x->early > y->early) - (x->early < y->early)
-                                : (x->late > y->late) - (x->late < y->late);
+    return COMPARE(y->worst_ns, x->worst_ns) ?: COMPARE(x->early, y->early) ?: COMPARE(x->late, y->late);
 }
 
 static int list_pairs(const struct pair_map *pairs, struct clock_fit *result, struct arena *arena)

@@ -27,8 +27,7 @@ struct timed_instance {
 static int instance_hosts_by_time(const void *a, const void *b)
 {
     const struct timed_instance *x = a, *y = b;
-    return x->time_ns != y->time_ns ? (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns)
-                                    : (x->number > y->number) - (x->number < y->number);
+    return COMPARE(x->time_ns, y->time_ns) ?: COMPARE(x->number, y->number);
 }
 
 /* The instances in order of time. The own times of their first parts will do: captures of a job begin together. */

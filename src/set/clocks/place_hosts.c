@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/saturating.h"
 #include "order_bounds.h"
 #include "time_map.h"
@@ -51,7 +52,7 @@ static void tell_instances(struct fit *fit, const struct fit_host *host)
 static int by_x(const void *a, const void *b)
 {
     const struct offset_point *p = a, *q = b;
-    return (p->x > q->x) - (p->x < q->x);
+    return COMPARE(p->x, q->x);
 }
 
 /* The differences of ends; *worst is the largest error of the hosts that they are differences to. */
@@ -170,7 +171,7 @@ static int place_hosts_make_map(struct fit_host *host, const struct host_fit *ho
 static int place_hosts_by_number(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    return COMPARE(x, y);
 }
 
 /* The latency to allow for, from the shortest stay in an instance, which is that of the last one to enter. */

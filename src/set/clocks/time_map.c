@@ -66,8 +66,7 @@ int64_t time_map_at(const struct time_map *map, int64_t own_ns)
 static int by_own_time(const void *a, const void *b)
 {
     const struct clock_knot *x = a, *y = b;
-    return x->own_ns != y->own_ns ? (x->own_ns > y->own_ns) - (x->own_ns < y->own_ns)
-                                  : (x->set_ns > y->set_ns) - (x->set_ns < y->set_ns);
+    return COMPARE(x->own_ns, y->own_ns) ?: COMPARE(x->set_ns, y->set_ns);
 }
 
 /* Keeps knots that lie after the last one on both axes. */

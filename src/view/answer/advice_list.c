@@ -29,7 +29,7 @@ static int advice_list_by_rank(const void *a, const void *b)
 {
     const struct advice_member *x = a, *y = b;
 
-    return (x->rank < y->rank) - (x->rank > y->rank) ?: COMPARE(x->first, y->first);
+    return COMPARE(y->rank, x->rank) ?: COMPARE(x->first, y->first);
 }
 
 /* Sorting moves members, never the text, so that advice_list_cut() still finds them by their place in it. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "answer_cache.h"
+#include "base/array.h"
 #include "base/json_write.h"
 #include "frame_library.h"
 #include "operator_pairs.h"
@@ -80,7 +81,7 @@ static int by_depth(const void *a, const void *b)
 {
     const struct chain_frame *x = a, *y = b;
 
-    return (x->depth > y->depth) - (x->depth < y->depth);
+    return COMPARE(x->depth, y->depth);
 }
 
 const char *event_frame_string(struct view *view, int64_t id, size_t *length)

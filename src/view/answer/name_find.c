@@ -1,6 +1,7 @@
 /* The requests find and next: count the events whose name matches, and go from one to the next. */
 #include "answer_cache.h"
 #include "answers.h"
+#include "base/array.h"
 #include "base/json_write.h"
 #include "row_answers.h"
 #include "view/load/event_search.h"
@@ -117,9 +118,7 @@ struct position {
 
 static int name_find_compare(const struct position *a, const struct position *b)
 {
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return a->row != b->row ? (a->row > b->row) - (a->row < b->row) : (a->event > b->event) - (a->event < b->event);
+    return COMPARE(a->start_ns, b->start_ns) ?: COMPARE(a->row, b->row) ?: COMPARE(a->event, b->event);
 }
 
 struct stepping {

@@ -398,9 +398,7 @@ static int group_tile_by_length(const void *a, const void *b)
 
     if (more != 0)
         return more > 0 ? 1 : -1;
-    if (x->from != y->from)
-        return x->from < y->from ? -1 : 1;
-    return x->row != y->row ? (x->row > y->row) - (x->row < y->row) : (x->event > y->event) - (x->event < y->event);
+    return COMPARE(x->from, y->from) ?: COMPARE(x->row, y->row) ?: COMPARE(x->event, y->event);
 }
 
 /* Walks all lanes, for a second time if there were too many slices. */

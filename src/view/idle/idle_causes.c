@@ -99,8 +99,7 @@ static int idle_causes_by_total(const void *a, const void *b)
 
     if (x->total_ns != y->total_ns)
         return x->total_ns < y->total_ns ? 1 : -1;
-    return x->cause != y->cause ? (x->cause > y->cause) - (x->cause < y->cause)
-                                : (x->line > y->line) - (x->line < y->line);
+    return COMPARE(x->cause, y->cause) ?: COMPARE(x->line, y->line);
 }
 
 /* The cause that took most of a gap, over all lines of these parts. */
@@ -270,7 +269,7 @@ static int by_cause_total(const void *a, const void *b)
 {
     const struct cause_total *x = a, *y = b;
 
-    return x->total_ns != y->total_ns ? (x->total_ns < y->total_ns) - (x->total_ns > y->total_ns) : x->cause - y->cause;
+    return COMPARE(y->total_ns, x->total_ns) ?: COMPARE(x->cause, y->cause);
 }
 
 /* Adds up the causes of a row; a cause counts once in a gap. */

@@ -38,7 +38,7 @@ static int event_list_by_number(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-    return (x > y) - (x < y);
+    return COMPARE(x, y);
 }
 
 void event_list_rows_sort(struct event_list_rows *rows)
@@ -77,11 +77,7 @@ static int event_list_by_time(const void *a, const void *b, void *context)
     int64_t x_start = place_start(view, x), y_start = place_start(view, y), x_end = place_end(view, x),
             y_end = place_end(view, y);
 
-    if (x_start != y_start)
-        return x_start < y_start ? -1 : 1;
-    if (x_end != y_end)
-        return x_end > y_end ? -1 : 1;
-    return x.row != y.row ? (x.row > y.row) - (x.row < y.row) : (x.event > y.event) - (x.event < y.event);
+    return COMPARE(x_start, y_start) ?: COMPARE(y_end, x_end) ?: COMPARE(x.row, y.row) ?: COMPARE(x.event, y.event);
 }
 
 static int event_list_is_same(struct view_place a, struct view_place b)

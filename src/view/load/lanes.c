@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/engine/order.h"
+#include "base/array.h"
 #include "event_index.h"
 #include "event_search.h"
 
@@ -48,7 +49,7 @@ static int lanes_by_length(const void *a, const void *b, void *context)
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     int64_t x_ns = event_length(context, x), y_ns = event_length(context, y);
 
-    return x_ns != y_ns ? (x_ns < y_ns) - (x_ns > y_ns) : (x > y) - (x < y);
+    return COMPARE(y_ns, x_ns) ?: COMPARE(x, y);
 }
 
 /* By start; the longest first of equal starts. */

@@ -15,7 +15,7 @@ static int name_map_by_number(const void *a, const void *b)
 {
     const struct view_name_map_entry *x = a, *y = b;
 
-    return (x->number > y->number) - (x->number < y->number);
+    return COMPARE(x->number, y->number);
 }
 
 void view_name_map_sort(struct view_name_map *map)

@@ -51,7 +51,7 @@ static int rank_map_by_start(const void *a, const void *b)
 {
     const struct rank_map_run *x = a, *y = b;
 
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+    return COMPARE(x->start_ns, y->start_ns);
 }
 
 static void rank_map_add_run(const struct grid *grid, float *busy, struct rank_map_run run)

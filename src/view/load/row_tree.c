@@ -292,8 +292,8 @@ static int by_path(const void *a, const void *b)
 
     for (int i = 0; i < x->depth && i < y->depth; i++)
         if (x->numbers[i] != y->numbers[i])
-            return x->numbers[i] < y->numbers[i] ? -1 : 1;
-    return (x->depth > y->depth) - (x->depth < y->depth);
+            return COMPARE(x->numbers[i], y->numbers[i]);
+    return COMPARE(x->depth, y->depth);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */

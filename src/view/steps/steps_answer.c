@@ -138,7 +138,7 @@ static int by_event(const void *a, const void *b)
 {
     const struct steps_answer_named *one = a, *other = b;
 
-    return (one->event > other->event) - (one->event < other->event);
+    return COMPARE(one->event, other->event);
 }
 
 /* Two runs while their steps are paired. */
@@ -247,7 +247,7 @@ static int steps_answer_by_length(const void *a, const void *b)
         return is_other - is_one;
     if (one->length_ns != other->length_ns)
         return one->length_ns < other->length_ns ? 1 : -1;
-    return (one->place > other->place) - (one->place < other->place);
+    return COMPARE(one->place, other->place);
 }
 
 static int by_item_length(const void *a, const void *b)
@@ -259,7 +259,7 @@ static int by_item_length(const void *a, const void *b)
         return difference > 0 ? 1 : -1;
     if (one->row != other->row)
         return one->row > other->row ? 1 : -1;
-    return (one->event > other->event) - (one->event < other->event);
+    return COMPARE(one->event, other->event);
 }
 
 struct steps_answer_axis {

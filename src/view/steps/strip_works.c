@@ -44,5 +44,5 @@ int strip_works_by_begin(const void *a, const void *b)
 {
     const struct strip_work *one = a, *other = b;
 
-    return (one->from_ns > other->from_ns) - (one->from_ns < other->from_ns);
+    return COMPARE(one->from_ns, other->from_ns);
 }

@@ -29,7 +29,7 @@ static int gpu_stretches_by_start(const void *a, const void *b)
 {
     const struct gpu_stretch *x = a, *y = b;
 
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+    return COMPARE(x->start_ns, y->start_ns);
 }
 
 static void sort_stretches(struct gpu_stretches *stretches)

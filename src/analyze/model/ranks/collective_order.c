@@ -26,16 +26,11 @@ static int is_same_sequence(const struct ordered_call *a, const struct ordered_c
 static int coll_order_compare(const void *a, const void *b)
 {
     const struct ordered_call *x = a, *y = b;
-    int64_t x_process = global_process(x->call.thread), y_process = global_process(y->call.thread);
 
-    if (x_process != y_process)
-        return x_process < y_process ? -1 : 1;
-    if (x->communicator != y->communicator)
-        return x->communicator < y->communicator ? -1 : 1;
-    int64_t x_ns = collective_call_start(&x->call), y_ns = collective_call_start(&y->call);
-    if (x_ns != y_ns)
-        return x_ns < y_ns ? -1 : 1;
-    return x->call.thread < y->call.thread ? -1 : x->call.thread > y->call.thread;
+    return COMPARE(global_process(x->call.thread), global_process(y->call.thread))
+               ?: COMPARE(x->communicator, y->communicator)
+               ?: COMPARE(collective_call_start(&x->call), collective_call_start(&y->call))
+               ?: COMPARE(x->call.thread, y->call.thread);
 }
 
 int ordered_calls_add(struct collectives *all, struct ordered_calls *calls)

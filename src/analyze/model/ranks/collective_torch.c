@@ -42,9 +42,7 @@ static int coll_torch_compare_threads(const void *a, const void *b)
 {
     const struct group_thread *x = a, *y = b;
 
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return y->is_worker - x->is_worker;
+    return COMPARE(x->thread, y->thread) ?: COMPARE(y->is_worker, x->is_worker);
 }
 
 /* Sorted and each once, workers are numbered by group. */

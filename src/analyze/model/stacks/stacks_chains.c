@@ -208,14 +208,14 @@ static int by_id_and_depth(const void *a, const void *b)
 {
     const struct loose_row *x = a, *y = b;
 
-    return x->id != y->id ? (x->id > y->id) - (x->id < y->id) : (x->depth > y->depth) - (x->depth < y->depth);
+    return COMPARE(x->id, y->id) ?: COMPARE(x->depth, y->depth);
 }
 
 static int stacks_chains_by_id(const void *a, const void *b)
 {
     const struct stack_chain *x = a, *y = b;
 
-    return (x->id > y->id) - (x->id < y->id);
+    return COMPARE(x->id, y->id);
 }
 
 /* Moves the rows that were set aside to the first worker. */

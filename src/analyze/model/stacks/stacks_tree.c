@@ -202,7 +202,7 @@ static int compare_frames(const struct stacks *stacks, uint32_t a, uint32_t b)
     if (order == 0 && x[FRAME_KIND] != FRAME_THREAD && y[FRAME_KIND] != FRAME_THREAD)
         order = compare_strings(stacks->report, x[FRAME_MODULE], y[FRAME_MODULE]);
     for (int i = FRAME_PARTS; i-- > 0 && order == 0;)
-        order = (x[i] > y[i]) - (x[i] < y[i]);
+        order = COMPARE(x[i], y[i]);
     return order;
 }
 

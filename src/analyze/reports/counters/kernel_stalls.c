@@ -5,6 +5,7 @@
 #include "abi/counters/counter_sections.h"
 #include "analyze/engine/cell_text.h"
 #include "analyze/registry.h"
+#include "base/array.h"
 #include "counters_report.h"
 
 enum { LAUNCH, REASON, SHARE, CYCLES, MISSING, KERNEL, COLUMNS };
@@ -51,7 +52,7 @@ static const char *reason_in(const struct kernel_counters *counters, const struc
 
 static int by_share(const struct table_cell *a, const struct table_cell *b, void *context)
 {
-    return (a[CYCLES].real < b[CYCLES].real) - (a[CYCLES].real > b[CYCLES].real);
+    return COMPARE(b[CYCLES].real, a[CYCLES].real);
 }
 
 /* Whether a value of the kernel has a reason that begins with this one: no_instruction is no_instructions in samples.

@@ -128,7 +128,7 @@ static int by_time_and_flops(const struct table_cell *a, const struct table_cell
         x = a[flops].kind == CELL_INT ? (double)a[flops].integer : 0;
         y = b[flops].kind == CELL_INT ? (double)b[flops].integer : 0;
     }
-    return (x < y) - (x > y);
+    return COMPARE(y, x);
 }
 
 static const char *rate_text(const struct flops_group *group)

@@ -11,7 +11,7 @@ static int coverage_compare_times(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
-    return (x > y) - (x < y);
+    return COMPARE(x, y);
 }
 
 /* Spans that touch become one. */

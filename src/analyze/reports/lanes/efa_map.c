@@ -5,6 +5,7 @@
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
 #include "analyze/registry.h"
+#include "base/array.h"
 #include "metric_bins.h"
 
 /* The fields that count traffic. */
@@ -46,7 +47,7 @@ static int efa_map_compare_ids(const void *a, const void *b, void *context)
     const int64_t *ids = context;
     int64_t x = ids[*(const uint32_t *)a], y = ids[*(const uint32_t *)b];
 
-    return (x > y) - (x < y);
+    return COMPARE(x, y);
 }
 
 static int sort_events(struct efa_events *all)

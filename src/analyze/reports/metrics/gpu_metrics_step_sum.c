@@ -3,6 +3,7 @@
 
 #include "analyze/model/torch/steps_read.h"
 #include "analyze/registry.h"
+#include "base/array.h"
 #include "gpu_metrics_by.h"
 
 struct metrics_step_work {
@@ -14,7 +15,7 @@ static int metrics_step_by_step(const void *a, const void *b)
 {
     const struct launched_work *x = a, *y = b;
 
-    return x->call != y->call ? (x->call > y->call ? 1 : -1) : (x->gpu > y->gpu) - (x->gpu < y->gpu);
+    return COMPARE(x->call, y->call) ?: COMPARE(x->gpu, y->gpu);
 }
 
 /* In the order of the steps; `call` of each work becomes its step. */

@@ -161,13 +161,8 @@ static int compare_spans(const void *left, const void *right)
 {
     const struct region_sum_span *a = left, *b = right;
 
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns > b->end_ns ? -1 : 1;
-    return (int)a->is_wait - (int)b->is_wait;
+    return COMPARE(a->thread, b->thread) ?: COMPARE(a->start_ns, b->start_ns) ?: COMPARE(b->end_ns, a->end_ns)
+               ?: COMPARE(a->is_wait, b->is_wait);
 }
 
 /* A span has ended: a wait counts in the part around it, without the time of spans inside it. */

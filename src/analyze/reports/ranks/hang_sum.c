@@ -257,11 +257,8 @@ static int hang_sum_order_of(const struct table_cell *state)
 
 static int hang_sum_compare(const struct table_cell *a, const struct table_cell *b, void *context)
 {
-    int difference = hang_sum_order_of(&a[STATE]) - hang_sum_order_of(&b[STATE]);
-
-    if (difference)
-        return difference;
-    return (a[SINCE].integer > b[SINCE].integer) - (a[SINCE].integer < b[SINCE].integer);
+    return COMPARE(hang_sum_order_of(&a[STATE]), hang_sum_order_of(&b[STATE]))
+               ?: COMPARE(a[SINCE].integer, b[SINCE].integer);
 }
 
 static size_t most_members(const struct collectives *all)

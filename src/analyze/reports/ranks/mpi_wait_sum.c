@@ -140,7 +140,7 @@ static int compare_causes(const void *left, const void *right)
 {
     const struct mpi_wait_sum_cause *a = left, *b = right;
 
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
+    return COMPARE(a->rank, b->rank);
 }
 
 /* The rank that the others waited for the longest, and how long. */

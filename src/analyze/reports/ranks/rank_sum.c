@@ -207,7 +207,7 @@ static int compare_works(const void *a, const void *b)
 {
     const struct rank_sum_work *x = a, *y = b;
 
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+    return COMPARE(x->start_ns, y->start_ns);
 }
 
 /* All work of a rank, sorted, in the list of the first worker. */

@@ -6,6 +6,7 @@
 #include "analyze/engine/report_run.h"
 #include "analyze/model/torch/torch_frames.h"
 #include "analyze/registry.h"
+#include "base/array.h"
 
 static const char *const operator_tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
 
@@ -114,11 +115,8 @@ static int module_sum_by_time(const struct table_cell *a, const struct table_cel
     int64_t x = saturating_add(a[GPU_TOTAL].integer, a[BACKWARD_GPU].integer),
             y = saturating_add(b[GPU_TOTAL].integer, b[BACKWARD_GPU].integer);
 
-    if (x == y) {
-        x = a[CPU_TOTAL].integer;
-        y = b[CPU_TOTAL].integer;
-    }
-    return x != y ? (x < y) - (x > y) : cell_compare_text(&a[MODULE_NAME], &b[MODULE_NAME]);
+    return COMPARE(y, x) ?: COMPARE(b[CPU_TOTAL].integer, a[CPU_TOTAL].integer)
+                         ?: cell_compare_text(&a[MODULE_NAME], &b[MODULE_NAME]);
 }
 
 static int add_module(struct table *table, const struct operators *modules, const int64_t *key,

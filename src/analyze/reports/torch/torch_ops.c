@@ -313,10 +313,10 @@ static int torch_ops_compare(const struct table_cell *a, const struct table_cell
     const struct table_cell *x = &a[order->column], *y = &b[order->column];
 
     if (x->kind == CELL_INT)
-        return (x->integer < y->integer) - (x->integer > y->integer);
+        return COMPARE(y->integer, x->integer);
     double first = order->is_average ? x->real / (double)a[TORCH_COUNT].integer : x->real;
     double second = order->is_average ? y->real / (double)b[TORCH_COUNT].integer : y->real;
-    return (first < second) - (first > second);
+    return COMPARE(second, first);
 }
 
 static void torch_ops_sort(struct table *table, const char *sort_by)

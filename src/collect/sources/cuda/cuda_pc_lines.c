@@ -76,7 +76,7 @@ static int by_offset(const void *left, const void *right)
 {
     uint64_t a = ((const struct cuda_pc_line *)left)->offset, b = ((const struct cuda_pc_line *)right)->offset;
 
-    return (a > b) - (a < b);
+    return COMPARE(a, b);
 }
 
 void cuda_function_lines_read(struct cuda_function_lines *lines, const struct cuda_cubin_map *cubins, uint64_t crc,

@@ -222,7 +222,7 @@ int cuda_awaits(struct cuda_process *cuda)
 static int cuda_records_by_number(const void *left, const void *right)
 {
     uint64_t a = ((const struct cuda_noted *)left)->number, b = ((const struct cuda_noted *)right)->number;
-    return (a > b) - (a < b);
+    return COMPARE(a, b);
 }
 
 static uint64_t ticks_now(const struct clock_map *map)

@@ -177,7 +177,7 @@ static void take_wait(struct cuda_process *cuda, struct cuda_wait *wait)
 static int by_ticks(const void *left, const void *right)
 {
     const struct cuda_wait *a = left, *b = right;
-    return (a->ticks > b->ticks) - (a->ticks < b->ticks);
+    return COMPARE(a->ticks, b->ticks);
 }
 
 void cuda_waits_settle(struct cuda_process *cuda, uint64_t ticks)

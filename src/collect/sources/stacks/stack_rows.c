@@ -248,7 +248,7 @@ static void write_stack(struct collector *collector, const struct waiting *what)
 static int stack_rows_by_id(const void *a, const void *b)
 {
     const struct waiting *x = a, *y = b;
-    return (x->id > y->id) - (x->id < y->id);
+    return COMPARE(x->id, y->id);
 }
 
 /* Writes the stacks whose names are known; at the end all of them. Returns -1 when memory is short. */
