@@ -134,14 +134,14 @@ struct rule_part {
     int is_window;
 };
 
-/* The part of a capture in which its start is looked for, after its first work on a GPU. */
+/* A rule that needs more than MOST_ROWS reads a part. The start of a capture lasts until AFTER_START_NS after its first
+ * work on a GPU. */
 enum { MOST_ROWS = 4000000, AFTER_START_NS = 1000000000 };
 
 struct rule_parts {
     struct adviser *adviser;
     int64_t capture_ns;
     struct report *start; /* owned; opened for the first rule that reads it */
-    struct report_span start_span;
 };
 
 static uint64_t rows_needed(const struct analysis *rule, struct report *report)
@@ -166,13 +166,15 @@ static int open_start(struct rule_parts *parts, struct error *err)
     struct report *whole = parts->adviser->whole;
     int64_t first_ns = INT64_MAX;
 
+    if (parts->start)
+        return 0;
     for (const char *const *name = advice_work_tables; *name; name++) {
         const struct report_table *table = report_table(whole, *name);
         if (table && table->first_ns <= table->last_ns && table->first_ns < first_ns)
             first_ns = table->first_ns;
     }
-    parts->start_span = (struct report_span){ INT64_MIN, saturating_add(first_ns, AFTER_START_NS) };
-    return parts->start ? 0 : report_open_window(whole, &parts->start_span, &parts->start, err);
+    const struct report_span span = { INT64_MIN, saturating_add(first_ns, AFTER_START_NS) };
+    return report_open_window(whole, &span, &parts->start, err);
 }
 
 static int choose_part(struct rule_part *out, struct rule_parts *parts, const struct analysis *rule, struct error *err)

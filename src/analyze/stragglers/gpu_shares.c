@@ -41,16 +41,10 @@ static int64_t launched_ns(const struct calls *calls, const struct gpu_ops *ops,
     return call != NO_CALL && calls->end[call] < ops->start[row] ? calls->end[call] : ops->start[row];
 }
 
-static int gpu_shares_add_span(struct gpu_spans *spans, struct gpu_span span)
-{
-    if (array_reserve(&spans->list, &spans->room, spans->count + 1, sizeof span) != 0)
-        return ERR_NO_MEMORY;
-    spans->list[spans->count++] = span;
-    return 0;
-}
-
 static int gpu_shares_add(struct gpu_shares_reading *reading, const struct gpu_ops *ops, struct stream_work *work)
 {
+    struct gpu_shares *shares = reading->shares;
+
     for (size_t row = 0; row < ops->count; row++)
         work[row] = (struct stream_work){ ops->process[row], ops->stream[row], ops->start[row], ops->end[row], row };
     if (ops->count)
@@ -64,12 +58,12 @@ static int gpu_shares_add(struct gpu_shares_reading *reading, const struct gpu_o
                                  at->start_ns, at->end_ns };
         if (rank == COLLECTIVE_UNKNOWN || at->end_ns <= at->start_ns)
             continue;
-        if (gpu_shares_add_span(&reading->shares->runs, span) != 0)
+        if (ARRAY_PUSH(shares->runs.list, shares->runs.room, shares->runs.count, span) != 0)
             return ERR_NO_MEMORY;
         if (has_before && at[-1].end_ns > ready_ns)
             ready_ns = at[-1].end_ns;
         span.from_ns = ready_ns < at->start_ns ? ready_ns : at->start_ns;
-        if (gpu_shares_add_span(&reading->shares->wishes, span) != 0)
+        if (ARRAY_PUSH(shares->wishes.list, shares->wishes.room, shares->wishes.count, span) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -228,6 +222,7 @@ int gpu_shares_read(struct gpu_shares *shares, const struct collectives *all, st
     gpu_devices_free(&reading.devices);
     return code;
 }
+
 void gpu_shares_free(struct gpu_shares *shares)
 {
     free(shares->runs.list);

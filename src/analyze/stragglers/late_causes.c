@@ -157,11 +157,8 @@ static int find_fault_samples(struct late_causes *causes, int64_t **ids, size_t 
         if (row_int_or(&rows, 2, 0) == 0 || (*count && (*ids)[*count - 1] == row_int(&rows, 0)) ||
             !strstr(report_string(causes->report, row_int_or(&rows, 1, 0), NULL), "page_fault"))
             continue;
-        if (array_reserve(ids, &room, *count + 1, sizeof **ids) != 0) {
-            code = ERR_NO_MEMORY;
+        if ((code = ARRAY_PUSH(*ids, room, *count, row_int(&rows, 0))) != 0)
             break;
-        }
-        (*ids)[(*count)++] = row_int(&rows, 0);
     }
     row_cursor_close(&rows);
     return code;
@@ -309,7 +306,6 @@ static void add_cpu_time(const struct late_causes *causes, const struct rank_win
     int64_t off_ns = saturating_subtract(window->to_ns, window->from_ns);
 
     off_ns = saturating_subtract(saturating_subtract(off_ns, running_ns), window->shared_ns);
-
     for (int a = LATE_SLEEP; a <= LATE_OTHER_WAIT; a++)
         off_ns = saturating_subtract(off_ns, share_in(causes, (enum late_activity)a, window).time_ns);
     time->sampled_ns = saturating_add(
@@ -397,10 +393,8 @@ static int late_causes_read_ops(struct late_causes *causes)
     while (row_cursor_next(&rows) && code == 0) {
         if (row_is_null(&rows, 1))
             continue;
-        if (array_reserve(&causes->ops, &causes->op_room, causes->op_count + 1, sizeof *causes->ops) == 0)
-            causes->ops[causes->op_count++] = (struct op_start){ row_int(&rows, 1), row_int(&rows, 0) };
-        else
-            code = ERR_NO_MEMORY;
+        code = ARRAY_PUSH(causes->ops, causes->op_room, causes->op_count,
+                          (struct op_start){ row_int(&rows, 1), row_int(&rows, 0) });
     }
     row_cursor_close(&rows);
     if (causes->op_count)
@@ -416,7 +410,7 @@ static int64_t ops_in(const struct late_causes *causes, const struct rank_window
     return (int64_t)(BISECT(first, causes->op_count, i, late_causes_compare_ops(&causes->ops[i], &to) < 0) - first);
 }
 
-/* Code that computes longer has more to do, or is slower. Of PyTorch the number of operators tells which. */
+/* Code that computes longer has more to do, or is slower. In PyTorch the number of operators says which. */
 static int add_more_operators(struct late_causes *causes, const struct late *const *lates, size_t count,
                               struct text *cause)
 {
@@ -477,11 +471,8 @@ static int late_causes_add_place(struct place_sums *sums, uint32_t place, int64_
 
     while (at < sums->count && sums->list[at].place != place)
         at++;
-    if (at == sums->count) {
-        if (array_reserve(&sums->list, &sums->room, at + 1, sizeof *sums->list) != 0)
-            return ERR_NO_MEMORY;
-        sums->list[sums->count++] = (struct place_sum){ place, 0 };
-    }
+    if (at == sums->count && ARRAY_PUSH(sums->list, sums->room, sums->count, (struct place_sum){ place, 0 }) != 0)
+        return ERR_NO_MEMORY;
     sums->list[at].time_ns = saturating_add(sums->list[at].time_ns, time_ns);
     return 0;
 }
@@ -574,7 +565,8 @@ static int is_on_any_cpu(const struct late_causes *causes, const struct late *co
            (other >= 0 && cpu_runs_is_of_several(causes->runs, other, rank, causes->from_ns, causes->to_ns));
 }
 
-int late_cause(struct late_causes *causes, const struct late *const *lates, size_t count, struct late_reason *reason)
+int late_causes_explain(struct late_causes *causes, const struct late *const *lates, size_t count,
+                        struct late_reason *reason)
 {
     const struct excess excess = late_causes_add_up(causes, lates, count);
     int64_t half_ns = excess.total_ns / 2;

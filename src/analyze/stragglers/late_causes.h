@@ -67,6 +67,7 @@ struct late_reason {
 };
 
 /* reason: starts from {0}; its texts are the caller's. lates: those of the rank. ERR_NO_MEMORY or 0. */
-int late_cause(struct late_causes *causes, const struct late *const *lates, size_t count, struct late_reason *reason);
+int late_causes_explain(struct late_causes *causes, const struct late *const *lates, size_t count,
+                        struct late_reason *reason);
 
 #endif

@@ -222,7 +222,7 @@ static int stragglers_describe(struct stragglers_finding *finding, size_t i, dou
     }
     straggler->times_last = (int64_t)count;
     add_lateness(finding, add_gain(finding, count, straggler), straggler);
-    int code = late_cause(&finding->causes, finding->of_rank, count, &reason);
+    int code = late_causes_explain(&finding->causes, finding->of_rank, count, &reason);
     straggler->cause = stragglers_keep(finding->found, &reason.cause);
     straggler->where = stragglers_keep(finding->found, &reason.where);
     *is_kept = is_worth_a_row(finding, i, chance, straggler, &reason);
