@@ -52,8 +52,10 @@ static void set_tracking(struct perf_event_attr *attributes, const struct perf_c
 }
 
 static const struct {
-    uint32_t rate, stack_bytes; /* of the full rate one in so many; at most */
-} fewer_samples[PERF_KINDS] = { [PERF_KIND_FEWER] = { 4, 16384 }, [PERF_KIND_FEWEST] = { 10, 4096 } };
+    uint32_t one_of, stack_bytes; /* of the full rate one in so many; at most */
+} fewer_samples[PERF_KINDS] = {
+    [PERF_KIND_FEWER] = { PERF_ONE_OF_FEWER, 16384 }, [PERF_KIND_FEWEST] = { PERF_ONE_OF_FEWEST, 4096 }
+};
 
 static uint32_t perf_events_stack_bytes(const struct perf_choice *choice, enum perf_kind kind)
 {
@@ -88,8 +90,8 @@ static void set_backtrace(struct perf_event_attr *attributes, const struct perf_
 static void set_rate(struct perf_event_attr *attributes, const struct perf_choice *choice, enum perf_kind kind)
 {
     uint64_t n = choice->samples_per_backtrace, part = kind == PERF_KIND_STACKS ? 1 : n - 1;
-    if (fewer_samples[kind].rate) {
-        n = fewer_samples[kind].rate;
+    if (fewer_samples[kind].one_of) {
+        n = fewer_samples[kind].one_of;
         part = 1;
     }
     if (choice->period) {

@@ -24,6 +24,10 @@ enum perf_kind {
     PERF_KINDS
 };
 
+/* The levels of --cost-limit: all samples, one of so many, or none. */
+enum perf_level { PERF_LEVEL_FULL, PERF_LEVEL_FEWER, PERF_LEVEL_FEWEST, PERF_LEVEL_NONE };
+enum { PERF_ONE_OF_FEWER = 4, PERF_ONE_OF_FEWEST = 10 };
+
 struct perf_cpu {
     uint32_t number;
     int descriptors[PERF_KINDS]; /* -1: not open */
@@ -55,11 +59,8 @@ struct perf_events {
     struct perf_choice choice;
     struct perf_cpu *cpus;
     size_t cpu_count;
-    int level; /* the kinds that are on while samples are taken: enum perf_level */
+    enum perf_level level; /* the kinds that are on while samples are taken */
 };
-
-/* The levels of --cost-limit. */
-enum perf_level { PERF_LEVEL_FULL, PERF_LEVEL_FEWER, PERF_LEVEL_FEWEST, PERF_LEVEL_NONE };
 
 /* Finds out which of the requested settings are available: 0, or -errno if nothing is. note() gets a sentence for each
  * request that the machine does not support. */

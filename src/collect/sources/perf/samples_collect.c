@@ -51,8 +51,8 @@ static uint32_t timer_stack_bytes(const struct collect_samples_options *options)
 
 static uint64_t leveled_period_ns(const struct collector *collector)
 {
-    static const uint32_t rates[] = { 1, 4, 10, 10 };
-    return timer_period_ns(&collector->options->cpu) * rates[collector->levels[WIRE_SOURCE_SAMPLES]];
+    static const uint32_t one_of[] = { 1, PERF_ONE_OF_FEWER, PERF_ONE_OF_FEWEST, PERF_ONE_OF_FEWEST };
+    return timer_period_ns(&collector->options->cpu) * one_of[collector->levels[WIRE_SOURCE_SAMPLES]];
 }
 
 static void samples_collect_arena(const struct collector *collector, struct collect_arena_texts *texts)
@@ -320,7 +320,7 @@ static void samples_set_level(struct collector *collector, int level)
                               memory_order_relaxed);
 }
 
-/* Of samples alone: no level saves switches. */
+/* What samples took, without switches: no level saves those. */
 static double samples_uncounted_ns(const struct collector *collector)
 {
     const struct collect_result *result = collector->result;
