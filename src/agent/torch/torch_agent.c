@@ -90,8 +90,8 @@ static struct torch_version version;
 static _Atomic uint32_t state;                               /* enum below */
 enum { NOT_LOADED, INSTALLING, OBSERVED, REFUSED };
 static _Atomic int with_inputs, with_stacks, with_operators; /* with_operators 0: annotations alone are observed */
-static uint64_t poller;   /* the same of the callback that looks whether operators are wanted again; 0: there is none */
 static uint64_t observer; /* PyTorch's handle of the callback; only the thread that took `asked` from 0 writes it */
+static uint64_t poller;   /* the same of the callback that looks whether operators are wanted again; 0: there is none */
 static _Atomic uint32_t asked;   /* calls of follow_wanted() that are not done yet; 0: no thread is working on it */
 static const char *refusal;
 static char library_path[4096];  /* written when the library is first seen, which is once */

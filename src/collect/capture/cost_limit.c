@@ -63,7 +63,7 @@ static void cost_limit_tell(struct collector *collector)
 
 /* ---- The row --------------------------------------------------------------------------------------------------- */
 
-static void cost_limit_row(struct collector *collector, int source, int64_t time_ns)
+static void cost_limit_write_row(struct collector *collector, int source, int64_t time_ns)
 {
     const struct cost_control *control = &capture_of(collector)->cost_limit.control;
     int level = control->sources[source].level;
@@ -151,7 +151,7 @@ static void cost_limit_take_look(evutil_socket_t unused, short what, void *argum
         const struct collect_levels *levels = &collect_counted_sources[source]->levels;
         if (levels->set)
             levels->set(collector, level);
-        cost_limit_row(collector, source, look.now_ns);
+        cost_limit_write_row(collector, source, look.now_ns);
     } else {
         cost_limit_note_excess(limit, &look);
     }

@@ -72,14 +72,13 @@ struct collect_cost {
 
 /* How --cost-limit records less of a source. */
 struct collect_levels {
-    /* What holds at each level from 1 on, as the end of a sentence: "OS calls were not recorded"; NULL ends the list.
-     */
+    /* What holds at each level from 1 on, as the end of a sentence: "OS calls were not recorded". Ends with NULL. */
     const char *const *words;
     int windows; /* the level of windows (cost_control.h), in which the source is switched off now and then; 0: none */
     int off;     /* from this level on it is switched off; 0: no level does that */
     int counted; /* the level of these at which its events are still counted; 0: none */
-    /* The level has changed: tells the processes that live. New ones learn it in arena(). NULL: nothing but that the
-     * source is off or on. */
+    /* Passes a new level on to the processes that live. New ones learn it in arena(). NULL: a level only switches the
+     * source off or on. */
     void (*set)(struct collector *collector, int level);
     int (*is_possible)(const struct collector *collector); /* in this capture; NULL: always */
     /* What recording has taken so far that the counts of processes do not have yet, ns. */

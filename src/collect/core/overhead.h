@@ -4,7 +4,7 @@
 
 #include "collect/options/collect_result.h"
 
-/* What one reading of the clock takes here, ns: the next function wants it. */
+/* What one reading of the clock takes on this machine, ns: overhead_of_counts() takes it as read_ns. */
 double overhead_read_ns(void);
 
 /* What these events of a source (enum wire_source) took, ns. */

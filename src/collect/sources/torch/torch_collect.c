@@ -135,8 +135,8 @@ static const char *const torch_levels[] = { "PyTorch operators were recorded an 
 const struct collect_source collect_source_torch = {
     .records = torch_collect_records,
     .tables = torch_collect_tables,
-    /* Most of this is PyTorch's own cost, since it does more work for an observed operator (bench/torch_live.py). */
     .levels = { .words = torch_levels, .windows = 1, .off = 2 },
+    /* Most of this is PyTorch's own cost, since it does more work for an observed operator (bench/torch_live.py). */
     .cost = { .recorded_reads = 2, .recorded_ns = 340, .counted_reads = 2, .counted_ns = 320 },
     .arena = torch_collect_arena,
     .process_end = torch_collect_end_process,
