@@ -92,9 +92,9 @@ static const struct option recipe_options[] = {
     { .name = "gap", .kind = OPTION_TEXT, .offset = FIELD(gap), .value = "MS",
       .help = "gpu_gaps: the shortest gap that counts, in ms. Default: 500." },
     { .name = "chunks", .kind = OPTION_TEXT, .offset = FIELD(chunks), .value = "N",
-      .help = "gpu_time_util: stretches into which the time is divided. Default: 30." },
+      .help = "gpu_time_util: spans into which the time is divided. Default: 30." },
     { .name = "threshold", .kind = OPTION_TEXT, .offset = FIELD(threshold), .value = "PERCENT",
-      .help = "gpu_time_util: the use of the GPU below which a stretch is listed. Default: 50." },
+      .help = "gpu_time_util: the use of the GPU below which a span is listed. Default: 50." },
     { .name = "filter-time", .kind = OPTION_TEXT, .offset = FIELD(part.time), .value = "[START]/[END]",
       .help = "Use only events that overlap this time range, in ns or with a unit (1.5s/2s). START or END may be "
               "omitted." },

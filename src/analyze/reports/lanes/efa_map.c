@@ -180,7 +180,7 @@ const struct analysis analysis_network_map_aws = {
     .name = "network_map_aws",
     .title = "AWS Metrics Heatmap",
     .usage = MAP_GRID_USAGE,
-    .help = "For each Elastic Fabric Adapter: the mean of the samples of its RDMA traffic in each stretch of time, in "
+    .help = "For each Elastic Fabric Adapter: the mean of the samples of its RDMA traffic in each span of time, in "
             "bytes a second. bins: as in cuda_gpu_time_util_map.",
     .needs = { { "metrics of Elastic Fabric Adapters", TABLES("GENERIC_EVENT_DATA") } },
     .run = network_map_aws,

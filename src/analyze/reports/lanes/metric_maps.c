@@ -185,7 +185,7 @@ const struct analysis analysis_gpu_metric_util_map = {
     .name = "gpu_metric_util_map",
     .title = "GPU Metric Utilization Heatmap",
     .usage = MAP_GRID_USAGE,
-    .help = "For each GPU metric: its mean in each stretch of time, weighted by the time that samples are about. bins: "
+    .help = "For each GPU metric: its mean in each span of time, weighted by the time that samples are about. bins: "
             "as in cuda_gpu_time_util_map.",
     .needs = { { "GPU metrics", gpu_metrics_tables } },
     .is_of_gpus = 1,
@@ -196,7 +196,7 @@ const struct analysis analysis_network_traffic_map = {
     .name = "network_traffic_map",
     .title = "Network Devices Traffic Heatmap",
     .usage = MAP_GRID_USAGE,
-    .help = "For each metric of each port of a network interface: the mean of its samples in each stretch of time. "
+    .help = "For each metric of each port of a network interface: the mean of its samples in each span of time. "
             "bins: as in cuda_gpu_time_util_map.",
     .needs = { { "network interface metrics", nic_metrics_tables } },
     .run = network_traffic_map,

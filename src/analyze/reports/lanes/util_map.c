@@ -179,8 +179,8 @@ const struct analysis analysis_cuda_gpu_time_util_map = {
     .name = "cuda_gpu_time_util_map",
     .title = "CUDA GPU Time Utilization Heatmap",
     .usage = MAP_GRID_USAGE,
-    .help = "For each rank, process and GPU: the share of each stretch of time in which kernels ran; kernels side by "
-            "side count once. bins: into how many stretches the time is divided, 30 by default.",
+    .help = "For each rank, process and GPU: the share of each span of time in which kernels ran; kernels side by "
+            "side count once. bins: the number of spans into which the time is divided, 30 by default.",
     .needs = { { "CUDA kernel data", util_map_kernel_tables } },
     .is_of_gpus = 1,
     .run_as = util_map_make_map,
@@ -191,7 +191,7 @@ const struct analysis analysis_mpi_gpu_time_util_map = {
     .name = "mpi_gpu_time_util_map",
     .title = "MPI and GPU Time Utilization Heatmap",
     .usage = MAP_GRID_USAGE,
-    .help = "For each rank and process: the share of each stretch of time in which kernels ran, in which a thread was "
+    .help = "For each rank and process: the share of each span of time in which kernels ran, in which a thread was "
             "in MPI, and in which both was so. bins: as in cuda_gpu_time_util_map.",
     .needs = { { "MPI event data",
                  TABLES("MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS") } },
@@ -203,7 +203,7 @@ const struct analysis analysis_nccl_gpu_time_util_map = {
     .name = "nccl_gpu_time_util_map",
     .title = "NCCL GPU Time Utilization Heatmap",
     .usage = MAP_GRID_USAGE,
-    .help = "For each rank, process and GPU: the share of each stretch of time in which kernels ran, kernels of NCCL "
+    .help = "For each rank, process and GPU: the share of each span of time in which kernels ran, kernels of NCCL "
             "(their names begin with nccl), other kernels, and both. bins: as in cuda_gpu_time_util_map.",
     .needs = { { "CUDA kernel data", util_map_kernel_tables } },
     .is_of_gpus = 1,
@@ -215,7 +215,7 @@ const struct analysis analysis_ucx_gpu_time_util_map = {
     .name = "ucx_gpu_time_util_map",
     .title = "UCX and GPU Time Utilization Heatmap",
     .usage = MAP_GRID_USAGE,
-    .help = "For each rank and process: the share of each stretch of time in which kernels ran, in which a thread was "
+    .help = "For each rank and process: the share of each span of time in which kernels ran, in which a thread was "
             "in UCX, and in which both was so. bins: as in cuda_gpu_time_util_map.",
     .needs = { { "UCX event data", TABLES("UCP_SUBMIT_EVENTS", "UCP_PROGRESS_EVENTS", "UCP_EVENTS") } },
     .run_as = util_map_make_map,
