@@ -1,11 +1,11 @@
 /* How many instructions a call takes, counted by single steps: for machines without performance counters, and exact.
  *
- *     instructions                        a free mutex, a trylock, a character from a buffer; alone, or below tacho
- * profile instructions COUNT PROGRAM …        what a program does between two signals SIGUSR1 that it sends itself, by
- * COUNT
+ *     instructions                    a free mutex, a trylock, a character from a buffer
+ *     instructions COUNT PROGRAM …    a program between two signals SIGUSR1 that it sends itself, divided by COUNT
  *
- * Below `tacho profile -t osrt -s none` the difference is what the hooks take. Single steps take microseconds, so calls
- * that are timed look long and are recorded: only those that are counted can be compared.
+ * Run the first alone and as the program of `tacho profile -t osrt -s none`: the difference is what the hooks take.
+ * Single steps take microseconds, so calls that are timed look long and are recorded: only those that are counted can
+ * be compared.
  *
  *     cc -O2 -o instructions bench/instructions.c -lpthread */
 #define _GNU_SOURCE

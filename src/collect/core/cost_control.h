@@ -3,8 +3,9 @@
  *
  * Level 0 of a source is all of it; each further one costs less. While recording costs more than the limit, the source
  * that costs most is lowered by one level. Once it has cost less than half of the limit for a while, the source that
- * was lowered last is raised by one, unless what was only counted says that this would cost too much. A raise that has
- * to be taken back doubles the time until the next one, so that a storm that goes on is not met every few seconds. */
+ * was lowered last is raised by one, unless the count of events that were left out says that this would cost too much.
+ * A raise that has to be taken back doubles the time until the next one, so that a storm that goes on is not met every
+ * few seconds. */
 #ifndef TACHO_COLLECT_CORE_COST_CONTROL_H
 #define TACHO_COLLECT_CORE_COST_CONTROL_H
 
