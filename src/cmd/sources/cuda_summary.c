@@ -325,13 +325,12 @@ static void read_checks(const struct summary *summary, uint64_t counts[CHECKS])
 }
 
 /* Where the records do not fit together, and why CUDA was not traced: at most two lines, none if all is well. */
-static void cuda_summary_add_notes(struct text *out, const struct summary *summary, const void *finding)
+static void cuda_summary_add_notes(struct text *out, const struct summary *summary)
 {
     uint64_t counts[CHECKS] = { 0 };
     const char *before = "  GPU records: ";
     size_t used = add_refusal(out, summary);
 
-    (void)finding;
     read_checks(summary, counts);
     for (size_t i = 0; i < CHECKS; i++) {
         if (!counts[i])

@@ -83,7 +83,7 @@ static void gpu_summary_add_line(struct text *out, const struct gpu_summary_figu
     text_add_char(out, '\n');
 }
 
-static void gpu_summary_add_notes(struct text *out, const struct summary *summary, const void *finding)
+static void gpu_summary_add_notes(struct text *out, const struct summary *summary)
 {
     const struct analysis_request all = { 0 };
     struct report *report = summary->request->report;

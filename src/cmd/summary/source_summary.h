@@ -56,9 +56,8 @@ struct source_summary {
     void (*add_brief)(struct text *out, const void *finding);
     const char *next, *next_also; /* with a finding: the command to type next, and what else there is */
 
-    /* Adds warnings about limits of the data, or facts that are always shown, a line each. finding: the source's own.
-     */
-    void (*add_notes)(struct text *out, const struct summary *summary, const void *finding);
+    /* Adds warnings about limits of the data, or facts that are always shown, a line each. */
+    void (*add_notes)(struct text *out, const struct summary *summary);
 
     /* Adds a note after the number of events of its first table. */
     void (*add_event_note)(struct text *out, const struct capture_facts *facts);

@@ -221,7 +221,7 @@ static void summary_lines_add_notes(struct text *out, const struct summary *summ
     }
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
         if (cmd_sources[i]->summary && cmd_sources[i]->summary->add_notes)
-            cmd_sources[i]->summary->add_notes(out, summary, summary->findings[i]);
+            cmd_sources[i]->summary->add_notes(out, summary);
 }
 
 /* A line for each loss, in proportion. Other lines report the rest: a note of the capture names processes without an

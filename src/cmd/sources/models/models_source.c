@@ -140,13 +140,12 @@ free_facts:
 
 /* ---- The summary ----------------------------------------------------------------------------------------------- */
 
-static void models_source_add_notes(struct text *out, const struct summary *summary, const void *finding)
+static void models_source_add_notes(struct text *out, const struct summary *summary)
 {
     struct model_use uses[MODEL_COUNT];
     struct small_table rows;
     struct error err;
 
-    (void)finding;
     if (*summary->facts.requested ||
         small_table_read(&rows, summary->request->report, "TACHO_MODEL", models_source_names, &err) != 0)
         return;
