@@ -17,18 +17,6 @@ struct keeping {
     size_t count, left; /* left: bytes that may be added */
 };
 
-static uint64_t keep_partials_count_rows(struct report *report, const struct analysis *analysis)
-{
-    uint64_t rows = 0;
-
-    for (const struct analysis_need *need = analysis->needs; need->data; need++)
-        for (const char *const *name = need->tables; *name; name++) {
-            const struct report_table *table = report_table(report, *name);
-            rows += table ? table->rows : 0;
-        }
-    return rows;
-}
-
 /* A report that cannot have a result is read like any other. */
 static int keep_one(struct keeping *keeping, const struct analysis *analysis, const struct analysis_option *option,
                     struct error *err)
@@ -38,7 +26,7 @@ static int keep_one(struct keeping *keeping, const struct analysis *analysis, co
     int code;
 
     if (keeping->count == MOST_KEPT || analysis_missing(analysis, keeping->report) ||
-        keep_partials_count_rows(keeping->report, analysis) > MOST_ROWS)
+        analysis_rows(analysis, keeping->report) > MOST_ROWS)
         return 0;
     code = stored_partial_make(analysis, keeping->report, &request, bytes, err);
     if (code != 0 && code != ERR_NO_DATA)

@@ -83,10 +83,8 @@ static uint64_t set_collectives_count_rows(const struct set_member *members, siz
 {
     uint64_t rows = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        const struct report_table *table = report_table(members[i].report, "MPI_COLLECTIVES_EVENTS");
-        rows += table ? table->rows : 0;
-    }
+    for (size_t i = 0; i < count; i++)
+        rows += report_rows(members[i].report, "MPI_COLLECTIVES_EVENTS");
     return rows;
 }
 

@@ -17,10 +17,8 @@ static uint64_t set_messages_count_rows(const struct set_member *members, size_t
 {
     uint64_t rows = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        const struct report_table *table = report_table(members[i].report, "TACHO_MPI_MESSAGE");
-        rows += table ? table->rows : 0;
-    }
+    for (size_t i = 0; i < count; i++)
+        rows += report_rows(members[i].report, "TACHO_MPI_MESSAGE");
     return rows;
 }
 

@@ -3,17 +3,10 @@
 
 #include "base/text.h"
 
-static int analysis_has_rows(struct report *report, const char *name)
-{
-    const struct report_table *table = report_table(report, name);
-
-    return table && table->rows;
-}
-
 int analysis_need_is_met(const struct analysis_need *need, struct report *report)
 {
     for (const char *const *name = need->tables; *name; name++)
-        if (analysis_has_rows(report, *name))
+        if (report_rows(report, *name))
             return 1;
     return 0;
 }
@@ -24,6 +17,16 @@ const struct analysis_need *analysis_missing(const struct analysis *analysis, st
         if (!analysis_need_is_met(need, report))
             return need;
     return NULL;
+}
+
+uint64_t analysis_rows(const struct analysis *analysis, struct report *report)
+{
+    uint64_t rows = 0;
+
+    for (const struct analysis_need *need = analysis->needs; need->data; need++)
+        for (const char *const *name = need->tables; *name; name++)
+            rows += report_rows(report, *name);
+    return rows;
 }
 
 const char *analysis_need_option(const struct analysis_need *need)
@@ -55,6 +58,6 @@ const char *analysis_need_option(const struct analysis_need *need)
 
 int analysis_is_default(const struct analysis *analysis, struct report *report)
 {
-    return analysis->by_default && (!analysis->default_where || (analysis_has_rows(report, analysis->default_where) &&
+    return analysis->by_default && (!analysis->default_where || (report_rows(report, analysis->default_where) &&
                                                                  !analysis_missing(analysis, report)));
 }

@@ -94,6 +94,9 @@ static inline int analysis_run_unchecked(const struct analysis *analysis, struct
 /* The first need that the report does not meet, or NULL. */
 const struct analysis_need *analysis_missing(const struct analysis *analysis, struct report *report);
 
+/* The rows of all tables that it needs. */
+uint64_t analysis_rows(const struct analysis *analysis, struct report *report);
+
 /* Whether the report has rows for a need. */
 int analysis_need_is_met(const struct analysis_need *need, struct report *report);
 

@@ -45,11 +45,9 @@ int analysis_run(const struct analysis *analysis, struct report *report, const s
 static void mark_needs(struct report *set, const struct analysis *analysis)
 {
     for (const struct analysis_need *need = analysis->needs; need->data; need++)
-        for (const char *const *name = need->tables; *name; name++) {
-            const struct report_table *table = report_table(set, *name);
-            if (table && table->rows)
+        for (const char *const *name = need->tables; *name; name++)
+            if (report_rows(set, *name))
                 report_mark_read(set, *name);
-        }
 }
 
 int analysis_merge(const struct analysis *analysis, struct report *whole, const struct analysis_request *request,

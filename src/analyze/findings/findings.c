@@ -144,21 +144,9 @@ struct rule_parts {
     struct report *start; /* owned; opened for the first rule that reads it */
 };
 
-static uint64_t rows_needed(const struct analysis *rule, struct report *report)
-{
-    uint64_t rows = 0;
-
-    for (const struct analysis_need *need = rule->needs; need->data; need++)
-        for (const char *const *name = need->tables; *name; name++) {
-            const struct report_table *table = report_table(report, *name);
-            rows += table ? table->rows : 0;
-        }
-    return rows;
-}
-
 int findings_reads_part(const struct analysis *rule, struct report *report)
 {
-    return rule->rule->scope != RULE_OF_RUN && rows_needed(rule, report) > MOST_ROWS;
+    return rule->rule->scope != RULE_OF_RUN && analysis_rows(rule, report) > MOST_ROWS;
 }
 
 static int open_start(struct rule_parts *parts, struct error *err)

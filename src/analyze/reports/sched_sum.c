@@ -124,10 +124,10 @@ static int add_cpu(struct table *table, const struct sched_cpu *cpu, int64_t wal
 
 static int fill_cpus(struct table *table, struct report *report, const struct sched_times *times)
 {
-    const struct report_table *switches = report_table(report, "SCHED_EVENTS");
+    int has_switches = report_rows(report, "SCHED_EVENTS") > 0;
 
     for (size_t i = 0; i < times->cpu_count; i++)
-        if (add_cpu(table, &times->cpus[i], times->wall_ns, switches && switches->rows) != 0)
+        if (add_cpu(table, &times->cpus[i], times->wall_ns, has_switches) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }

@@ -43,13 +43,6 @@ static int rule_state_is_python(const char *path)
 }
 
 /* A program that uses CUDA has rows here, also if CUPTI could not trace it. */
-static int uses_cuda(struct report *report)
-{
-    const struct report_table *cupti = report_table(report, "TACHO_CUPTI");
-
-    return cupti && cupti->rows;
-}
-
 static int runs_python(struct report *report)
 {
     return any_row(report, "TACHO_PROCESS", "exe", rule_state_is_python) ||
@@ -89,15 +82,13 @@ static int traced_cuda(struct report *report)
 
 static int is_cuda_program(struct report *report)
 {
-    return uses_cuda(report) || !traced_cuda(report);
+    return report_rows(report, "TACHO_CUPTI") || !traced_cuda(report);
 }
 
 /* Each rank of an MPI job has rows here; without them the program may use MPI, or not. */
 static int is_mpi_rank(struct report *report)
 {
-    const struct report_table *ranks = report_table(report, "MPI_RANKS");
-
-    return ranks && ranks->rows;
+    return report_rows(report, "MPI_RANKS") > 0;
 }
 
 /* Options that record what only some programs have. */

@@ -93,10 +93,8 @@ void machine_fact_add(struct text *out, struct report *report, const char *what)
     for (size_t i = 0; i < COUNT_OF(machine_facts_sources) && out->length == before; i++)
         if (strcmp(machine_facts_sources[i].what, what) == 0)
             machine_facts_add_value(out, report, &machine_facts_sources[i]);
-    if (out->length == before && strcmp(what, "framework") == 0) {
-        const struct report_table *operators = report_table(report, "TACHO_TORCH_OP");
-        text_add(out, operators && operators->rows ? "PyTorch" : "");
-    }
+    if (out->length == before && strcmp(what, "framework") == 0 && report_rows(report, "TACHO_TORCH_OP"))
+        text_add(out, "PyTorch");
 }
 
 void machine_gpu_names(struct text *out, struct report *report)

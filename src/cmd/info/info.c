@@ -190,8 +190,7 @@ static int info_add_pairs(struct text *out, struct report *report, const char *t
 {
     static const char *const names[] = { "name", "value", NULL };
     struct small_table rows;
-    const struct report_table *parts = report_table(report, "TACHO_CLOCK_OFFSET");
-    struct told told = { .is_merged = parts && parts->rows };
+    struct told told = { .is_merged = report_rows(report, "TACHO_CLOCK_OFFSET") > 0 };
     int code = small_table_read(&rows, report, table, names, err);
 
     if (code != 0)

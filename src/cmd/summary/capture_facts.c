@@ -290,7 +290,6 @@ int capture_is_requested(const struct capture_facts *facts, const char *source)
 
 int capture_facts_read(struct capture_facts *facts, struct report *report, struct error *err)
 {
-    const struct report_table *streams = report_table(report, "ProcessStreams");
     struct report_health health = report_health(report);
     struct run_times times;
     int code = run_times_read(&times, report, err);
@@ -319,7 +318,7 @@ int capture_facts_read(struct capture_facts *facts, struct report *report, struc
     /* Imports are whole; an early kill leaves no version in the file. */
     facts->is_ours = !health.complete || (facts->recorder && strcmp(facts->recorder, RECORDER_TACHO) == 0);
     facts->is_over |= facts->is_ours && health.complete && !health.recovered;
-    facts->has_output = facts->is_ours && streams && streams->rows;
+    facts->has_output = facts->is_ours && report_rows(report, "ProcessStreams") > 0;
     code = capture_facts_read_messages(facts, report, err);
 free_ranks:
     if (code != 0) {

@@ -119,11 +119,10 @@ static void summary_advice_add_row(struct text *out, const struct advice_cause *
 /* Whether operators were recorded without their shapes. */
 static int lacks_shapes(struct report *report)
 {
-    const struct report_table *operators = report_table(report, "TACHO_TORCH_OP");
     struct error err;
     int has_shapes;
 
-    return operators && operators->rows && flops_has_shapes(report, &has_shapes, &err) == 0 && !has_shapes;
+    return report_rows(report, "TACHO_TORCH_OP") && flops_has_shapes(report, &has_shapes, &err) == 0 && !has_shapes;
 }
 
 /* The options that record what rules did not have, each once. */

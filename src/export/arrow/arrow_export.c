@@ -233,9 +233,8 @@ static int put_empty(struct arrow_export *export, const struct schema_table *kno
 /* META_DATA_EXPORT of an imported file describes that file; put_metadata() describes this one. */
 static int arrow_export_has_rows(const struct arrow_export *export, const char *name)
 {
-    const struct report_table *table = report_table(export->report, name);
-
-    return table && table->rows && export_wants_table(export->options, name) && strcmp(name, "META_DATA_EXPORT") != 0;
+    return report_rows(export->report, name) && export_wants_table(export->options, name) &&
+           strcmp(name, "META_DATA_EXPORT") != 0;
 }
 
 /* StringIds first, as nsys has it. */

@@ -6,16 +6,10 @@
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/stacks/stacks_join.h"
 
-static int flame_samples_has_rows(struct report *report, enum stack_source source)
-{
-    const struct report_table *table = report_table(report, stack_sample_tables[source]);
-
-    return table && table->rows;
-}
-
 static enum stack_source flame_samples_source_of(struct report *report, const struct export_options *options)
 {
-    return options->python_samples || !flame_samples_has_rows(report, STACKS_CPU) ? STACKS_PYTHON : STACKS_CPU;
+    return options->python_samples || !report_rows(report, stack_sample_tables[STACKS_CPU]) ? STACKS_PYTHON
+                                                                                            : STACKS_CPU;
 }
 
 /* A clock counts ns; nsys's captures do not say what was counted. */
@@ -52,7 +46,7 @@ int flame_samples_read(struct stacks *stacks, struct report *report, int lines, 
 
     if ((code = stacks_open(stacks, report, err)) != 0)
         return code;
-    if (!flame_samples_has_rows(report, source))
+    if (!report_rows(report, stack_sample_tables[source]))
         return error_set(err, ERR_NO_DATA, "the report has no %s",
                          options->python_samples ? "Python samples" : "CPU samples");
     code = source == STACKS_CPU ? stacks_join_samples(stacks, lines, filter, err)

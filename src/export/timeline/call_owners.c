@@ -12,13 +12,6 @@
 #include "analyze/model/names/operator_text.h"
 #include "analyze/model/torch/operators.h"
 
-static uint64_t call_owners_rows_of(struct report *report, const char *name)
-{
-    const struct report_table *table = report_table(report, name);
-
-    return table ? table->rows : 0;
-}
-
 int64_t call_owners_operator_id(uint64_t row)
 {
     return (int64_t)row + 1;
@@ -26,7 +19,7 @@ int64_t call_owners_operator_id(uint64_t row)
 
 int64_t call_owners_range_id(struct report *report, uint64_t row)
 {
-    return (int64_t)(call_owners_rows_of(report, "TACHO_TORCH_OP") + row) + 1;
+    return (int64_t)(report_rows(report, "TACHO_TORCH_OP") + row) + 1;
 }
 
 enum { START, END, THREAD, CATEGORY, EXTERNAL, NAME };
@@ -91,7 +84,7 @@ static int call_owners_read_ranges(struct report *report, struct ranges *ranges,
 
     if (code != 0)
         return code;
-    *ids = malloc((call_owners_rows_of(report, "NVTX_EVENTS") + 1) * sizeof **ids);
+    *ids = malloc((report_rows(report, "NVTX_EVENTS") + 1) * sizeof **ids);
     if (!*ids)
         return error_short_memory(err, "for the ranges");
     for (size_t i = 0; i < ranges->count; i++)
@@ -179,8 +172,8 @@ int call_owners_read(struct call_owners *owners, struct report *report, struct e
         return error_short_memory(err, "for the CUDA calls");
     for (size_t i = 0; i < owners->calls.count; i++)
         owners->annotation[i] = NO_ANNOTATION;
-    code = call_owners_rows_of(report, "TACHO_TORCH_OP") ? call_owners_read_operators(report, &ranges, &ids, err)
-                                                         : call_owners_read_ranges(report, &ranges, &ids, err);
+    code = report_rows(report, "TACHO_TORCH_OP") ? call_owners_read_operators(report, &ranges, &ids, err)
+                                                 : call_owners_read_ranges(report, &ranges, &ids, err);
     if (code != 0)
         goto done;
     if (ranges.count)

@@ -121,6 +121,13 @@ const struct report_table *report_table(const struct report *report, const char 
     return table ? reader_known(report, table) : NULL;
 }
 
+uint64_t report_rows(const struct report *report, const char *name)
+{
+    const struct report_table *table = report_table(report, name);
+
+    return table ? table->rows : 0;
+}
+
 int report_was_read(const struct report_table *table)
 {
     return ((const struct reader_table *)table)->is_read;

@@ -56,6 +56,8 @@ size_t report_table_count(const struct report *report);
 const struct report_table *report_table_at(const struct report *report, size_t index);
 /* NULL if the file has no such table. To every analysis, a table without rows is the same as none. */
 const struct report_table *report_table(const struct report *report, const char *name);
+/* The rows of a table; 0 if the file has no such table. */
+uint64_t report_rows(const struct report *report, const char *name);
 /* Whether rows of the table were asked for since the report was opened: what an answer is made of. */
 int report_was_read(const struct report_table *table);
 /* Says so of a table that was read elsewhere: by another process, or in a choice of parts. */

@@ -102,10 +102,37 @@ static void add_warning(struct text *line, struct text *out)
     text_clear(line);
 }
 
+/* What the file lacks of the capture. */
+static void about_add_losses(struct view *view, struct text *line, struct text *out)
+{
+    struct event_counts counts;
+    struct lowered_detail detail;
+
+    if (event_counts_read(&counts, view->report, NULL) == 0)
+        for (size_t i = 0; i < counts.loss_count; i++) {
+            loss_add(line, &counts.losses[i]);
+            text_add_char(line, '.');
+            add_warning(line, out);
+        }
+    if (lowered_detail_read(&detail, view->report, NULL) == 0)
+        for (size_t i = 0; i < detail.count; i++) {
+            text_add(line, "Lowered: ");
+            lowered_detail_add(line, &detail.list[i]);
+            lowered_detail_add_reason(line, &detail);
+            text_add_char(line, '.');
+            add_warning(line, out);
+        }
+    text_add(line, "The file was imported only in part: ");
+    if (import_losses_add(line, view->report)) {
+        text_add(line, ". Events are missing, and figures may be wrong.");
+        add_warning(line, out);
+    }
+    text_clear(line);
+}
+
 static void about_add_warnings(struct view *view, struct text *out)
 {
     struct report_health health = report_health(view->report);
-    struct event_counts counts;
     struct text line = { 0 };
 
     json_addf(out, "'warnings':[");
@@ -119,30 +146,8 @@ static void about_add_warnings(struct view *view, struct text *out)
                   (unsigned long long)health.damaged_chunks);
         add_warning(&line, out);
     }
-    if (event_counts_read(&counts, view->report, NULL) == 0)
-        for (size_t i = 0; i < counts.loss_count; i++) {
-            loss_add(&line, &counts.losses[i]);
-            text_add_char(&line, '.');
-            add_warning(&line, out);
-        }
-    struct lowered_detail detail;
-    if (lowered_detail_read(&detail, view->report, NULL) == 0)
-        for (size_t i = 0; i < detail.count; i++) {
-            text_add(&line, "Lowered: ");
-            lowered_detail_add(&line, &detail.list[i]);
-            lowered_detail_add_reason(&line, &detail);
-            text_add_char(&line, '.');
-            add_warning(&line, out);
-        }
-    text_add(&line, "The file was imported only in part: ");
-    if (import_losses_add(&line, view->report)) {
-        text_add(&line, ". Events are missing, and figures may be wrong.");
-        add_warning(&line, out);
-    }
-    text_clear(&line);
-    /* an import has every table, most of them empty */
-    const struct report_table *left_out = report_table(view->report, "TACHO_OVERVIEW");
-    if (left_out && left_out->rows > 0) {
+    about_add_losses(view, &line, out);
+    if (report_rows(view->report, "TACHO_OVERVIEW")) {
         text_add(&line, "This file was exported with a size limit: most of the capture is only an overview, and "
                         "figures refer to the part that was kept.");
         add_warning(&line, out);

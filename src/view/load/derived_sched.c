@@ -127,8 +127,7 @@ static int derived_sched_add_rows(struct switches *switches, struct error *err)
 int derived_sched(struct view *view, struct error *err)
 {
     static const char *const names[COLUMNS] = { "start", "cpu", "isSchedIn", "globalTid", "threadState" };
-    const struct report_table *clocks = report_table(view->report, "TACHO_CLOCK_OFFSET");
-    struct switches switches = { .view = view, .has_systems = clocks && clocks->rows };
+    struct switches switches = { .view = view, .has_systems = report_rows(view->report, "TACHO_CLOCK_OFFSET") > 0 };
     int code;
 
     if ((code = columns_read(view->report, "SCHED_EVENTS", names, COLUMNS, &switches.columns, err)) != 0)

@@ -208,11 +208,9 @@ static void free_grid(struct grid *grid)
 static const struct rank_work *rank_map_find_work(const struct report *report)
 {
     for (size_t i = 0; i < COUNT_OF(works); i++)
-        for (size_t t = 0; t < MOST_TABLES && works[i].tables[t]; t++) {
-            const struct report_table *table = report_table(report, works[i].tables[t]);
-            if (table && table->rows)
+        for (size_t t = 0; t < MOST_TABLES && works[i].tables[t]; t++)
+            if (report_rows(report, works[i].tables[t]))
                 return &works[i];
-        }
     return NULL;
 }
 
@@ -221,10 +219,8 @@ static uint64_t rank_map_count_events(const struct view *view)
     uint64_t events = 0;
 
     for (size_t f = 0; f < view_family_count; f++)
-        for (size_t s = 0; s < view_families[f].count; s++) {
-            const struct report_table *table = report_table(view->report, view_families[f].sources[s].table);
-            events += table ? table->rows : 0;
-        }
+        for (size_t s = 0; s < view_families[f].count; s++)
+            events += report_rows(view->report, view_families[f].sources[s].table);
     return events;
 }
 

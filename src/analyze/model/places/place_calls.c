@@ -46,13 +46,6 @@ done:
     return code;
 }
 
-static int place_calls_has_rows(struct report *report, const char *name)
-{
-    const struct report_table *table = report_table(report, name);
-
-    return table && table->rows;
-}
-
 int place_calls_read(struct places *places, const struct place_events *events, struct error *err)
 {
     static const struct {
@@ -62,7 +55,7 @@ int place_calls_read(struct places *places, const struct place_events *events, s
     int code = 0;
 
     for (size_t i = 0; i < COUNT_OF(chains); i++)
-        if (place_calls_has_rows(places->report, chains[i].table) &&
+        if (report_rows(places->report, chains[i].table) &&
             (code = add_chains(places, &events->calls, chains[i].table, chains[i].is_python, err)) != 0)
             return code;
     return 0;

@@ -94,8 +94,7 @@ static int fail_empty(int is_of_torch, struct error *err)
 static int read_filtered(struct operators *operators, struct report *report, const struct filter *filter,
                          int with_python, struct error *err)
 {
-    const struct report_table *torch = report_table(report, "TACHO_TORCH_OP");
-    int is_of_torch = torch && torch->rows;
+    int is_of_torch = report_rows(report, "TACHO_TORCH_OP") > 0;
     int code = is_of_torch ? operators_read_torch(operators, report, filter, with_python, err)
                            : operators_read_nvtx(operators, report, filter, err);
 

@@ -414,13 +414,6 @@ static int operators_torch_read_settings(struct operators_torch_reading *reading
 }
 
 /* Traces of torch record the operator of each call; captures of running programs do not. */
-static int has_links(const struct report *report)
-{
-    const struct report_table *links = report_table(report, "TACHO_TORCH_LINK");
-
-    return links && links->rows;
-}
-
 static int read_linked_cuda(struct operators_torch_reading *reading, struct error *err)
 {
     int code;
@@ -511,8 +504,9 @@ static int operators_torch_read_all(struct operators_torch_reading *reading, int
 
     if ((code = operators_torch_read_ops(reading, err)) != 0)
         return code;
-    code = has_links(reading->report) ? read_linked_cuda(reading, err)
-                                      : operators_add_cuda(reading->operators, reading->report, reading->filter, err);
+    code = report_rows(reading->report, "TACHO_TORCH_LINK")
+               ? read_linked_cuda(reading, err)
+               : operators_add_cuda(reading->operators, reading->report, reading->filter, err);
     if (code != 0)
         return code;
     if (with_python &&

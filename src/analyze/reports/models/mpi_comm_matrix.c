@@ -415,13 +415,12 @@ static int mpi_comm_matrix(struct report *report, const struct analysis_request 
         [CELL_MOST] = { "Max", CELL_INT, UNIT_BYTES, 0 },
     };
     struct matrix matrix = { .report = report };
-    const struct report_table *messages = report_table(report, messages_table);
     struct table *table = table_new(columns, CELLS);
     int code;
 
     if ((code = filter_open(&matrix.filter, report, request, err)) != 0)
         goto done;
-    code = messages && messages->rows ? take_messages(&matrix, err) : mpi_comm_matrix_take_calls(&matrix, err);
+    code = report_rows(report, messages_table) ? take_messages(&matrix, err) : mpi_comm_matrix_take_calls(&matrix, err);
     if (code != 0)
         goto done;
     code = table ? mpi_comm_matrix_fill_table(&matrix, table) : ERR_NO_MEMORY;
