@@ -62,9 +62,14 @@ int array_grow_zeroed(void *list, size_t *room, size_t wanted, size_t most, size
     return 0;
 }
 
-int array_by_int64(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return COMPARE(x, y);
-}
+#define ARRAY_BY(name, type)                                                                                           \
+    int name(const void *a, const void *b)                                                                             \
+    {                                                                                                                  \
+        type x = *(const type *)a, y = *(const type *)b;                                                               \
+                                                                                                                       \
+        return COMPARE(x, y);                                                                                          \
+    }
+ARRAY_BY(array_by_int64, int64_t)
+ARRAY_BY(array_by_uint32, uint32_t)
+ARRAY_BY(array_by_uint64, uint64_t)
+ARRAY_BY(array_by_double, double)

@@ -69,8 +69,11 @@ static inline size_t array_first_not_before(const int64_t *sorted, size_t count,
     return BISECT(0, count, i, sorted[i] < wanted);
 }
 
-/* For qsort() and bsearch() of int64_t. */
+/* For qsort() and bsearch() of numbers. */
 int array_by_int64(const void *a, const void *b);
+int array_by_uint32(const void *a, const void *b);
+int array_by_uint64(const void *a, const void *b);
+int array_by_double(const void *a, const void *b);
 
 /* For comparisons of elements: -1, 0 or 1, as a is before, like or after b; COMPARE(b, a) is the other way round.
  * Values that decide where those before them are the same stand in a row:

@@ -78,13 +78,6 @@ static int by_object(const void *a, const void *b)
     return compare_objects(x, y) ?: COMPARE(x->row, y->row);
 }
 
-static int last_rows_by_row(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return COMPARE(x, y);
-}
-
 static int keep_replaced(struct keyed_rows *rows, struct last_rows *out, struct error *err)
 {
     if (!rows->count)
@@ -95,7 +88,7 @@ static int keep_replaced(struct keyed_rows *rows, struct last_rows *out, struct 
     for (size_t i = 0; i + 1 < rows->count; i++)
         if (compare_objects(&rows->list[i], &rows->list[i + 1]) == 0)
             out->replaced[out->count++] = rows->list[i].row;
-    qsort(out->replaced, out->count, sizeof *out->replaced, last_rows_by_row);
+    qsort(out->replaced, out->count, sizeof *out->replaced, array_by_uint64);
     return 0;
 }
 

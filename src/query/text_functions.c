@@ -125,13 +125,6 @@ static uint64_t pack_character(const unsigned char *bytes, size_t length)
     return packed << 16 | length << 8;
 }
 
-static int compare_packed(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return COMPARE(x, y);
-}
-
 /* 0: there are more characters than fit, or one is not UTF-8. */
 static int split_characters(struct character_set *set, const unsigned char *text, size_t length)
 {
@@ -147,7 +140,7 @@ static int split_characters(struct character_set *set, const unsigned char *text
         set->count++;
         set->lengths |= 1u << (next - at);
     }
-    qsort(set->list, set->count, sizeof *set->list, compare_packed);
+    qsort(set->list, set->count, sizeof *set->list, array_by_uint64);
     return 1;
 }
 

@@ -11,13 +11,6 @@
 
 enum { MOST_EXACT = 20 }; /* values a side up to which counts fit exactly into a double */
 
-static int compare_reals(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return COMPARE(x, y);
-}
-
 static double diff_shift_median(const double *sorted, size_t count)
 {
     return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
@@ -65,14 +58,14 @@ double table_diff_shift(double *before, size_t before_count, double *after, size
     size_t count = before_count * after_count;
     double *differences = calloc(count + 1, sizeof *differences), confidence = 0;
 
-    qsort(before, before_count, sizeof *before, compare_reals);
-    qsort(after, after_count, sizeof *after, compare_reals);
+    qsort(before, before_count, sizeof *before, array_by_double);
+    qsort(after, after_count, sizeof *after, array_by_double);
     *shift = *low = *high = count ? diff_shift_median(after, after_count) - diff_shift_median(before, before_count) : 0;
     if (differences && count > 1) {
         for (size_t i = 0; i < before_count; i++)
             for (size_t j = 0; j < after_count; j++)
                 differences[i * after_count + j] = after[j] - before[i];
-        qsort(differences, count, sizeof *differences, compare_reals);
+        qsort(differences, count, sizeof *differences, array_by_double);
         size_t out = leave_out(before_count, after_count, &confidence);
         *shift = diff_shift_median(differences, count);
         *low = differences[out];

@@ -132,13 +132,6 @@ static int compare_figures(const void *a, const void *b)
     return COMPARE(x->name, y->name) ?: COMPARE(x->part, y->part);
 }
 
-static int table_by_compare_values(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return COMPARE(x, y);
-}
-
 static void find_spread(struct table_by_joining *joining, struct spread *spread)
 {
     size_t count = 0, absent = joining->part_count - spread->count;
@@ -149,7 +142,7 @@ static void find_spread(struct table_by_joining *joining, struct spread *spread)
         joining->values[count++] = 0;
     if (!count)
         return;
-    qsort(joining->values, count, sizeof *joining->values, table_by_compare_values);
+    qsort(joining->values, count, sizeof *joining->values, array_by_double);
     spread->least = joining->values[0];
     spread->median = (joining->values[(count - 1) / 2] + joining->values[count / 2]) / 2;
     spread->greatest = joining->values[count - 1];

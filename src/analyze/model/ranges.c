@@ -68,9 +68,7 @@ static int compare_ties(const void *a, const void *b, void *context)
     const struct ranges_reading *reading = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-    if (reading->ends[x] != reading->ends[y])
-        return reading->ends[x] < reading->ends[y] ? 1 : -1; /* the longer one is outside */
-    return COMPARE(x, y);
+    return COMPARE(reading->ends[y], reading->ends[x]) ?: COMPARE(x, y); /* the longer one is outside */
 }
 
 static int ranges_sort_rows(struct ranges_reading *reading)

@@ -85,13 +85,6 @@ free_list:
     return code;
 }
 
-static int nvtx_kern_sum_compare_ids(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return COMPARE(x, y);
-}
-
 /* The number of different ids. They come from a sweep in order of time and are nearly always in order. */
 static int64_t count_different(uint32_t *ids, size_t count)
 {
@@ -101,7 +94,7 @@ static int64_t count_different(uint32_t *ids, size_t count)
     while (i < count && ids[i - 1] <= ids[i])
         i++;
     if (i < count)
-        qsort(ids, count, sizeof *ids, nvtx_kern_sum_compare_ids);
+        qsort(ids, count, sizeof *ids, array_by_uint32);
     for (i = 1; i < count; i++)
         different += ids[i - 1] != ids[i];
     return different;

@@ -8,13 +8,6 @@
 #include "base/error.h"
 #include "base/hash.h"
 
-static int compare_codes(const void *a, const void *b)
-{
-    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-
-    return COMPARE(left, right);
-}
-
 /* Collects the boundaries of all sets. */
 static int make_spans(struct regex_classes *classes, const struct regex_sets *sets)
 {
@@ -28,7 +21,7 @@ static int make_spans(struct regex_classes *classes, const struct regex_sets *se
         starts[count++] = sets->ranges[i].first;
         starts[count++] = sets->ranges[i].last + 1;
     }
-    qsort(starts, count, sizeof *starts, compare_codes);
+    qsort(starts, count, sizeof *starts, array_by_uint32);
     for (size_t i = 1; i < count; i++)
         if (starts[i] != starts[kept - 1] && starts[i] <= REGEX_LAST_CODE)
             starts[kept++] = starts[i];

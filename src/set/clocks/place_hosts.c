@@ -168,12 +168,6 @@ static int place_hosts_make_map(struct fit_host *host, const struct host_fit *ho
     return time_map_make(&host->to_set, knots, count, MAP_TOLERANCE_NS, arena);
 }
 
-static int place_hosts_by_number(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return COMPARE(x, y);
-}
-
 /* The latency to allow for, from the shortest stay in an instance, which is that of the last one to enter. */
 static double find_allowance(const struct fit *fit, const struct fit_host *host, double *stays)
 {
@@ -184,7 +178,7 @@ static double find_allowance(const struct fit *fit, const struct fit_host *host,
         if (instance->is_placed)
             stays[count++] = (double)instance->shortest_ns;
     }
-    qsort(stays, count, sizeof *stays, place_hosts_by_number);
+    qsort(stays, count, sizeof *stays, array_by_double);
     return LATENCY_ALLOWED_NS + LATENCY_PER_STAY * stays[count / 2];
 }
 

@@ -34,17 +34,10 @@ int event_list_rows_add(struct event_list_rows *rows, uint64_t row)
     return ARRAY_PUSH(rows->list, rows->capacity, rows->count, (uint32_t)row);
 }
 
-static int event_list_by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return COMPARE(x, y);
-}
-
 void event_list_rows_sort(struct event_list_rows *rows)
 {
     if (rows->count)
-        qsort(rows->list, rows->count, sizeof *rows->list, event_list_by_number);
+        qsort(rows->list, rows->count, sizeof *rows->list, array_by_uint32);
 }
 
 int event_list_add_rows(struct event_list *places, struct view *view, const char *table, struct event_list_rows *rows,

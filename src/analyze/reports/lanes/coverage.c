@@ -7,13 +7,6 @@
 #include "base/error.h"
 #include "base/saturating.h"
 
-static int coverage_compare_times(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return COMPARE(x, y);
-}
-
 /* Spans that touch become one. */
 static int coverage_add_stretch(struct coverage *out, int64_t start_ns, int64_t end_ns)
 {
@@ -74,8 +67,8 @@ int coverage_make(struct coverage *out, const struct coverage_interval *interval
             starts[used] = intervals[i].start_ns;
             ends[used++] = intervals[i].end_ns;
         }
-    qsort(starts, used, sizeof *starts, coverage_compare_times);
-    qsort(ends, used, sizeof *ends, coverage_compare_times);
+    qsort(starts, used, sizeof *starts, array_by_int64);
+    qsort(ends, used, sizeof *ends, array_by_int64);
     code = coverage_sweep(out, starts, ends, used, least);
 done:
     free(starts);
