@@ -57,6 +57,12 @@ static inline int64_t row_int_or(const struct row_cursor *cursor, size_t column,
     return row_is_null(cursor, column) ? value_of_null : row_int(cursor, column);
 }
 
+/* A string of the report's pool; "" for NULL. */
+static inline const char *row_string(const struct row_cursor *cursor, struct report *report, size_t column)
+{
+    return row_is_null(cursor, column) ? "" : report_string(report, row_int(cursor, column), NULL);
+}
+
 static inline double row_real(const struct row_cursor *cursor, size_t column)
 {
     union {

@@ -49,7 +49,7 @@ int recorded_read(struct recorded *recorded, struct report *report, struct error
     if (!recorded->spans && (code = error_no_memory(err)) != 0)
         goto close_rows;
     while (row_cursor_next(&rows)) {
-        const char *cause = row_is_null(&rows, CAUSE) ? "" : report_string(report, row_int(&rows, CAUSE), NULL);
+        const char *cause = row_string(&rows, report, CAUSE);
         recorded->is_part |= strcmp(cause, "start") != 0;
         recorded->spans[recorded->count++] = (struct report_span){ row_int_or(&rows, START, 0),
                                                                    row_int_or(&rows, END, whole.to_ns) };

@@ -16,11 +16,6 @@
 
 enum { START, END, PID, IMAGE, EXE, ORIGIN, STATUS, SIGNAL };
 
-static const char *run_sum_text_of(struct report *report, const struct row_cursor *rows, size_t column)
-{
-    return row_is_null(rows, column) ? "" : report_string(report, row_int(rows, column), NULL);
-}
-
 /* A process that was launched or attached to. A set has one for each report. */
 struct run_sum_program {
     int64_t pid, begun_ns, image, end_ns; /* end_ns INT64_MIN: it has not ended */
@@ -54,7 +49,7 @@ static int run_sum_find_programs(struct programs *programs, struct row_cursor *r
     size_t kept = 0;
 
     while (row_cursor_next(rows)) {
-        const char *origin = run_sum_text_of(report, rows, ORIGIN);
+        const char *origin = row_string(rows, report, ORIGIN);
         int is_launched = strcmp(origin, "launch") == 0 || strcmp(origin, "attach") == 0;
         if (is_launched && run_sum_add_program(programs, rows) != 0)
             return ERR_NO_MEMORY;
@@ -108,7 +103,7 @@ static void take_programs(struct run_times *times, const struct programs *progra
     }
     rows->row = told->row;
     times->program_row = told->row;
-    times->program = run_sum_text_of(report, rows, EXE);
+    times->program = row_string(rows, report, EXE);
     times->process_ns = is_over ? saturating_duration(begun_ns, end_ns) : -1;
 }
 

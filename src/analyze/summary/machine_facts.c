@@ -106,7 +106,7 @@ void machine_gpu_names(struct text *out, struct report *report)
         return;
     while (row_cursor_next(&rows)) {
         text_add(out, out->length ? ", " : "");
-        text_add(out, row_is_null(&rows, 0) ? "" : report_string(report, row_int(&rows, 0), NULL));
+        text_add(out, row_string(&rows, report, 0));
     }
     row_cursor_close(&rows);
 }

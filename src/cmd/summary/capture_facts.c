@@ -13,11 +13,6 @@
 #include "base/path.h"
 #include "report/reader/unite.h"
 
-static const char *capture_facts_text_of(struct report *report, const struct row_cursor *rows, size_t column)
-{
-    return row_is_null(rows, column) ? "" : report_string(report, row_int(rows, column), NULL);
-}
-
 static int capture_facts_read_settings(struct capture_facts *facts, struct report *report, struct error *err)
 {
     enum { NAME, VALUE };
@@ -28,11 +23,11 @@ static int capture_facts_read_settings(struct capture_facts *facts, struct repor
     if (code != 0)
         return code;
     while (row_cursor_next(&rows)) {
-        const char *name = capture_facts_text_of(report, &rows, NAME);
+        const char *name = row_string(&rows, report, NAME);
         if (strcmp(name, "PROGRAM") == 0)
-            facts->program = capture_facts_text_of(report, &rows, VALUE);
+            facts->program = row_string(&rows, report, VALUE);
         else if (strcmp(name, "SOURCES_REQUESTED") == 0)
-            facts->requested = capture_facts_text_of(report, &rows, VALUE);
+            facts->requested = row_string(&rows, report, VALUE);
     }
     row_cursor_close(&rows);
     return 0;
@@ -50,7 +45,7 @@ static int read_capture(struct capture_facts *facts, struct report *report, stru
         return code;
     while (row_cursor_next(&rows)) {
         facts->is_over = 1;
-        facts->over = capture_facts_text_of(report, &rows, OVER);
+        facts->over = row_string(&rows, report, OVER);
         facts->kill_signal = row_int_or(&rows, KILL, facts->kill_signal);
         facts->cost_ns = saturating_add(facts->cost_ns, row_int_or(&rows, COST, 0)); /* over all reports of a set */
         facts->start_cost_ns = saturating_add(facts->start_cost_ns, row_int_or(&rows, START_COST, 0));
@@ -75,17 +70,10 @@ static void capture_facts_take_ending(struct capture_facts *facts, const struct 
 {
     const struct row_cursor *row = &rows->cursor;
 
-    facts->ending = capture_facts_text_of(rows->report, row, ENDING);
+    facts->ending = row_string(row, rows->report, ENDING);
     facts->exit_status = row_int_or(row, STATUS, 0);
     facts->signal = row_int_or(row, SIGNAL, 0);
     facts->rank = report_part_count(rows->report) > 1 ? row_int_or(row, RANK, -1) : -1;
-}
-
-static int capture_facts_compare_ranks(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return COMPARE(x, y);
 }
 
 /* An unfinished report does not say how its processes ended. */
@@ -104,7 +92,7 @@ static int find_cut_ranks(struct capture_facts *facts, struct report *set)
             facts->cut_ranks[facts->cut_count++] = about->rank_count ? about->ranks[r].rank : about->rank;
     }
     if (facts->cut_count)
-        qsort(facts->cut_ranks, facts->cut_count, sizeof *facts->cut_ranks, capture_facts_compare_ranks);
+        qsort(facts->cut_ranks, facts->cut_count, sizeof *facts->cut_ranks, array_by_int64);
     size_t all = facts->cut_count; /* a rank may have several processes */
     facts->cut_count = 0;
     for (size_t i = 0; i < all; i++)
@@ -120,14 +108,13 @@ static void take_left(struct capture_facts *facts, const struct process_rows *ro
 
     int64_t rank = row_int_or(row, RANK, -1);
 
-    if (strcmp(capture_facts_text_of(rows->report, row, ENDING), "running") != 0 ||
-        (facts->cut_count &&
-         bsearch(&rank, facts->cut_ranks, facts->cut_count, sizeof rank, capture_facts_compare_ranks)))
+    if (strcmp(row_string(row, rows->report, ENDING), "running") != 0 ||
+        (facts->cut_count && bsearch(&rank, facts->cut_ranks, facts->cut_count, sizeof rank, array_by_int64)))
         return;
     if (facts->left_count < CAPTURE_LEFT_MAX)
         facts->left[facts->left_count] = (struct capture_left){
             .pid = (int)global_pid_number(row_int_or(row, PID, 0)),
-            .name = path_base_name(capture_facts_text_of(rows->report, row, EXE)),
+            .name = path_base_name(row_string(row, rows->report, EXE)),
         };
     facts->left_count++;
 }
@@ -239,7 +226,7 @@ static int read_sampling(struct capture_facts *facts, struct report *report, str
     if (code != 0)
         return code;
     while (row_cursor_next(&rows))
-        facts->sampling = capture_facts_text_of(report, &rows, 0);
+        facts->sampling = row_string(&rows, report, 0);
     row_cursor_close(&rows);
     return 0;
 }
