@@ -22,6 +22,14 @@ static inline size_t path_folder_length(const char *path)
     return slash ? (size_t)(slash + 1 - path) : 0;
 }
 
+/* The part of a path after a word; NULL: the word is not in it. */
+static inline const char *path_after(const char *path, size_t length, const char *word)
+{
+    const char *found = memmem(path, length, word, strlen(word));
+
+    return found ? found + strlen(word) : NULL;
+}
+
 /* The folder for temporary files. */
 static inline const char *path_temporary(void)
 {

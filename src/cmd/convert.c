@@ -19,6 +19,7 @@
 #include "install_paths.h"
 #include "keep_partials.h"
 #include "open_report.h"
+#include "output.h"
 #include "report/schema/enums.h"
 #include "report/schema/schema.h"
 #include "report/writer/recover.h"
@@ -513,13 +514,6 @@ static int read_bookmarks(struct input input, struct text *out)
     return found;
 }
 
-static int is_same_file(const char *one, const char *other)
-{
-    struct stat from, to;
-
-    return stat(one, &from) == 0 && stat(other, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
-}
-
 static int write_export(struct input input, const char *output, const struct exporter *exporter,
                         const struct convert_settings *settings, struct error *err)
 {
@@ -529,7 +523,7 @@ static int write_export(struct input input, const char *output, const struct exp
     int code;
 
     for (size_t i = 0; i < input.count; i++)
-        if (is_same_file(input.paths[i], output))
+        if (output_is_input(output, input.paths[i]))
             return error_set(err, ERR_BAD_ARGUMENT,
                              "cannot write over '%s', the file being exported; name another with "
                              "-o",

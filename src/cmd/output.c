@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -256,6 +257,13 @@ void output_note(const struct output_delivery *delivery, const struct text *note
 int output_is_console(const struct output_destination *destination)
 {
     return strcmp(destination->output, "-") == 0;
+}
+
+int output_is_input(const char *output, const char *input)
+{
+    struct stat to, from;
+
+    return stat(output, &to) == 0 && stat(input, &from) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
 }
 
 void output_file(struct text *out, const struct output_destination *destination, const char *input, const char *what)

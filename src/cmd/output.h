@@ -91,6 +91,9 @@ size_t output_limit_rows(const struct output_delivery *delivery, const struct ou
 /* The request of the format `human` on stdout. */
 struct print_request output_human_request(void);
 
+/* Whether the output would overwrite the input: both names lead to one file. */
+int output_is_input(const char *output, const char *input);
+
 /* The path of a table's file: BASE_WHAT.csv. `what` is the report with its arguments; colons and slashes in it become
  * _ and -. If the output is ".", the base is the input without its extension. */
 void output_file(struct text *out, const struct output_destination *destination, const char *input, const char *what);

@@ -1,10 +1,10 @@
 /* tacho merge: several reports as one file. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cmd/command.h"
 #include "cmd/open_report.h"
+#include "cmd/output.h"
 #include "report/writer/merge_report.h"
 #include "set/set.h"
 
@@ -27,19 +27,12 @@ static const struct option merge_options[] = {
 };
 /* clang-format on */
 
-static int is_same_file(const char *one, const char *other)
-{
-    struct stat from, to;
-
-    return stat(one, &from) == 0 && stat(other, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
-}
-
 /* A folder may hold the file of an earlier merge, and must not get one: all its rows would be read twice from then on.
  */
 static int refuse_own_parts(const struct report *set, struct input input, const char *output, struct error *err)
 {
     for (size_t i = 0; i < report_part_count(set); i++)
-        if (is_same_file(report_part_at(set, i)->name, output))
+        if (output_is_input(output, report_part_at(set, i)->name))
             return error_set(err, ERR_BAD_ARGUMENT,
                              "'%s' is one of the reports to merge; name another with -o, or remove it", output);
     for (size_t i = 0; i < input.count; i++)

@@ -4,16 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "collect/gpu/gpu_probe.h"
 
 enum { CAPABILITY_SYS_ADMIN = 21 };
-
-static int gpu_doctor_has_driver(void)
-{
-    return getenv("TACHO_NVML") || access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
-}
 
 static void note_no_driver(struct finding *finding)
 {
@@ -56,7 +50,7 @@ static void add_instead(struct finding *finding, const struct gpu_probe *probe, 
 /* Returns whether it works on a GPU. */
 static int gpu_doctor_look_at(struct finding *finding, enum gpu_trial_source source)
 {
-    if (!gpu_doctor_has_driver()) {
+    if (!gpu_probe_has_driver()) {
         note_no_driver(finding);
         return 0;
     }

@@ -1,6 +1,8 @@
 #include "gpu_probe.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gpu_ask.h"
 #include "gpu_link.h"
@@ -51,6 +53,11 @@ static void gpu_probe_ask_mode(struct gpu_probe *probe, const char *mode, const 
                          gpu_probe_take, probe, &err);
     if (failed)
         text_addf(&probe->refusals, "%s.\n", err.text);
+}
+
+int gpu_probe_has_driver(void)
+{
+    return getenv("TACHO_NVML") || access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
 }
 
 void gpu_probe_ask(struct gpu_probe *probe)

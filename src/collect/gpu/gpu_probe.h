@@ -23,6 +23,9 @@ struct gpu_probe {
     struct gpu_probe_source sources[GPU_TRIALS];
 };
 
+/* Whether the host has a driver to ask: NVIDIA's, that of WSL, or the one that TACHO_NVML names. */
+int gpu_probe_has_driver(void);
+
 /* Lists the GPUs, for a few seconds at most. What cannot be read is a refusal. */
 void gpu_probe_ask(struct gpu_probe *probe);
 /* The same, and tries each source on each of them: less than a second where nothing hangs. */

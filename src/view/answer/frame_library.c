@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/model/torch/python_files.h"
+#include "base/path.h"
 #include "base/text.h"
 
 static const char python[] = "Python";
@@ -15,20 +16,12 @@ static const char *named(const char *name, size_t *length)
     return name;
 }
 
-/* The part of a path after a word; NULL: the word is not in it. */
-static const char *frame_library_behind(const char *path, size_t length, const char *word)
-{
-    const char *found = memmem(path, length, word, strlen(word));
-
-    return found ? found + strlen(word) : NULL;
-}
-
 /* The part after the folder of installed packages, or NULL. */
 static const char *package_in(const char *path, size_t length)
 {
-    const char *site = frame_library_behind(path, length, "site-packages/");
+    const char *site = path_after(path, length, "site-packages/");
 
-    return site ?: frame_library_behind(path, length, "dist-packages/");
+    return site ?: path_after(path, length, "dist-packages/");
 }
 
 /* The first part of a path: a package, or a file of the standard library. */
@@ -52,8 +45,7 @@ static const char *library_of_module(const char *path, size_t path_length, size_
     const char *slash = memrchr(path, '/', path_length), *base = slash ? slash + 1 : path;
     size_t base_length = (size_t)(path + path_length - base);
     const char *end = memmem(base, base_length, ".so", 3);
-    int is_installed = package_in(path, path_length) != NULL ||
-                       frame_library_behind(path, path_length, "/libtacho-") != NULL;
+    int is_installed = package_in(path, path_length) != NULL || path_after(path, path_length, "/libtacho-") != NULL;
 
     if (text_bytes_begin_with(base, base_length, "python"))
         return named(python, length);

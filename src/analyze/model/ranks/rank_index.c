@@ -17,12 +17,6 @@ static int rank_index_add_rank(struct rank_index *index, int64_t rank)
     return 0;
 }
 
-static int rank_index_is_kept(const struct report_part *part, int64_t rank)
-{
-    return !part->kept_ranks || (part->kept_rank_count && bsearch(&rank, part->kept_ranks, part->kept_rank_count,
-                                                                  sizeof rank, array_by_int64) != NULL);
-}
-
 static int rank_index_add_parts(struct rank_index *index, const struct report *report)
 {
     for (size_t i = 0; i < report_part_count(report); i++) {
@@ -30,7 +24,7 @@ static int rank_index_add_parts(struct rank_index *index, const struct report *r
         if (rank_index_add_rank(index, part->rank) != 0)
             return ERR_NO_MEMORY;
         for (size_t r = 0; r < part->rank_count; r++)
-            if (rank_index_is_kept(part, part->ranks[r].rank) && rank_index_add_rank(index, part->ranks[r].rank) != 0)
+            if (report_part_keeps(part, part->ranks[r].rank) && rank_index_add_rank(index, part->ranks[r].rank) != 0)
                 return ERR_NO_MEMORY;
     }
     return 0;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
+
 static int is_one_of(const char *path, size_t length, const char *const *prefixes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -12,14 +14,6 @@ static int is_one_of(const char *path, size_t length, const char *const *prefixe
     return 0;
 }
 #define IS_ONE_OF(path, length, list) is_one_of(path, length, list, COUNT_OF(list))
-
-/* The part of a path after a word; NULL: the word is not in it. */
-static const char *python_files_behind(const char *path, size_t length, const char *word)
-{
-    const char *found = memmem(path, length, word, strlen(word));
-
-    return found ? found + strlen(word) : NULL;
-}
 
 /* Begins of paths below sys.path, as torch.profiler shortens them, and below site-packages. */
 static const char *const own_packages[] = { "torch/", "tacho/", "functorch/", "torchgen/", "triton/" };
@@ -97,17 +91,16 @@ enum python_owner python_file_owner(const char *path, size_t length)
     if (!length || *path == '<')
         return owner_without_file(path, length);
     for (size_t i = 0; i < COUNT_OF(folders); i++) {
-        const char *package = python_files_behind(path, length, folders[i]);
+        const char *package = path_after(path, length, folders[i]);
         if (package)
             return IS_ONE_OF(package, (size_t)(path + length - package), own_packages) ? PYTHON_LIBRARY
                                                                                        : PYTHON_PACKAGE;
     }
     for (size_t i = 0; i < COUNT_OF(installed); i++)
-        if (python_files_behind(path, length, installed[i]))
+        if (path_after(path, length, installed[i]))
             return PYTHON_LIBRARY;
-    if (python_files_behind(path, length, "/tacho/_modules.py") ||
-        python_files_behind(path, length, "/tacho/_marks.py") || IS_ONE_OF(path, length, own_packages) ||
-        IS_ONE_OF(path, length, standard) || is_generated(path, length))
+    if (path_after(path, length, "/tacho/_modules.py") || path_after(path, length, "/tacho/_marks.py") ||
+        IS_ONE_OF(path, length, own_packages) || IS_ONE_OF(path, length, standard) || is_generated(path, length))
         return PYTHON_LIBRARY;
     return IS_ONE_OF(path, length, packages) ? PYTHON_PACKAGE : PYTHON_PROGRAM;
 }
@@ -140,7 +133,7 @@ struct python_frame python_frame_read(const char *name, size_t length)
 static void add_method(struct text *out, const char *name, size_t length)
 {
     static const char of[] = " of ", object[] = " object at 0x";
-    const char *owner = python_files_behind(name, length, of), *end = memmem(name, length, object, sizeof object - 1);
+    const char *owner = path_after(name, length, of), *end = memmem(name, length, object, sizeof object - 1);
 
     if (!owner || !end || end < owner) {
         text_add_bytes(out, name, length && name[length - 1] == '>' ? length - 1 : length);

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "collect/core/collector.h"
+#include "collect/gpu/gpu_probe.h"
 #include "collect/gpu/gpu_rows.h"
 #include "collect/gpu/gpu_target.h"
 #include "collect/process/process.h"
@@ -201,11 +201,6 @@ static void gpu_collect_tick(struct collector *collector)
 
 /* ---- Start and end --------------------------------------------------------------------------------------------- */
 
-static int gpu_collect_has_driver(void)
-{
-    return getenv("TACHO_NVML") || access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
-}
-
 /* A source that was asked for and is not used. */
 static void gpu_collect_refuse(struct collector *collector, const char *text)
 {
@@ -252,7 +247,7 @@ static void gpu_collect_start(struct collector *collector, const char *devices)
 
     if (!(state->rows = gpu_rows_new(&setup)))
         return;
-    if (!gpu_collect_has_driver()) {
+    if (!gpu_probe_has_driver()) {
         gpu_collect_refuse(collector, "There is no NVIDIA driver on this machine: /dev/nvidiactl is missing.");
         return;
     }
@@ -308,7 +303,7 @@ static size_t gpu_collect_round_end(struct process *process, size_t budget, int 
         gpu_collect_ids_of(collector)->of_cuda == state->of_cuda)
         return 0;
     state->of_cuda = gpu_collect_ids_of(collector)->of_cuda;
-    if (!collector->options->gpu.is_asked && !gpu_collect_has_driver())
+    if (!collector->options->gpu.is_asked && !gpu_probe_has_driver())
         return 0;
     list_gpus(gpu_collect_ids_of(collector), list);
     for (size_t i = 0; i < STREAMS; i++)
