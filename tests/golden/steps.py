@@ -269,6 +269,25 @@ def marks():
                        ("python_function", "nn.Module: Loss_0", 500, every)], begins, "calls of the outermost module")
 
 
+def rhythm():
+    """A rollout of 20 launches and an update, then three updates; two updates before the first rollout and one after the last are in no step."""
+    events, at, ends = [], 0, []
+    for i in range(2 + 8 * 4 + 1):
+        launches = 20 if i >= 2 and (i - 2) % 4 == 0 else 0
+        for k in range(launches + 2):
+            events += launch(100 * i + k, at + 20 + 50 * k, "kernel", "act" if k < launches else "update", at + 30 + 50 * k, 20)
+        at += 50 * (launches + 2) + 50
+        events += [event("user_annotation", "Optimizer.step#Adam.step", at - 40, 40)]
+        ends.append(at)
+    with open("rhythm.json", "w") as out:
+        json.dump({"schemaVersion": 1, "traceEvents": events}, out)
+    rows = table("step_sum", "rhythm.json")
+    check("rounds of four updates", [(ends[1 + 4 * i], ends[5 + 4 * i], 28) for i in range(8)],
+          [(row["Start (ns)"] // 1000, (row["Start (ns)"] + row["Time (ns)"]) // 1000, row["Kernels"]) for row in rows])
+    check("rounds of four updates: source", True,
+          "Counting 8 of 8 steps by 4 calls of Optimizer.step." in output("stats", "-r", "step_sum", "--steps", "0-", "rhythm.json"))
+
+
 def make_same_kernels(path, between):
     """20 steps of 1 ms with 5 launches of the same kernel, each 100 µs after the other; only what lies between two steps tells them apart."""
     if os.path.exists(path):
@@ -332,6 +351,7 @@ def main():
         refusals()
         guesses()
         marks()
+        rhythm()
     return lib.status()
 
 

@@ -381,6 +381,20 @@ static void small_batches_could_be_one(void **state)
     adviser_free(&adviser);
 }
 
+/* PPO has several updates in a step, each with a batch of its own. */
+static void batches_of_several_updates_are_not_small(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    add_rounds(writer, "[[64, 64], [64, 64]]");
+    op(writer, (struct made_op){ 440, 460, "Optimizer.step#Adam.step", NO_SEQUENCE, 0, NULL });
+    op(writer, (struct made_op){ 1040, 1060, "Optimizer.step#Adam.step", NO_SEQUENCE, 0, NULL });
+    advise(&adviser, writer, RULES(&rule_small_batches));
+    assert_int_equal(adviser.count, 0);
+    adviser_free(&adviser);
+}
+
 /* At 989 TFLOP/s a product of 2 · 4096³ takes more than 139 µs: all rows take as long as both batches did. */
 static void large_batches_are_as_good(void **state)
 {
@@ -412,6 +426,7 @@ int main(void)
         cmocka_unit_test(autograd_records_inference),
         cmocka_unit_test(operators_that_need_no_gradients_are_not_recorded),
         cmocka_unit_test(small_batches_could_be_one),
+        cmocka_unit_test(batches_of_several_updates_are_not_small),
         cmocka_unit_test(large_batches_are_as_good),
     };
 

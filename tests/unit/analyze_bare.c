@@ -199,6 +199,74 @@ static void steps_of_a_replaced_mark_do_not_count(void **state)
     report_close(report);
 }
 
+/* Rounds of four marks: 1000 µs with `launches` launches, then three of 20 with one each; a fifth longer while they are
+ * recorded. The first round settles; timed marks begin and end within one. */
+static void rounds(struct writer *writer, int count, int timed_from, int timed_to, int launches)
+{
+    int64_t at = 0, id = 1;
+
+    for (int i = 0; i < 4 * count; i++) {
+        int is_timed = i >= timed_from && i < timed_to, is_long = i % 4 == 0;
+        int64_t length = (is_long ? 1000 : 20) * (is_timed ? 5 : 6) / 5;
+        step(writer, at, at + length, i, i < 4 ? "settling" : is_timed ? "timed" : "traced");
+        for (int k = 0; !is_timed && k < (is_long ? launches : 1); k++, id++)
+            launch(writer, at + 6 + 8 * k, at + 12 + 8 * k, at + 14 + 8 * k, id, 7);
+        at += length;
+    }
+}
+
+/* Marks 18 to 27 of 48 are timed: rounds 5 and 6, and parts of 4 and 7. A round takes 1060 µs, and 1272 recorded. */
+static void rounds_of_several_marks_are_the_steps(void **state)
+{
+    struct writer *writer = start();
+    struct steps steps;
+    struct error err;
+
+    rounds(writer, 12, 18, 30, 100);
+    struct report *report = finish(writer);
+    struct bare_step bare = read_bare(report);
+    assert_int_equal(bare.bare_ns, 1060 * US);
+    assert_int_equal(bare.timed, 2);
+    assert_int_equal(bare.traced_ns, 1272 * US);
+    assert_int_equal(bare.traced, 7);
+    assert_int_equal(steps_read(&steps, report, &(struct steps_request){ .may_guess = 1 }, &err), 0);
+    assert_string_equal(steps.source, "steps by 4 calls of Optimizer.step");
+    assert_int_equal(steps.count, 10); /* all but the two that were only timed */
+    for (size_t i = 0; i < steps.count; i++)
+        assert_int_equal(steps.list[i].is_chosen, i > 0 && steps.list[i].number != 4 && steps.list[i].number != 7);
+    assert_int_equal(steps.list[1].end_ns - steps.list[1].start_ns, 1272 * US);
+    steps_free(&steps);
+    report_close(report);
+}
+
+/* The same times, but the long marks launch as much as the others: they wait, and a step is a mark. */
+static void a_wait_in_every_fourth_step_is_no_rhythm(void **state)
+{
+    struct writer *writer = start();
+    struct steps steps;
+    struct error err;
+
+    rounds(writer, 12, 18, 30, 1);
+    struct report *report = finish(writer);
+    assert_int_equal(steps_read(&steps, report, &(struct steps_request){ .may_guess = 1 }, &err), 0);
+    assert_string_equal(steps.source, "steps by Optimizer.step");
+    assert_int_equal(steps.count, 36);
+    steps_free(&steps);
+    report_close(report);
+}
+
+/* No round was only timed: the bare step is not known. */
+static void a_part_of_a_round_says_nothing(void **state)
+{
+    struct writer *writer = start();
+
+    rounds(writer, 12, 17, 23, 100);
+    struct report *report = finish(writer);
+    assert_int_equal(read_bare(report).bare_ns, 0);
+    assert_int_equal(read_bare(report).traced, 9);
+    report_close(report);
+}
+
 static void graph(struct writer *writer, int64_t called, int64_t from, int64_t to, int64_t id)
 {
     struct row_CUPTI_ACTIVITY_KIND_GRAPH_TRACE row = { 0 };
@@ -449,6 +517,9 @@ int main(void)
         cmocka_unit_test(no_steps),
         cmocka_unit_test(traced_steps_are_the_steps),
         cmocka_unit_test(steps_of_a_replaced_mark_do_not_count),
+        cmocka_unit_test(rounds_of_several_marks_are_the_steps),
+        cmocka_unit_test(a_wait_in_every_fourth_step_is_no_rhythm),
+        cmocka_unit_test(a_part_of_a_round_says_nothing),
         cmocka_unit_test(a_warm_up_has_no_steps),
         cmocka_unit_test(replayed_steps_are_bare),
         cmocka_unit_test(a_wait_hides_what_recording_costs),

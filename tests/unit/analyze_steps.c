@@ -1,4 +1,5 @@
-/* Steps that nobody named: the loops in sequences of letters, and their warm-up. */
+/* Steps that nobody named: the loops in sequences of letters, the rhythm of marks, and the warm-up. */
+#include "analyze/model/outer_steps.h"
 #include "analyze/model/steps.h"
 #include "analyze/model/steps/period.h"
 #include <setjmp.h>
@@ -215,6 +216,83 @@ static void first_steps_that_take_longer_are_warm_up(void **state)
     assert_string_equal(WARM_UP(900, 100), "w-");
 }
 
+/* ---- several marks in a step ----------------------------------------------------------------------------------- */
+
+/* The lengths of intervals, as digits and letters ('1' is 10 µs, 'a' 100, 'f' 600), in whole outer steps and, in
+ * parentheses, in none; "marks" if there is no rhythm. */
+static const char *rhythm_of(const char *text)
+{
+    static char out[1 << 14];
+    static int64_t lengths_ns[1 << 12];
+    struct outer_steps outer;
+    size_t count = strlen(text), used = 0;
+
+    for (size_t i = 0; i < count; i++)
+        lengths_ns[i] = text[i] >= 'a' ? 100000 * (text[i] - 'a' + 1) : 10000 * (text[i] - '0');
+    assert_int_equal(outer_steps_find(&outer, lengths_ns, count), 0);
+    if (outer.marks == 1)
+        used = (size_t)sprintf(out, "marks");
+    for (size_t i = 0; i < outer.count; i++) {
+        const struct outer_step *step = &outer.list[i];
+        assert_int_equal(step->first, i ? step[-1].end : 0);
+        used += (size_t)sprintf(out + used, step->is_whole ? "%s%.*s" : "%s(%.*s)", i ? " " : "",
+                                (int)(step->end - step->first), text + step->first);
+    }
+    assert_int_equal(outer.marks > 1 ? outer.list[outer.count - 1].end : count, count);
+    outer_steps_free(&outer);
+    return out;
+}
+
+/* PPO collects experience, and then makes four updates. The capture begins and ends anywhere. */
+static void a_step_of_several_updates_begins_with_the_long_interval(void **state)
+{
+    assert_string_equal(rhythm_of("d222d222d222d222"), "d222 d222 d222 d222");
+    assert_string_equal(rhythm_of("22d222e322d222d323d2"), "(22) d222 e322 d222 d323 (d2)");
+}
+
+/* A pause of the program makes an update as long as a round; a skipped update moves all that follow. */
+static void what_disturbs_a_rhythm_is_in_no_whole_step(void **state)
+{
+    assert_string_equal(rhythm_of("d222d222d2d2d2b2d22d222d222d222d222d222"),
+                        "d222 d222 (d2d2) d2b2 (d22) d222 d222 d222 d222 d222");
+}
+
+/* The generator of a GAN takes twice as long as its discriminator, and both have an optimizer of the same kind. */
+static void two_optimizers_make_a_step(void **state)
+{
+    assert_string_equal(rhythm_of("9494949494"), "94 94 94 94 94");
+    assert_string_equal(rhythm_of("5454545454"), "marks"); /* the mean of both is as good */
+}
+
+static void a_validation_now_and_then_is_no_step(void **state)
+{
+    char text[1000] = "";
+
+    for (int i = 0; i < 5; i++)
+        sprintf(text + strlen(text), "f%s", repeated("1", 99)); /* 600 µs every 990 */
+    assert_string_equal(rhythm_of(text), "marks");
+    assert_string_equal(rhythm_of(repeated("4222222222", 8)), "marks");
+}
+
+static void marks_without_a_rhythm_are_the_steps(void **state)
+{
+    assert_string_equal(rhythm_of("2222222222222222"), "marks"); /* gradients are accumulated between them */
+    assert_string_equal(rhythm_of("d22d2222222d2d222d22222d2"), "marks");
+    assert_string_equal(rhythm_of("d222d222"), "marks");
+    assert_string_equal(rhythm_of("d"), "marks");
+    assert_string_equal(rhythm_of(""), "marks");
+}
+
+/* Each fourth batch is waited for, because four workers make them: that interval asks for no more than the others. */
+static void long_intervals_must_do_more(void **state)
+{
+    const struct outer_steps outer = { .marks = 4 };
+
+    assert_true(outer_steps_do_more(&outer, (struct outer_work){ 800, 3 * 72 }));
+    assert_false(outer_steps_do_more(&outer, (struct outer_work){ 75, 3 * 72 }));
+    assert_false(outer_steps_do_more(&outer, (struct outer_work){ 0, 0 }));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +308,12 @@ int main(void)
         cmocka_unit_test(one_kernel_is_no_step_and_one_graph_is),
         cmocka_unit_test(what_does_not_repeat_has_no_steps),
         cmocka_unit_test(first_steps_that_take_longer_are_warm_up),
+        cmocka_unit_test(a_step_of_several_updates_begins_with_the_long_interval),
+        cmocka_unit_test(what_disturbs_a_rhythm_is_in_no_whole_step),
+        cmocka_unit_test(two_optimizers_make_a_step),
+        cmocka_unit_test(a_validation_now_and_then_is_no_step),
+        cmocka_unit_test(marks_without_a_rhythm_are_the_steps),
+        cmocka_unit_test(long_intervals_must_do_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

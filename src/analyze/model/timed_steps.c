@@ -48,6 +48,7 @@ int timed_steps_read(struct timed_steps *steps, struct report *report, struct er
                            .number = row_int_or(&rows, NUMBER, 0),
                            .name = row_int_or(&rows, NAME, 0),
                            .phase = phase_of(report, row_int_or(&rows, PHASE, 0)),
+                           .marks = 1,
                        }) != 0 &&
             (code = error_short_memory(err, "for the steps")) != 0)
             goto close_rows;
@@ -59,54 +60,6 @@ close_rows:
     if (code != 0)
         timed_steps_free(steps);
     return code;
-}
-
-/* The last step of the thread whose steps begin here. */
-static size_t last_of_thread(const struct timed_steps *steps, size_t first)
-{
-    while (first + 1 < steps->count && steps->list[first + 1].thread == steps->list[first].thread)
-        first++;
-    return first;
-}
-
-/* The median length of traced steps, or 0. */
-static int median_traced(const struct timed_steps *steps, int64_t *out)
-{
-    int64_t *lengths = malloc((steps->count + 1) * sizeof *lengths);
-    size_t count = 0;
-
-    if (!lengths)
-        return ERR_NO_MEMORY;
-    for (size_t i = 0; i < steps->count; i++)
-        if (steps->list[i].phase == STEP_TRACED)
-            lengths[count++] = saturating_duration(steps->list[i].start_ns, steps->list[i].end_ns);
-    if (count)
-        qsort(lengths, count, sizeof *lengths, array_by_int64);
-    *out = count ? lengths[count / 2] : 0;
-    free(lengths);
-    return 0;
-}
-
-int timed_steps_settle(struct timed_steps *steps, struct error *err)
-{
-    size_t kept = 0, last = 0;
-    int64_t median_ns;
-
-    for (size_t i = 0; i < steps->count; i++) {
-        if (!i || steps->list[i].thread != steps->list[i - 1].thread)
-            last = last_of_thread(steps, i);
-        if (steps->list[i].name == steps->list[last].name)
-            steps->list[kept++] = steps->list[i];
-    }
-    steps->count = kept;
-    if (median_traced(steps, &median_ns) != 0)
-        return error_short_memory(err, "for the steps");
-    for (size_t i = 0; i < steps->count; i++) {
-        struct timed_step *step = &steps->list[i];
-        if (step->phase == STEP_TRACED && saturating_duration(step->start_ns, step->end_ns) / STEP_FAR_OFF > median_ns)
-            step->phase = STEP_SETTLING;
-    }
-    return 0;
 }
 
 void timed_steps_free(struct timed_steps *steps)

@@ -11,19 +11,17 @@ enum step_phase { STEP_TIMED, STEP_TRACED, STEP_LOWERED, STEP_DETAILED, STEP_SET
 
 struct timed_step {
     int64_t thread, start_ns, end_ns, number;
-    int64_t name; /* in the string pool: the mark of the steps */
+    int64_t name;   /* in the string pool: the mark of the steps */
     enum step_phase phase;
+    uint32_t marks; /* of a step; all of a thread have as many */
 };
 
-/* Starts from {0}. */
+/* Starts from {0}. timed_rounds_settle() leaves those that are alike. */
 struct timed_steps {
     struct timed_step *list; /* owned; by thread, then by start */
     size_t count, room;
 };
 int timed_steps_read(struct timed_steps *steps, struct report *report, struct error *err);
-/* Leaves steps that are alike. Steps by a mark that another one replaced are dropped: calls of a module are steps until
- * an optimizer shows that a step has several of them. Traced steps of more than twice the median settle, too. */
-int timed_steps_settle(struct timed_steps *steps, struct error *err);
 void timed_steps_free(struct timed_steps *steps);
 
 /* Spans in which steps were only timed, so that nothing else was recorded: few, in any order. */

@@ -224,7 +224,7 @@ static int small_batches_collect(struct adviser *adviser, struct training *train
     if (!batches.is_counted)
         return ERR_NO_MEMORY;
     for (size_t first = 0, end; first < training->count && code == 0; first = end) {
-        end = training_step_end(training, first);
+        end = training_update_end(training, first);
         code = small_batches_add_step(&batches, first, end);
     }
     free(batches.is_counted);

@@ -185,7 +185,7 @@ static int collect_zeros(struct adviser *adviser, struct training *training, str
     size_t kernels = 0;
 
     for (size_t first = 0, end; first < training->count; first = end) {
-        end = training_step_end(training, first);
+        end = training_update_end(training, first);
         if (add_zeroing_step(training, cause, first, end, &kernels) != 0)
             return ERR_NO_MEMORY;
     }

@@ -144,7 +144,7 @@ static int gradients_collect(struct adviser *adviser, struct training *training,
     size_t all = 0, last, unused;
 
     for (size_t first = 0, end; first < training->count; first = end) {
-        end = training_step_end(training, first);
+        end = training_update_end(training, first);
         if (find_last_used(training, first, end, &last, &unused) != 0)
             return ERR_NO_MEMORY;
         if (last == end)

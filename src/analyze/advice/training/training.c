@@ -166,7 +166,7 @@ static int training_by_step(const void *a, const void *b)
     return COMPARE(x->step, y->step) ?: COMPARE(x->start_ns, y->start_ns) ?: COMPARE(x->op, y->op);
 }
 
-size_t training_step_end(const struct training *training, size_t first)
+static size_t training_step_end(const struct training *training, size_t first)
 {
     size_t end = first + 1;
 
@@ -175,18 +175,32 @@ size_t training_step_end(const struct training *training, size_t first)
     return end;
 }
 
-/* A round ends where a forward operator follows a node. */
+size_t training_update_end(const struct training *training, size_t first)
+{
+    const struct training_span *list = training->list;
+    size_t end = first + 1;
+
+    while (end < training->count && list[end].step == list[first].step && list[end].update == list[first].update)
+        end++;
+    return end;
+}
+
+/* A round ends where a forward operator follows a node, and an update where one follows Optimizer.step(). Several
+ * optimizers may share the parameters of a model. */
 static void number_rounds(struct training_span *list, size_t count)
 {
-    uint32_t round = 0;
-    int is_backward = 0;
+    uint32_t update = 0, round = 0;
+    int is_backward = 0, is_updated = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (list[i].part == TRAINING_FORWARD && is_backward) {
-            round++;
-            is_backward = 0;
+        if (list[i].part == TRAINING_FORWARD && (is_updated || is_backward)) {
+            update += (uint32_t)is_updated;
+            round = is_updated ? 0 : round + 1;
+            is_updated = is_backward = 0;
         }
         is_backward |= list[i].part == TRAINING_NODE;
+        is_updated |= is_backward && list[i].part == TRAINING_UPDATE;
+        list[i].update = update;
         list[i].round = round;
     }
 }

@@ -23,9 +23,10 @@ enum training_memory { MEMORY_UNKNOWN, MEMORY_SCARCE, MEMORY_ENOUGH };
 
 struct training_span {
     int64_t thread, start_ns, end_ns;
-    uint32_t step;  /* NO_STEP: there are no steps */
-    uint32_t round; /* of forward and backward pass in its step, from 0 */
-    uint32_t op;    /* an index into the operators */
+    uint32_t step;   /* NO_STEP: there are no steps */
+    uint32_t update; /* of parameters in its step, from 0: a step of PPO or of a GAN has several */
+    uint32_t round;  /* of forward and backward pass before that update, from 0 */
+    uint32_t op;     /* an index into the operators */
     enum training_part part;
 };
 
@@ -51,8 +52,8 @@ void training_note(struct advice_cause *cause, const struct training_span *span)
 /* Removes a span, or a part of it. ERR_NO_MEMORY or 0. */
 int training_remove(const struct training *training, struct replay_edits *edits, const struct training_span *span);
 
-/* The end of the spans of the step that begins at this one. */
-size_t training_step_end(const struct training *training, size_t first);
+/* The end of the spans of the update that begins at this one: of a step, or of a part of one with several updates. */
+size_t training_update_end(const struct training *training, size_t first);
 
 /* The name of the operator of a span. */
 static inline const char *training_name(const struct training *training, const struct training_span *span)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/model/timed_rounds.h"
 #include "base/array.h"
 #include "base/saturating.h"
 #include "step_launches.h"
@@ -11,6 +12,7 @@ enum {
     STRETCH_MAX = 16,
     SETTLING_STEPS = 2,    /* before timed steps, the first of them recorded: step_schedule.c */
     IDLE_LEAD_NS = 100000, /* a kernel starts this soon after its launch if the GPU has nothing else to do */
+    SMALL_LEAD = 20,       /* a lead of a twentieth of the time does not count */
 };
 
 /* Consecutive steps of a phase. */
@@ -118,6 +120,18 @@ static double gpu_pace(const struct bare_step_run *run)
     return pace;
 }
 
+/* Steps of several marks, few of which lie between two changes of phase. The first step after timed ones was recorded
+ * in part; if its first kernel waits for longer than a small part of the timed steps, or if that is not known, marks of
+ * the host say nothing of them, and 0 is returned. */
+static double joined_pace(const struct bare_step_run *run, struct bare_step_block block)
+{
+    double marks = by_marks(run, block), lead = lead_of(run, block.end);
+    int is_right = run->steps[block.first].phase != STEP_TIMED ||
+                   (lead >= 0 && lead * SMALL_LEAD <= marks * (double)(block.end - block.first));
+
+    return is_right ? marks : 0;
+}
+
 /* Splits the steps of a phase into stretches and returns their number. Where the GPU sets the pace, a block is one
  * stretch. */
 static size_t find_stretches(const struct bare_step_run *run, enum step_phase phase, struct bare_step_stretch *out)
@@ -129,6 +143,12 @@ static size_t find_stretches(const struct bare_step_run *run, enum step_phase ph
         if (run->steps[first].phase != phase)
             continue;
         struct bare_step_block block = { first, end };
+        if (run->steps->marks > 1) {
+            double joined = joined_pace(run, block);
+            if (joined > 0)
+                out[found++] = (struct bare_step_stretch){ joined, end - first };
+            continue;
+        }
         double pace = phase == STEP_TIMED ? timed_pace(run, block) : recorded_pace(run, block);
         if (pace > 0)
             out[found++] = (struct bare_step_stretch){ pace, end - first };
@@ -223,7 +243,7 @@ int bare_step_read(struct bare_step *out, struct report *report, struct error *e
     *out = (struct bare_step){ 0 };
     if (code != 0)
         return code;
-    if ((code = timed_steps_settle(&steps, err)) != 0 || !steps.count)
+    if ((code = timed_rounds_settle(&steps, report, err)) != 0 || !steps.count)
         goto free_steps;
     run.steps = longest_run(&steps, &run.count);
     struct bare_step_stretch *stretches = malloc(run.count * sizeof *stretches);

@@ -13,7 +13,8 @@ struct bare_step {
 };
 
 /* The bare step of the thread with most steps. Steps are timed on the GPU where that sets the pace: the host runs ahead
- * of it, and its marks are closer to each other than the steps of the GPU. A mean leaves out spans of up to 16 steps
+ * of it, and its marks are closer to each other than the steps of the GPU. Of steps with several marks only whole ones
+ * count; if the GPU sets their pace, the bare step is not known. A mean leaves out spans of up to 16 steps
  * that take more than twice as long as the median span: they hold an evaluation, a checkpoint or the warm-up. Such
  * steps are none of the slow ones either. */
 int bare_step_read(struct bare_step *out, struct report *report, struct error *err);

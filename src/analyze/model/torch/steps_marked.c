@@ -6,6 +6,7 @@
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
 #include "analyze/engine/row_cursor.h"
+#include "analyze/model/outer_steps.h"
 #include "base/array.h"
 #include "steps_read_state.h"
 
@@ -215,10 +216,78 @@ static struct step step_of(const struct mark_kind *kind, const struct gpu_sequen
     return step;
 }
 
+static size_t launches_in(const struct gpu_sequence *of, const struct step *step)
+{
+    return gpu_sequence_from(of, step->end_ns) - gpu_sequence_from(of, step->start_ns);
+}
+
+/* Whether the long ones of some steps launch more than the short ones. */
+static int steps_marked_do_more(const struct outer_steps *outer, const struct gpu_sequence *of, const struct step *list)
+{
+    struct outer_work work = { 0 };
+
+    for (size_t i = 0; i < outer->count; i++)
+        for (size_t at = outer->list[i].first; at < outer->list[i].end && outer->list[i].is_whole; at++)
+            *(at == outer->list[i].first ? &work.in_long : &work.in_short) += launches_in(of, &list[at]);
+    return outer_steps_do_more(outer, work);
+}
+
+/* Joins steps that come in a rhythm (outer_steps.h); returns how many there are. What lies between two whole rounds is
+ * a step if it has no more than two of them have, and none at either end of the capture. */
+static size_t steps_marked_join(const struct outer_steps *outer, struct step *list)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < outer->count; i++) {
+        const struct outer_step *own = &outer->list[i];
+        int is_edge = i == 0 || i + 1 == outer->count;
+        if (!own->is_whole && (is_edge || own->end - own->first > 2 * outer->marks))
+            continue;
+        struct step joined = list[own->first];
+        joined.end_ns = list[own->end - 1].end_ns;
+        list[kept++] = joined;
+    }
+    return kept;
+}
+
+static void join_rhythm(struct steps *steps, size_t first, const struct gpu_sequence *of,
+                        const struct outer_steps *outer, size_t *marks)
+{
+    struct step *list = steps->list + first;
+
+    if (outer->marks == 1 || !steps_marked_do_more(outer, of, list))
+        return;
+    *marks = outer->marks;
+    steps->count = first + steps_marked_join(outer, list);
+}
+
+/* Looks for a rhythm in the steps of a process, the last ones in the list. Sets how many marks a step has, if it has
+ * several. */
+static int steps_marked_find_rhythm(struct steps *steps, size_t first, const struct gpu_sequence *of, size_t *marks,
+                                    struct error *err)
+{
+    size_t count = steps->count - first;
+    int64_t *lengths_ns = array_alloc(count + 1, sizeof *lengths_ns);
+    struct outer_steps outer;
+    int code = 0;
+
+    if (!lengths_ns)
+        return error_short_memory(err, "for the steps");
+    for (size_t i = 0; i < count; i++)
+        lengths_ns[i] = saturating_duration(steps->list[first + i].start_ns, steps->list[first + i].end_ns);
+    if (outer_steps_find(&outer, lengths_ns, count) != 0)
+        code = error_short_memory(err, "for the steps");
+    else
+        join_rhythm(steps, first, of, &outer, marks);
+    outer_steps_free(&outer);
+    free(lengths_ns);
+    return code;
+}
+
 /* Adds the steps between the calls of a process. Steps that launch nothing, while others do, are none: the call that
  * finds no more batches. They are no steps at all if most launches lie outside. */
 static int steps_marked_add_steps(struct steps_search *search, const struct mark_kind *kind, const struct mark *list,
-                                  size_t count, struct error *err)
+                                  size_t count, size_t *marks, struct error *err)
 {
     const struct gpu_sequence *of = gpu_sequence_of(&search->sequences, list->process);
     size_t before = search->steps->count, inside = 0;
@@ -235,12 +304,13 @@ static int steps_marked_add_steps(struct steps_search *search, const struct mark
     }
     if (search->steps->count - before < 2 || (of && 2 * inside < of->sequence.count))
         search->steps->count = before;
-    return 0;
+    return of && kind->ends_step ? steps_marked_find_rhythm(search->steps, before, of, marks, err) : 0;
 }
 
 static int steps_marked_find_kind(struct steps_search *search, const struct mark_kind *kind, struct error *err)
 {
     struct steps_marked_marks marks = { 0 };
+    size_t of_step = 1;
     int code = steps_marked_read_marks(&marks, search->report, kind, err);
 
     if (code != 0)
@@ -250,11 +320,13 @@ static int steps_marked_find_kind(struct steps_search *search, const struct mark
         if (i < marks.count && marks.list[i].process == marks.list[first].process)
             continue;
         if ((code = keep_one_name(marks.list + first, &count, kind, err)) != 0 ||
-            (count > 1 && (code = steps_marked_add_steps(search, kind, marks.list + first, count, err)) != 0))
+            (count > 1 && (code = steps_marked_add_steps(search, kind, marks.list + first, count, &of_step, err)) != 0))
             goto free_marks;
         first = i;
     }
-    if (search->steps->count)
+    if (search->steps->count && of_step > 1)
+        snprintf(search->steps->source, sizeof search->steps->source, "steps by %zu %s", of_step, kind->words);
+    else if (search->steps->count)
         snprintf(search->steps->source, sizeof search->steps->source, "steps by %s", kind->words);
 free_marks:
     free(marks.list);

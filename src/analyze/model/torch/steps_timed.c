@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analyze/engine/event_columns.h"
-#include "analyze/model/timed_steps.h"
+#include "analyze/model/timed_rounds.h"
 #include "base/array.h"
 #include "steps_read.h"
 
@@ -36,13 +36,17 @@ static size_t steps_timed_count(const struct timed_steps *timed, enum step_phase
 /* Probes leave out a few steps, --advise most of them. */
 static void steps_timed_name(struct steps *steps, const struct timed_steps *timed, struct report *report)
 {
-    if (steps_timed_count(timed, STEP_TIMED) >=
-        steps_timed_count(timed, STEP_TRACED) + steps_timed_count(timed, STEP_LOWERED)) {
-        snprintf(steps->source, sizeof steps->source, "steps that --advise recorded");
-        return;
-    }
     const char *name = report_string(report, timed->list[0].name, NULL);
-    snprintf(steps->source, sizeof steps->source, "steps by %.*s", (int)strcspn(name, "#"), name);
+    int length = (int)strcspn(name, "#");
+    uint32_t marks = timed->list[0].marks;
+
+    if (steps_timed_count(timed, STEP_TIMED) >=
+        steps_timed_count(timed, STEP_TRACED) + steps_timed_count(timed, STEP_LOWERED))
+        snprintf(steps->source, sizeof steps->source, "steps that --advise recorded");
+    else if (marks > 1)
+        snprintf(steps->source, sizeof steps->source, "steps by %u calls of %.*s", marks, length, name);
+    else
+        snprintf(steps->source, sizeof steps->source, "steps by %.*s", length, name);
 }
 
 int steps_timed_read(struct steps *steps, struct report *report, struct error *err)
@@ -53,7 +57,7 @@ int steps_timed_read(struct steps *steps, struct report *report, struct error *e
 
     if ((code = timed_steps_read(&timed, report, err)) != 0)
         return code;
-    if ((code = timed_steps_settle(&timed, err)) != 0)
+    if ((code = timed_rounds_settle(&timed, report, err)) != 0)
         goto free_timed;
     if (!steps_timed_count(
             &timed, STEP_TRACED)) /* it ended early, or its loop makes no marks: it is a capture like any other */
