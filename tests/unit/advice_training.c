@@ -407,6 +407,55 @@ static void large_batches_are_as_good(void **state)
     adviser_free(&adviser);
 }
 
+/* ---- where ----------------------------------------------------------------------------------------------------- */
+
+enum { AUTOGRAD = 2 };
+
+/* A node and its gradient, in the thread of autograd, with a launch of its own. */
+static void node(struct writer *writer, int64_t at, int64_t id)
+{
+    const char *const names[] = { ENGINE "MmBackward0", ACCUMULATE };
+
+    for (int i = 0; i < 2; i++) {
+        struct row_TACHO_TORCH_OP row = { 0 };
+        ROW_SET(&row, TACHO_TORCH_OP, start, (at + 40 * i) * US);
+        ROW_SET(&row, TACHO_TORCH_OP, end, (at + 40 * i + 30) * US);
+        ROW_SET(&row, TACHO_TORCH_OP, globalTid, made_thread(1, AUTOGRAD));
+        ROW_SET(&row, TACHO_TORCH_OP, nameId, made_string(writer, names[i]));
+        ROW_SET(&row, TACHO_TORCH_OP, category, made_string(writer, "cpu_op"));
+        ROW_SET(&row, TACHO_TORCH_OP, forwardThread, 1);
+        writer_append(writer, TABLE_TACHO_TORCH_OP, &row);
+    }
+    call(writer, AUTOGRAD, at + 10, at + 15, "cudaLaunchKernel", id);
+    kernel(writer, at + 15, at + 20, id, 7);
+}
+
+/* In each round the main thread launches for 400 µs and waits 1000 for autograd; the update launches 185 µs later. That
+ * is all that the thread itself does in this pause. */
+static void a_pause_for_autograd_is_not_where_batches_are(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    add_gpu(writer);
+    for (int round = 0; round < 2; round++) {
+        int64_t at = 1500 * round;
+        for (int i = 0; i < 4; i++)
+            work(writer, at + 100 * i, 50,
+                 (struct made_op){ .name = "aten::mm", .sequence = 10 * round + i, .shapes = "[[64, 64], [64, 64]]" });
+        for (int i = 0; i < 10; i++)
+            node(writer, at + 400 + 100 * i, 1000 + 10 * round + i);
+        os_call(writer, MAIN, at + 320, at + 1330, "pthread_cond_wait");
+        function(writer, at, at + 400, "train.py(10): train");
+    }
+    work(writer, 2990, 5, (struct made_op){ .name = "aten::_fused_adam_", .sequence = NO_SEQUENCE });
+    function(writer, 2900, 3010, "train.py(12): train");
+    advise(&adviser, writer, RULES(&rule_small_batches));
+    assert_first(&adviser, "2 small batches in each step, whose gradients are added up");
+    assert_string_equal(text_string(&adviser.causes[0].where), "train.py:10 train");
+    adviser_free(&adviser);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,6 +477,7 @@ int main(void)
         cmocka_unit_test(small_batches_could_be_one),
         cmocka_unit_test(batches_of_several_updates_are_not_small),
         cmocka_unit_test(large_batches_are_as_good),
+        cmocka_unit_test(a_pause_for_autograd_is_not_where_batches_are),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

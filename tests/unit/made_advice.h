@@ -51,17 +51,6 @@ static inline void expect(const struct advice_cause *cause, int64_t bound, int64
     assert_int_equal(cause->estimate_ns, estimate * US);
 }
 
-static inline void function(struct writer *writer, int64_t start, int64_t end, const char *name)
-{
-    struct row_TACHO_TORCH_PYTHON row = { 0 };
-
-    ROW_SET(&row, TACHO_TORCH_PYTHON, start, start * US);
-    ROW_SET(&row, TACHO_TORCH_PYTHON, end, end * US);
-    ROW_SET(&row, TACHO_TORCH_PYTHON, globalTid, made_thread(1, MAIN));
-    ROW_SET(&row, TACHO_TORCH_PYTHON, nameId, made_string(writer, name));
-    writer_append(writer, TABLE_TACHO_TORCH_PYTHON, &row);
-}
-
 static inline void step(struct writer *writer, int64_t start, int64_t end, int64_t number)
 {
     struct row_TACHO_TORCH_STEP row = { 0 };

@@ -33,6 +33,15 @@ static uint32_t advice_where_line_of(struct adviser *adviser, const struct repla
     return places_line(&adviser->places, places_at(&adviser->places, thread, from_ns, to_ns));
 }
 
+/* What an edit removes: no more than its edge has. The pause of a thread that waits for another one, such as
+ * autograd's, has a short edge behind the work of that one. */
+static int64_t removed_ns(const struct replay_graph *graph, const struct replay_edit *edit)
+{
+    int64_t lag_ns = graph->lag[edit->edge], cut_ns = edit->cut_ns < lag_ns ? edit->cut_ns : lag_ns;
+
+    return cut_ns > 0 ? cut_ns : 0;
+}
+
 static int advice_where_is_better(const struct places *places, const double *weight, uint32_t a, uint32_t b)
 {
     int is_range_a = places_get(places, a).kind == PLACE_RANGE, is_range_b = places_get(places, b).kind == PLACE_RANGE;
@@ -57,7 +66,7 @@ int advice_find_where(struct adviser *adviser, struct advice_cause *cause, struc
         uint32_t line = advice_where_line_of(adviser, &edits->list[i]);
         if (line == NO_PLACE || line >= places->keys.count)
             continue;
-        weight[line] += edits->list[i].cut_ns > 0 ? (double)edits->list[i].cut_ns : 0;
+        weight[line] += (double)removed_ns(&adviser->replay.graph, &edits->list[i]);
         best = best == NO_PLACE || advice_where_is_better(places, weight, line, best) ? line : best;
     }
     free(weight);
