@@ -98,6 +98,61 @@ static void many_small_copies(void **state)
     done(&adviser, report);
 }
 
+/* The same copies, behind an operator that splits a tensor into so many parts: nobody has to put ten of them together.
+ * The bound has no part of the split. */
+static void expect_parts(int parts, int64_t estimate, const char *what)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = 440 * i;
+        step(writer, at, at + 440, i);
+        operator(writer, at + 5, at + 15, "aten::unbind", "train.py(56): train");
+        for (int k = 0; k < parts; k++)
+            operator(writer, at + 6, at + 7, "aten::as_strided", "train.py(56): train");
+        for (int64_t k = 0; k < 10; k++) {
+            operator(writer, at + 30 * k + 20, at + 30 * k + 40, "aten::to", "train.py(57): train");
+            call(writer, MAIN, at + 30 * k + 25, at + 30 * k + 30, "cudaMemcpyAsync", 100 * i + k);
+            copy(writer, at + 30 * k + 32, at + 30 * k + 34, 100 * i + k, 5000, PINNED);
+        }
+        launch(writer, at + 320, at + 330, at + 430, 100 * i + 50, 7);
+    }
+    struct report *report = advise(&adviser, writer, &rule_copies, WITH_STEPS);
+    assert_int_equal(adviser.count, 1);
+    expect(&adviser.causes[0], 290, estimate, what, "train.py:57 train");
+    done(&adviser, report);
+}
+
+static void parts_of_a_tensor(void **state)
+{
+    expect_parts(10, 290 - 20, "parts of a tensor are copied to the GPU one by one (10 in each step)");
+    expect_parts(3, 290 - 20 - 10, "small tensors are copied to the GPU one by one (10 in each step)");
+}
+
+/* Ten copies of 250 kB take 390 µs. To put them together would take 500. */
+static void copies_too_large_to_be_put_together(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = 520 * i;
+        step(writer, at, at + 520, i);
+        for (int64_t k = 0; k < 10; k++) {
+            operator(writer, at + 40 * k, at + 40 * k + 30, "aten::to", "train.py(57): train");
+            call(writer, MAIN, at + 40 * k + 2, at + 40 * k + 28, "cudaMemcpyAsync", 100 * i + k);
+            copy(writer, at + 40 * k + 4, at + 40 * k + 27, 100 * i + k, 250000, PAGEABLE);
+        }
+        launch(writer, at + 400, at + 410, at + 510, 100 * i + 50, 7);
+    }
+    struct report *report = advise(&adviser, writer, &rule_copies, WITH_STEPS);
+    assert_int_equal(adviser.count, 1);
+    assert_string_equal(text_string(&adviser.causes[0].what),
+                        "a copy of pageable memory to the GPU is waited for (10 in each step)");
+    done(&adviser, report);
+}
+
 /* A step of 210 µs: noise is made in 100 µs and moved in 35, of which the call takes 20 and would take 3 if it did not
  * wait. In the estimate the operator that moved it makes it. */
 static void a_tensor_made_on_the_cpu(void **state)
@@ -165,6 +220,8 @@ int main(void)
         cmocka_unit_test(a_copy_of_pinned_memory_that_is_waited_for),
         cmocka_unit_test(a_wait_for_a_copy_is_no_wait_for_a_result),
         cmocka_unit_test(many_small_copies),
+        cmocka_unit_test(parts_of_a_tensor),
+        cmocka_unit_test(copies_too_large_to_be_put_together),
         cmocka_unit_test(a_tensor_made_on_the_cpu),
         cmocka_unit_test(kernels_wait_for_pages),
     };

@@ -2,6 +2,7 @@
 #include "advice_copies.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/row_cursor.h"
@@ -52,6 +53,31 @@ static int64_t made_at(const struct advice_operators *operators, const struct th
     return made_ns;
 }
 
+/* Whether a tensor was split since the last CUDA call before the operator that makes the first copy of a run, in as
+ * many parts, each of which is a view of its own. The parts lie one after the other in memory. */
+static int is_split_before(const struct advice_operators *operators, const struct thread_span *copy, int64_t since_ns,
+                           uint32_t run)
+{
+    enum { LOOK_BACK = 4096 };
+    static const char *const splits[] = {
+        "aten::unbind",       "aten::split",        "aten::chunk", "aten::tensor_split",
+        "aten::unsafe_split", "aten::unsafe_chunk", NULL
+    };
+    const struct thread_span *first = operators->spans.list;
+    uint32_t views = 0;
+
+    for (int i = 1; i <= LOOK_BACK && copy - i >= first; i++) {
+        const struct thread_span *span = copy - i;
+        const char *name = report_string(operators->report, span->name, NULL);
+        if (span->thread != copy->thread || span->start_ns < since_ns)
+            return 0;
+        views += strcmp(name, "aten::as_strided") == 0;
+        if (text_begins_with_one(name, splits))
+            return views >= run;
+    }
+    return 0;
+}
+
 int advice_waits_for_copy(const struct replay_events *events, const struct advice_operators *operators, uint32_t at)
 {
     const struct replay_call *call = &events->calls[at];
@@ -89,8 +115,9 @@ static int list_copies(struct advice_copies *copies, struct adviser *adviser, co
     return 0;
 }
 
+/* made_by: by copy, the operator around it, or NULL. */
 static int advice_copies_find_operators(struct advice_copies *copies, const struct replay_events *events,
-                                        struct advice_operators *operators)
+                                        struct advice_operators *operators, const struct thread_span **made_by)
 {
     for (size_t i = 0; i < copies->count; i++) {
         struct advice_copy *copy = &copies->list[i];
@@ -99,6 +126,7 @@ static int advice_copies_find_operators(struct advice_copies *copies, const stru
         if (advice_operators_at(operators, thread->id, call->start_ns) != 0)
             return ERR_NO_MEMORY;
         const struct thread_span *operator= copy_operator(operators);
+        made_by[i] = operator;
         copy->from_ns = operator? operator->start_ns : call->start_ns;
         copy->to_ns = operator  ? operator->end_ns : call->end_ns;
         copy->made_ns = operator? made_at(operators, operator, copy->call> thread->first ? call[-1].end_ns : INT64_MIN)
@@ -153,6 +181,38 @@ static int find_runs(struct advice_copies *copies, const struct adviser *adviser
     return 0;
 }
 
+static void find_parts(struct advice_copies *copies, const struct replay_events *events,
+                       const struct advice_operators *operators, const struct thread_span **made_by)
+{
+    struct advice_copy *list = copies->list;
+
+    for (uint32_t i = 0; i < copies->count; i++) {
+        const struct replay_call *call = &events->calls[list[i].call];
+        int64_t since_ns = list[i].call > events->threads[call->thread].first ? call[-1].end_ns : INT64_MIN;
+        list[i].is_part = list[i].first != i ? list[list[i].first].is_part
+                                             : made_by[i] && list[i].run > 1 &&
+                                                   is_split_before(operators, made_by[i], since_ns, list[i].run);
+    }
+}
+
+static int describe_copies(struct advice_copies *copies, const struct adviser *adviser,
+                           struct advice_operators *operators)
+{
+    const struct thread_span **made_by = array_alloc(copies->count + 1, sizeof *made_by);
+    const struct replay_events *events = &adviser->replay.events;
+    int code = ERR_NO_MEMORY;
+
+    if (!made_by)
+        return ERR_NO_MEMORY;
+    if (advice_copies_find_operators(copies, events, operators, made_by) != 0 || find_runs(copies, adviser) != 0)
+        goto free_made_by;
+    find_parts(copies, events, operators, made_by);
+    code = 0;
+free_made_by:
+    free(made_by);
+    return code;
+}
+
 int advice_copies_read(struct advice_copies *copies, struct adviser *adviser, struct error *err)
 {
     struct advice_operators operators = { 0 };
@@ -163,9 +223,7 @@ int advice_copies_read(struct advice_copies *copies, struct adviser *adviser, st
     if ((code = advice_operators_open(&operators, adviser->report, err)) != 0 ||
         (code = advice_copy_bytes(adviser, &bytes, err)) != 0)
         goto done;
-    if (list_copies(copies, adviser, &bytes) != 0 ||
-        advice_copies_find_operators(copies, &adviser->replay.events, &operators) != 0 ||
-        find_runs(copies, adviser) != 0)
+    if (list_copies(copies, adviser, &bytes) != 0 || describe_copies(copies, adviser, &operators) != 0)
         code = error_short_memory(err, "for the copies");
 done:
     report_columns_free(&bytes);

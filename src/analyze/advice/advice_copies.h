@@ -11,6 +11,7 @@ struct advice_copy {
     int64_t from_ns, to_ns; /* of its operator, or of its call */
     int64_t made_ns;        /* start of the operator that made its memory on the CPU right before; from_ns: none */
     uint32_t first, run;    /* the first copy of its run, and how many that has: no other work was launched between */
+    int is_part;            /* a tensor was split on the CPU right before its run */
 };
 
 /* Starts from {0}. */

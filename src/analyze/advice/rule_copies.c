@@ -8,7 +8,8 @@
 #include "advice_groups.h"
 #include "analyze/registry.h"
 
-/* At least SMALL_RUN copies in a row, of at most SMALL_BYTES on average, are one copy in small parts. */
+/* At least SMALL_RUN copies in a row, of at most SMALL_BYTES on average, are one copy in small parts, if it takes at
+ * most half of their time to put them together. */
 enum {
     SMALL_RUN = 8,
     SMALL_BYTES = 256 << 10,
@@ -91,18 +92,29 @@ static int64_t bytes_of_run(const struct copies *copies, const struct advice_cop
     return sum;
 }
 
-static int is_small(const struct copies *copies, const struct advice_copy *copy)
+static int64_t gather_ns(const struct copies *copies, const struct advice_copy *copy)
 {
-    return copies->adviser->steps->count && copy->run >= SMALL_RUN &&
-           bytes_of_run(copies, copy) / copy->run <= SMALL_BYTES;
+    return saturating_from_double((double)bytes_of_run(copies, copy) / GATHER_BYTES_NS);
 }
 
-/* The first copy of a run becomes one of all bytes, for which the CPU puts them together first; the others, and the
- * time up to each of them, are gone. */
-static int copies_gather(const struct copies *copies, const struct advice_copy *copy, struct replay_edits *edits)
+static int is_small(const struct copies *copies, const struct advice_copy *copy)
+{
+    const struct advice_copy *first = &copies->list.list[copy->first], *last = first + copy->run - 1;
+
+    return copies->adviser->steps->count && copy->run >= SMALL_RUN &&
+           bytes_of_run(copies, copy) / copy->run <= SMALL_BYTES &&
+           gather_ns(copies, copy) <= saturating_duration(first->from_ns, last->to_ns) / 2;
+}
+
+static int is_part(const struct copies *copies, const struct advice_copy *copy)
+{
+    return copies->adviser->steps->count && copy->run >= SMALL_RUN && copy->is_part;
+}
+
+/* The first copy of a run becomes one of all bytes; the others, and the time up to each of them, are gone. */
+static int copies_join(const struct copies *copies, const struct advice_copy *copy, struct replay_edits *edits)
 {
     const struct replay *replay = &copies->adviser->replay;
-    int64_t bytes = bytes_of_run(copies, copy);
 
     if (drop_waits(copies, copy, edits) != 0)
         return ERR_NO_MEMORY;
@@ -111,12 +123,20 @@ static int copies_gather(const struct copies *copies, const struct advice_copy *
                        advice_remove_copy(replay, edits, copy->work) != 0
                    ? ERR_NO_MEMORY
                    : 0;
-    uint32_t before = replay_edge_to(replay, replay_call_start(copy->call), REPLAY_HOST),
-             run = replay_edge_to(replay, replay_work_end(replay, copy->work), REPLAY_RUN);
-    int64_t more_ns = saturating_subtract(pinned_ns(copies, bytes), run == REPLAY_NO_EDGE ? 0 : replay->graph.lag[run]);
-    if (replay_edit_cut(edits, before, -saturating_from_double((double)bytes / GATHER_BYTES_NS)) != 0)
-        return ERR_NO_MEMORY;
+    uint32_t run = replay_edge_to(replay, replay_work_end(replay, copy->work), REPLAY_RUN);
+    int64_t more_ns = saturating_subtract(pinned_ns(copies, bytes_of_run(copies, copy)),
+                                          run == REPLAY_NO_EDGE ? 0 : replay->graph.lag[run]);
     return more_ns > 0 ? replay_edit_cut(edits, run, -more_ns) : 0;
+}
+
+/* The same, and the CPU puts them together first. */
+static int copies_gather(const struct copies *copies, const struct advice_copy *copy, struct replay_edits *edits)
+{
+    uint32_t before = replay_edge_to(&copies->adviser->replay, replay_call_start(copy->call), REPLAY_HOST);
+
+    if (copies_join(copies, copy, edits) != 0)
+        return ERR_NO_MEMORY;
+    return copy == &copies->list.list[copy->first] ? replay_edit_cut(edits, before, -gather_ns(copies, copy)) : 0;
 }
 
 static int is_made(const struct copies *copies, const struct advice_copy *copy)
@@ -150,15 +170,19 @@ static const struct copy_kind {
     int (*is_of)(const struct copies *copies, const struct advice_copy *copy);
     int (*repair)(const struct copies *copies, const struct advice_copy *copy, struct replay_edits *edits);
     int has_pinned_rate, has_gather_rate; /* rates that the repair needs */
+    int is_run;                           /* it is about the copies of a run, and the time between them */
     const char *what, *advice;
 } copies_kinds[] = {
-    { is_small, copies_gather, 1, 1, "small tensors are copied to the GPU one by one",
+    { is_part, copies_join, 1, 0, 1, "parts of a tensor are copied to the GPU one by one",
+      "Copy the tensor whole, and split it on the GPU: tensor.to(\"cuda\", non_blocking=True).unbind(), from pinned "
+      "memory." },
+    { is_small, copies_gather, 1, 1, 1, "small tensors are copied to the GPU one by one",
       "Put them together first: torch.stack(list).pin_memory().to(\"cuda\", non_blocking=True)." },
-    { is_made, make_on_gpu, 0, 0, "a tensor is made on the CPU and then moved to the GPU",
+    { is_made, make_on_gpu, 0, 0, 0, "a tensor is made on the CPU and then moved to the GPU",
       "Make it on the GPU: torch.randn(…, device=\"cuda\"), torch.zeros(…, device=x.device)." },
-    { is_pageable, pin, 1, 0, "a copy of pageable memory to the GPU is waited for",
+    { is_pageable, pin, 1, 0, 0, "a copy of pageable memory to the GPU is waited for",
       "Pin the memory; pass non_blocking=True (cudaMemcpyAsync)." },
-    { copies_waits, drop_waits, 0, 0, "a copy to the GPU is waited for",
+    { copies_waits, drop_waits, 0, 0, 0, "a copy to the GPU is waited for",
       "Pass non_blocking=True (cudaMemcpyAsync): the memory is pinned." },
 };
 enum { COPY_KINDS = COUNT_OF(copies_kinds) };
@@ -169,8 +193,7 @@ enum { COPY_KINDS = COUNT_OF(copies_kinds) };
 static int copies_remove_all(const struct copies *copies, const struct advice_copy *copy, const struct copy_kind *kind,
                              struct replay_edits *edits)
 {
-    int64_t from_ns = kind->is_of == is_small && copy != &copies->list.list[copy->first] ? copy[-1].to_ns
-                                                                                         : copy->made_ns;
+    int64_t from_ns = kind->is_run && copy != &copies->list.list[copy->first] ? copy[-1].to_ns : copy->made_ns;
 
     if (drop_waits(copies, copy, edits) != 0 || cut_time(copies, copy, edits, from_ns, copy->to_ns) != 0)
         return ERR_NO_MEMORY;
