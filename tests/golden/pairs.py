@@ -14,6 +14,7 @@ from lib import HERE, TACHO, check, status
 SOURCE = os.environ["SOURCE"]
 sys.path.insert(0, os.path.join(SOURCE, "tests", "pairs"))
 import compare  # noqa: E402
+import judge  # noqa: E402
 
 
 def made(high, about, confidence="measured", where="train.py:57 (train)", low=0):
@@ -50,6 +51,18 @@ def check_criteria():
     check("criteria: one of two faults", {**good, "first": False}, compare.judge({**two, "advice_faulty": rows})["verdict"])
 
 
+def check_judge():
+    """A repair that saved 1,500 of 6,000 µs. A finding of the program's own step, one of an iteration of which its recorded step has sixty, and one of a
+    step that took a little longer."""
+    facts = {"file": "solver.cu", "faults": [{"causes": ["result_waits"], "lines": [88]}]}
+    for what, step, estimate, found in (("its own step", 6400, 1650, True), ("an iteration", 107, 27.5, True), ("the saving of an iteration", 6400, 27.5, False),
+                                        ("a slower step", 7000, 1650, True), ("recording took long", 4200, 1650, True), ("without a step", None, 1650, True)):
+        known = {"times": {"faulty": [6000.0] * 7, "fixed": [4500.0] * 7}, "traced": 6420.0, "tacho_step": step,
+                 "found": [{"rule": "result_waits", "file": "solver.cu", "line": 88, "low": 0.8 * estimate, "high": 1.2 * estimate, "estimate": estimate}]}
+        verdict = judge.verdict_of(facts, known)
+        check(f"judge: {what}", (True, found, found), tuple(verdict[key] for key in ("first", "range", "estimate")))
+
+
 def without_estimates(pair):
     pair = copy.deepcopy(pair)
     for row in pair["advice_faulty"]:
@@ -73,6 +86,7 @@ def check_pair(pair):
 
 def main():
     check_criteria()
+    check_judge()
     results = sorted(glob.glob(os.path.join(SOURCE, "bench", "results", "advice-pairs-h200-*.json")))
     if not results:
         if status() == 0:

@@ -70,7 +70,7 @@ def together(tacho, report):
 
 def step(tacho, report):
     """The step that savings are of, in µs, and what the summary says of it: (µs, "step 18.4 ms over 40 steps by …"); None: there are no steps."""
-    found = in_summary(tacho, report, f"step {TIME} over [^;\n]*")
+    found = in_summary(tacho, report, f"step {TIME} (?:over|from) [^;\n]*")
     return found and (found[1], found[0])
 
 

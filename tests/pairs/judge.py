@@ -10,6 +10,10 @@ Each program is timed without a profiler, the faulty one and each repair in turn
     range       what the repair saved is in the range of the finding
     estimate    it is within 25 % of what the repair saved, or within the spread of the bare runs
 
+Savings are per step, and Tacho may find a shorter step than the program's own: the iterations of a solver, of which a step has sixty. What
+it says is then multiplied by as many of its steps as the recorded step of the program has, a whole number. It is never divided, and steps
+that only take a little longer or shorter are not adjusted: a user reads the figure as it is.
+
 In a program without a planted fault each finding above 3 % of the step is listed: somebody has to carry it out. A fault whose repair
 saves less than 3 % of the step on this host is none, and is not judged. What was found is kept in FOLDER (build/judge), and programs
 that have results are left out until --again is given. Ends with 1 if a program failed.
@@ -41,7 +45,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(HERE, "judgement")
 PACKAGES = os.path.join(run.ROOT, "carry", "judgement", "lib", "python3.12", "site-packages")  # where judgement/fetch puts them
 BARE_SECONDS, CPU_SECONDS = 120, 900  # time limits: of the bare runs of a program with its wait for the GPU, of a file on the CPU
-WITHIN, LEAST = 0.25, 0.03
+WITHIN, LEAST, MULTIPLE = 0.25, 0.03, 1.5
 SKIPPED = 77
 
 
@@ -124,8 +128,9 @@ def judge_program(name, facts, results, options):
         return {"failed": f"failed: profile, see {log}", **bare}
     traced = json.loads(out.splitlines()[-1])["step"]
     found = compare.causes(compare.advice(run.TACHO, results.report(name, "faulty")))
+    of_step = compare.step(run.TACHO, results.report(name, "faulty"))
     run.say(f"{name}: {statistics.median(bare['times']['faulty']):.0f} µs, traced {traced:.0f}, {len(found)} findings, {time.monotonic() - start:.1f} s")
-    return {"failed": None, **bare, "traced": traced, "found": found}
+    return {"failed": None, **bare, "traced": traced, "found": found, "tacho_step": of_step and of_step[0]}
 
 
 def judge_all(truth, results, at_once, options):
@@ -168,6 +173,17 @@ def savings(times):
     return {number: compare.interval([before - after for before, after in zip(times["faulty"], times[name])]) for number, name in numbered.items()}
 
 
+def steps_in(known):
+    """How many of Tacho's steps a step of the program has, as it was recorded; 1 if the bare step is no longer than one of them may be."""
+    step = known.get("tacho_step")
+    return round(known["traced"] / step) if step and statistics.median(known["times"]["faulty"]) >= MULTIPLE * step else 1
+
+
+def of_program(cause, steps):
+    """A finding, with its savings in a step of the program."""
+    return {**cause, **{key: cause[key] * steps for key in ("low", "high", "estimate")}}
+
+
 def is_about(cause, facts, number):
     fault = facts["faults"][number - 1]
     return cause["rule"] in fault["causes"] and cause["file"] == facts["file"] and cause["line"] in fault["lines"]
@@ -179,10 +195,10 @@ def verdict_of(facts, known):
     step = statistics.median(known["times"]["faulty"])
     if not facts["faults"]:
         return None
-    faults = []
+    faults, steps = [], steps_in(known)
     for number, (saved, low, high) in sorted(savings(known["times"]).items(), key=lambda item: -item[1][0]):
         rank = next((rank for rank, cause in enumerate(known["found"], 1) if is_about(cause, facts, number)), None)
-        cause = known["found"][rank - 1] if rank else None
+        cause = of_program(known["found"][rank - 1], steps) if rank else None
         faults.append({"number": number, "saved": saved, "low": low, "high": high, "rank": rank, "cause": cause, "counts": saved >= LEAST * step and low > 0,
                        "range": bool(cause) and cause["low"] <= high and cause["high"] >= low,
                        "estimate": bool(cause) and (abs(cause["estimate"] - saved) <= WITHIN * saved or low <= cause["estimate"] <= high)})
@@ -207,7 +223,7 @@ def rows_of(truth, results):
         step = statistics.median(known["times"]["faulty"])
         found = verdict_of(facts, known)
         if not facts["faults"]:
-            left = [cause for cause in known["found"] if cause["estimate"] > LEAST * step]
+            left = [cause for cause in (of_program(cause, steps_in(known)) for cause in known["found"]) if cause["estimate"] > LEAST * step]
             clean += not left
             others += [f"{name}: to be carried out: about {cause['estimate'] / 1000:.2f} of {step / 1000:.2f} ms: {cause['rule']}, {cause['file']}:{cause['line']}: "
                        f"{cause['finding']}" for cause in left] or [f"{name}: nothing above {100 * LEAST:.0f} % of {step / 1000:.2f} ms"]
@@ -223,7 +239,7 @@ def rows_of(truth, results):
             missed = ", ".join(key for key in ("first", "range", "estimate") if not found[key])
             rows.append(f"| {name} | {step_ms} | {saved} ({low} to {high}) | {about} ({least} to {most}) | {cause.get('rule', 'none')} | {rank} | {missed} |")
             if missed:
-                others += [f"{name}: {rank}. about {other['estimate'] / 1000:.2f} ms: {other['rule']}, {other['file']}:{other['line']}: {other['finding'][:110]}"
+                others += [f"{name}: {rank}. about {other['estimate'] * steps_in(known) / 1000:.2f} ms: {other['rule']}, {other['file']}:{other['line']}: {other['finding'][:110]}"
                            for rank, other in enumerate(known["found"][:3], 1)]
     counts = [f"{key}: {sum(found[key] for found in verdicts)} of {len(verdicts)}" for key in ("first", "range", "estimate")]
     counts.append(f"without a finding above {100 * LEAST:.0f} %: {clean} of the programs without a planted fault")
