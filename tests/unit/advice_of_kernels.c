@@ -264,6 +264,23 @@ static void a_chain_of_pointwise_kernels_becomes_one(void **state)
            "chains of pointwise kernels: 30 kernels in 2.10 ms", "train.py:12 forward");
 }
 
+/* Every other chain begins with a kernel of the caller, which makes it the caller's. But most of its time is on the
+ * line of the others, too: one change, and one finding. */
+static void chains_of_one_line_are_one_finding(void **state)
+{
+    struct program program = begin();
+
+    for (int i = 0; i < 10; i++) {
+        if (i % 2)
+            runs(&program, (struct op){ .name = "aten::neg", .shapes = TENSOR, .stack = "train.py(30): train" },
+                 pointwise, 50);
+        chain(&program, TENSOR);
+    }
+    int64_t gone = 10 * (210 + 2 * GAP) + 5 * (50 + GAP);
+    expect(&program, &rule_pointwise_chains, gone - 35, gone - 737 /* 5 * 75 + 5 * 72.2 */,
+           "chains of pointwise kernels: 35 kernels in 2.35 ms", "train.py:12 forward");
+}
+
 static void kernels_on_tensors_of_other_sizes_are_no_chain(void **state)
 {
     struct program program = begin();
@@ -464,6 +481,7 @@ int main(void)
         cmocka_unit_test(written_out_attention_becomes_one_kernel),
         cmocka_unit_test(a_softmax_between_other_products_is_none),
         cmocka_unit_test(a_chain_of_pointwise_kernels_becomes_one),
+        cmocka_unit_test(chains_of_one_line_are_one_finding),
         cmocka_unit_test(kernels_on_tensors_of_other_sizes_are_no_chain),
         cmocka_unit_test(a_norm_that_is_written_out_is_a_chain),
         cmocka_unit_test(a_chain_through_a_wider_type_keeps_the_narrow_tensors),

@@ -115,6 +115,71 @@ static void a_special_cause_comes_before_a_general_one_that_it_explains(void **s
     assert_string_equal(first_of_both(5), "launch_bound");
 }
 
+/* ---- causes that are one change -------------------------------------------------------------------------------- */
+
+/* Two causes, "waits: 2 for 60.0 µs" and "waits: 3 for 90.0 µs", with the same edits. */
+static const char *places_of_both[2], *words_of_both[2];
+
+static int find_both(struct adviser *adviser, struct error *err)
+{
+    const struct replay *replay = &adviser->replay;
+
+    for (int i = 0; i < 2; i++) {
+        struct advice_cause cause = {
+            .advice = "", .count = 2 + i, .total_ns = (60 + 30 * i) * US, .start_ns = i, .duration_ns = (30 + i) * US
+        };
+        for (uint32_t call = 1; call < replay->events.call_count; call++) {
+            uint32_t edge = replay_edge_to(replay, replay_call_start(call), REPLAY_HOST);
+            assert_int_equal(replay_edit_cut(&cause.bound, edge, GAP * US), 0);
+            assert_int_equal(replay_edit_cut(&cause.estimate, edge, GAP * US), 0);
+        }
+        text_add(&cause.what, words_of_both[i]);
+        advice_cause_figure(&cause, FIGURE_COUNT);
+        text_add(&cause.what, " for ");
+        advice_cause_figure(&cause, FIGURE_TIME);
+        text_add(&cause.where, places_of_both[i]);
+        if (adviser_add(adviser, &cause, err) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static const struct analysis rule_of_both = {
+    .name = "both", .rule = &(const struct adviser_rule){ .rule.is_replayed = 1, .find = find_both }.rule
+};
+
+/* What the first cause says, and how many there are. */
+static void expect_causes(size_t count, const char *what)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < 20; i++)
+        launch(writer, (GAP + 5) * i, (GAP + 5) * i + 5, (GAP + 5) * i + 15, i + 1, 7);
+    advise(&adviser, writer, &rule_of_both);
+    assert_int_equal(adviser.count, count);
+    assert_string_equal(text_string(&adviser.causes[0].what), what);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(adviser.causes[i].estimate_ns, 19 * (GAP + 5 - 11) * US); /* 10 µs and a gap each */
+    assert_int_equal(adviser.causes[0].start_ns, count == 1);
+    adviser_free(&adviser);
+}
+
+/* One place and the same words: the events add up, and what both remove is removed once. */
+static void causes_that_are_one_change_are_one(void **state)
+{
+    places_of_both[0] = places_of_both[1] = "train.py:12 forward";
+    words_of_both[0] = words_of_both[1] = "waits: ";
+    expect_causes(1, "waits: 5 for 150 µs");
+    places_of_both[1] = "train.py:30 train";
+    expect_causes(2, "waits: 2 for 60.0 µs");
+    places_of_both[0] = places_of_both[1] = ""; /* not known */
+    expect_causes(2, "waits: 2 for 60.0 µs");
+    places_of_both[0] = places_of_both[1] = "train.py:12 forward";
+    words_of_both[1] = "copies: ";
+    expect_causes(2, "waits: 2 for 60.0 µs");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +187,7 @@ int main(void)
         cmocka_unit_test(a_busy_gpu_does_not_wait),
         cmocka_unit_test(long_pauses_are_other_code),
         cmocka_unit_test(a_special_cause_comes_before_a_general_one_that_it_explains),
+        cmocka_unit_test(causes_that_are_one_change_are_one),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/human.h"
 
 enum { GROUP_PARTS = 2 };
 enum { TALLY_GROUP, TALLY_PLACE, TALLY_KIND, TALLY_PARTS };
@@ -129,6 +128,7 @@ int advice_groups_add(struct advice_groups *groups, int64_t least_ns,
             return 0;
         struct advice_group *own = &groups->list[group];
         own->is_taken = 1;
+        own->cause.total_ns = own->total_ns;
         if (!describe(groups, group))
             continue;
         struct advice_cause cause = own->cause;
@@ -196,15 +196,4 @@ int advice_call_vanish(const struct replay *replay, struct replay_edits *edits, 
         if (replay_edit_drop(edits, replay_edge_to(replay, replay_call_end(call), waits[i])) != 0)
             return ERR_NO_MEMORY;
     return edge == REPLAY_NO_EDGE ? 0 : replay_edit_cut(edits, edge, replay->graph.lag[edge]);
-}
-
-void advice_add_count(struct text *out, const struct adviser *adviser, int64_t count)
-{
-    int64_t each = count / (int64_t)adviser->step_count;
-
-    if (each < 2)
-        return;
-    text_add(out, " (");
-    human_count(out, (uint64_t)each);
-    text_add(out, adviser->steps->count ? " in each step)" : " times)");
 }

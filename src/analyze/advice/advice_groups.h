@@ -48,7 +48,8 @@ size_t advice_group_kinds(const struct advice_groups *groups, uint32_t group);
 int64_t advice_least(const struct adviser *adviser);
 
 /* Hands the largest groups over to the adviser, at most MOST_GROUPS, each of which is replayed. A group that only one
- * of several steps has is left out: it is no habit of the loop. describe() sets the texts of a cause; it returns 0 if
+ * of several steps has is left out: it is no habit of the loop. describe() sets the texts of a cause, which has the
+ * count and the time of the events; it returns 0 if
  * the group is no cause after all. */
 enum { MOST_GROUPS = 8 };
 int advice_groups_add(struct advice_groups *groups, int64_t least_ns,
@@ -63,8 +64,5 @@ int advice_cut_time(const struct replay *replay, struct replay_edits *edits, con
 
 /* A call takes no time, and waits for nothing. ERR_NO_MEMORY or 0. */
 int advice_call_vanish(const struct replay *replay, struct replay_edits *edits, uint32_t call);
-
-/* Appends " (3 in each step)" if an event occurs several times in a step. */
-void advice_add_count(struct text *out, const struct adviser *adviser, int64_t count);
 
 #endif

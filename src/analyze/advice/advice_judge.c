@@ -286,8 +286,8 @@ int adviser_judge(struct adviser *adviser, struct error *err)
     struct advice_trials trials = { .adviser = adviser };
     int code;
 
-    if ((code = judge_bounds(adviser, &trials, err)) != 0 || (code = judge_estimates(adviser, &trials, err)) != 0 ||
-        (code = doubt(adviser, &trials, err)) != 0)
+    if ((code = adviser_merge(adviser, err)) != 0 || (code = judge_bounds(adviser, &trials, err)) != 0 ||
+        (code = judge_estimates(adviser, &trials, err)) != 0 || (code = doubt(adviser, &trials, err)) != 0)
         goto free_trials;
     advice_judge_keep(adviser);
     for (size_t i = 0; i < adviser->count; i++)

@@ -6,7 +6,6 @@
 
 #include "analyze/model/torch/forward_operators.h"
 #include "base/array.h"
-#include "base/human.h"
 #include "report/schema/torch_names.h"
 
 /* ---- by name --------------------------------------------------------------------------------------------------- */
@@ -443,16 +442,16 @@ free_groups:
 
 void advice_group_say(struct advice_groups *groups, uint32_t group, const char *before, const char *behind)
 {
-    struct advice_group *own = &groups->list[group];
-    int64_t steps = (int64_t)groups->adviser->step_count, unused;
+    struct advice_cause *cause = &groups->list[group].cause;
     uint32_t place;
+    int64_t unused;
 
-    text_add(&own->cause.what, before);
-    human_count(&own->cause.what, (uint64_t)(own->cause.count / steps ? own->cause.count / steps : 1));
-    text_add(&own->cause.what, behind);
-    human_time(&own->cause.what, own->total_ns / steps);
+    text_add(&cause->what, before);
+    advice_cause_figure(cause, FIGURE_COUNT);
+    text_add(&cause->what, behind);
+    advice_cause_figure(cause, FIGURE_TIME);
     advice_group_most(groups, group, &place, &unused);
-    place_text(&own->cause.where, groups->places, place);
+    place_text(&cause->where, groups->places, place);
 }
 
 struct advice_product advice_product_of(const struct advice_kernels *kernels, const struct advice_kernel *kernel)

@@ -33,15 +33,28 @@ enum advice_confidence {
 };
 extern const char *const advice_confidence_names[ADVICE_CONFIDENCES];
 
+/* Figures in what a cause says. */
+enum advice_figure {
+    FIGURE_TIME,  /* "1.93 ms": of its events, in a step */
+    FIGURE_COUNT, /* "378": its events in a step */
+    FIGURE_TIMES, /* " (3 in each step)", or nothing if a step has fewer than two */
+};
+enum { MOST_FIGURES = 2 };
+
 /* Starts from {0}. */
 struct advice_cause {
     const struct analysis *rule;
     struct text what;              /* "loss.item() waits for the GPU"; owned, as all texts */
+    struct advice_figure_at {
+        enum advice_figure kind;
+        size_t at;                 /* in that text */
+    } figures[MOST_FIGURES];       /* that adviser_judge() puts into it */
+    size_t figure_count;
     struct text where;             /* "train.py:57 (train)"; empty: not known */
     struct text rate;              /* of a modelled one: "pinned memory copies 55 GB/s (H200)" */
     const char *advice;            /* the change, in the user's own terms */
     enum advice_confidence confidence;
-    int64_t count;                 /* of the events that it is made of, in all steps */
+    int64_t count, total_ns;       /* of the events that it is made of, in all steps */
     int64_t start_ns, duration_ns; /* its longest event: where to look on the timeline */
     int64_t thread;                /* of that event, or 0 */
     int64_t least_percent;         /* of the step: a cause that saves less is dropped; set by adviser_find() */
@@ -57,6 +70,8 @@ struct advice_cause {
     int64_t rank_ns;               /* set by it too: what it is sorted by */
 };
 void advice_cause_free(struct advice_cause *cause);
+/* For rules: a figure follows what the cause says so far. */
+void advice_cause_figure(struct advice_cause *cause, enum advice_figure kind);
 
 /* Starts from {0}. */
 struct adviser {
@@ -136,11 +151,15 @@ int adviser_find(struct adviser *adviser, const struct analysis *rule, struct er
 /* For rules: adds a cause and takes over what it owns, also after an error. A cause without edits is freed at once. */
 int adviser_add(struct adviser *adviser, struct advice_cause *cause, struct error *err);
 
-/* Replays the causes that were added since the last call, drops those that save less than their rule asks for (1 % of
- * the step, if nothing else is said), also if the profiler took as much as it may have, and sorts all by what they are
- * estimated to save. A cause of a general rule has the place of what it saves in addition to the causes of all others:
- * those say what to change. */
+/* Merges the causes that were added since the last call if they are one change, replays them, drops those that save
+ * less than their rule asks for (1 % of the step, if nothing else is said), also if the profiler took as much as it may
+ * have, and sorts all by what they are estimated to save. A cause of a general rule has the place of what it saves in
+ * addition to the causes of all others: those say what to change. */
 int adviser_judge(struct adviser *adviser, struct error *err);
+
+/* The first part of it: makes one cause of those of one rule that have one place and say the same but for their
+ * figures, and puts the figures into what all say (advice_merge.c). */
+int adviser_merge(struct adviser *adviser, struct error *err);
 
 /* Sets where a cause is: the line at which most of the time lies that its estimate removes (advice_where.c). */
 int advice_find_where(struct adviser *adviser, struct advice_cause *cause, struct error *err);

@@ -9,7 +9,6 @@
 
 #include "advice_kernels.h"
 #include "analyze/registry.h"
-#include "base/human.h"
 
 enum { LEAST_TIMED = 4 };
 static const char *const timing_calls[] = { "cudaEventElapsedTime", "cuEventElapsedTime", NULL };
@@ -132,9 +131,9 @@ static int autotuning_describe(struct advice_groups *groups, uint32_t group)
     advice_group_most(groups, group, &place, &kind);
     text_addf(&cause->what, "%s times kernels to choose one: ",
               operators_text(kernels->operators, (uint32_t)keys_get(&groups->keys, group)[0]).bytes);
-    human_time(&cause->what, groups->list[group].total_ns / (int64_t)groups->adviser->step_count);
+    advice_cause_figure(cause, FIGURE_TIME);
     text_add(&cause->what, " in each step");
-    advice_add_count(&cause->what, groups->adviser, cause->count);
+    advice_cause_figure(cause, FIGURE_TIMES);
     place_text(&cause->where, groups->places, place);
     cause->advice =
         "Keep the shapes the same (pad, or sort samples into a few sizes) and run each once before the loop; "

@@ -244,7 +244,7 @@ static int copies_describe(struct advice_groups *groups, uint32_t group)
         return 0;
     advice_group_most(groups, group, &place, &unused);
     text_add(&cause->what, kind->what);
-    advice_add_count(&cause->what, groups->adviser, cause->count);
+    advice_cause_figure(cause, FIGURE_TIMES);
     place_text(&cause->where, groups->places, place);
     cause->advice = kind->advice;
     if (!kind->has_pinned_rate)

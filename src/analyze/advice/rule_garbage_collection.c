@@ -4,7 +4,6 @@
 #include "advice_groups.h"
 #include "analyze/model/stacks/thread_spans.h"
 #include "analyze/registry.h"
-#include "base/human.h"
 
 static const char mark[] = "gc ";
 
@@ -36,9 +35,9 @@ static int garbage_describe(struct advice_groups *groups, uint32_t group)
 
     advice_group_most(groups, group, &place, &kind);
     text_add(&cause->what, "garbage collection: ");
-    human_time(&cause->what, groups->list[group].total_ns / (int64_t)groups->adviser->step_count);
+    advice_cause_figure(cause, FIGURE_TIME);
     text_add(&cause->what, groups->adviser->steps->count ? " in each step" : "");
-    advice_add_count(&cause->what, groups->adviser, cause->count);
+    advice_cause_figure(cause, FIGURE_TIMES);
     place_text(&cause->where, groups->places, place);
     cause->advice =
         "Remove gc.collect() from the loop, or call gc.freeze() before it; or gc.disable(), and collect every "

@@ -11,7 +11,6 @@
 #include "advice_groups.h"
 #include "advice_operators.h"
 #include "analyze/registry.h"
-#include "base/human.h"
 
 enum { LONG_NS = 2000000 };  /* code of PyTorch that takes longer is no way to a launch: launch_bound leaves it */
 enum { WAITS_FOR_GIL = -1 }; /* first part of a group's key; the second is the thread that holds it */
@@ -188,11 +187,12 @@ static int python_between_add_threads(struct between *between)
 static int python_between_describe(struct advice_groups *groups, uint32_t group)
 {
     struct advice_cause *cause = &groups->list[group].cause;
-    int64_t total_ns = 0, kind;
     uint32_t place;
+    int64_t kind;
 
+    cause->total_ns = 0;
     for (size_t i = 0; i < cause->bound.count; i++)
-        total_ns = saturating_add(total_ns, cause->bound.list[i].cut_ns);
+        cause->total_ns = saturating_add(cause->total_ns, cause->bound.list[i].cut_ns);
     advice_group_most(groups, group, &place, &kind);
     int waits_for_gil = keys_get(&groups->keys, group)[0] == WAITS_FOR_GIL;
     if (waits_for_gil)
@@ -200,7 +200,7 @@ static int python_between_describe(struct advice_groups *groups, uint32_t group)
     else
         text_add(&cause->what, places_get(groups->places, place).kind == PLACE_PYTHON ? "Python between launches: "
                                                                                       : "CPU code between launches: ");
-    human_time(&cause->what, total_ns / (int64_t)groups->adviser->step_count);
+    advice_cause_figure(cause, FIGURE_TIME);
     text_add(&cause->what, groups->adviser->steps->count ? " in each step" : "");
     place_text(&cause->where, groups->places, place);
     cause->advice =

@@ -251,7 +251,7 @@ static int result_waits_describe(struct advice_groups *groups, uint32_t group)
         return 0;
     advice_group_most(groups, group, &place, &kind);
     text_add(&cause->what, result_waits_kinds[kind].what);
-    advice_add_count(&cause->what, groups->adviser, cause->count);
+    advice_cause_figure(cause, FIGURE_TIMES);
     place_text(&cause->where, groups->places, place);
     cause->advice = result_waits_kinds[kind].advice;
     return 1;

@@ -11,7 +11,6 @@
 #include "advice_operators.h"
 #include "analyze/model/names/operator_text.h"
 #include "analyze/registry.h"
-#include "base/human.h"
 #include "base/intern.h"
 
 struct slow {
@@ -133,7 +132,7 @@ static int slow_operators_describe(struct advice_groups *groups, uint32_t group)
     static const char own[] = "aten::";
     struct advice_cause *cause = &groups->list[group].cause;
     const char *name = ((const struct slow *)groups)->names.strings[keys_get(&groups->keys, group)[0]].bytes;
-    int64_t has_calls, total_ns = groups->list[group].total_ns / (int64_t)groups->adviser->step_count;
+    int64_t has_calls;
     uint32_t place;
     size_t kind = 0;
 
@@ -142,7 +141,7 @@ static int slow_operators_describe(struct advice_groups *groups, uint32_t group)
         kind++;
     text_add(&cause->what, strncmp(name, own, sizeof own - 1) == 0 ? name + sizeof own - 1 : name);
     text_add(&cause->what, has_calls ? ": " : " computes on the CPU: ");
-    human_time(&cause->what, total_ns);
+    advice_cause_figure(cause, FIGURE_TIME);
     text_add(&cause->what, has_calls ? " on the CPU" : "");
     place_text(&cause->where, groups->places, place);
     cause->advice = has_calls ? slow_operators_kinds[kind].advice : on_cpu;

@@ -159,7 +159,7 @@ static int unified_memory_describe(struct advice_groups *groups, uint32_t group)
 
     advice_group_most(groups, group, &place, &unused);
     text_add(&cause->what, "kernels wait for pages of unified memory");
-    advice_add_count(&cause->what, groups->adviser, cause->count);
+    advice_cause_figure(cause, FIGURE_TIMES);
     place_text(&cause->where, groups->places, place);
     cause->confidence = ADVICE_MODELLED;
     advice_rate_text(&cause->rate, &unified->pinned);
