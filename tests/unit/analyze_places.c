@@ -332,11 +332,10 @@ static void native_calls_have_their_function(void **state)
     close_places(&opened);
 }
 
-/* A sample in a program that is not Python, in a function that CUDA or nvcc put into it; the line is its caller's. */
-static void native_sample(struct writer *writer, int64_t id, int64_t at, const char *inner, const char *outer,
-                          int64_t line)
+/* A sample in a program that is not Python: its functions, the innermost first. The line of one is `line` and its
+ * depth. */
+static void native_sample(struct writer *writer, int64_t id, int64_t at, const char *const *functions, int64_t line)
 {
-    const char *functions[] = { inner, outer };
     struct row_COMPOSITE_EVENTS row = { 0 };
 
     ROW_SET(&row, COMPOSITE_EVENTS, id, id);
@@ -344,7 +343,7 @@ static void native_sample(struct writer *writer, int64_t id, int64_t at, const c
     ROW_SET(&row, COMPOSITE_EVENTS, globalTid, MAIN);
     ROW_SET(&row, COMPOSITE_EVENTS, cpuCycles, 1);
     writer_append(writer, TABLE_COMPOSITE_EVENTS, &row);
-    for (int depth = 0; depth < 2; depth++) {
+    for (int depth = 0; functions[depth]; depth++) {
         struct row_SAMPLING_CALLCHAINS frame = { 0 };
         ROW_SET(&frame, SAMPLING_CALLCHAINS, id, id);
         ROW_SET(&frame, SAMPLING_CALLCHAINS, symbol, made_string(writer, functions[depth]));
@@ -352,11 +351,12 @@ static void native_sample(struct writer *writer, int64_t id, int64_t at, const c
         ROW_SET(&frame, SAMPLING_CALLCHAINS, stackDepth, depth);
         if (depth) {
             ROW_SET(&frame, SAMPLING_CALLCHAINS, sourceFile, made_string(writer, "/home/me/solver.cu"));
-            ROW_SET(&frame, SAMPLING_CALLCHAINS, sourceLine, line);
+            ROW_SET(&frame, SAMPLING_CALLCHAINS, sourceLine, line + depth);
         }
         writer_append(writer, TABLE_SAMPLING_CALLCHAINS, &frame);
     }
 }
+#define NATIVE_STACK(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 /* Ten iterations of a CUDA program. Samples hit two of the launches and two of the waits; all others are like them. */
 static void samples_of_a_native_program_vote(void **state)
@@ -367,14 +367,37 @@ static void samples_of_a_native_program_vote(void **state)
         call(writer, 100 * i, 100 * i + 5, "cudaLaunchKernel", 0, 0);
         call(writer, 100 * i + 10, 100 * i + 60, "cudaMemcpy", 0, 0);
         if (i == 1 || i == 4)
-            native_sample(writer, i, 100 * i + 40, "cudaMemcpy", "solve", 100);
+            native_sample(writer, i, 100 * i + 40, NATIVE_STACK("cudaMemcpy", "solve"), 99);
         if (i == 2 || i == 5)
-            native_sample(writer, i, 100 * i + 2, "__device_stub__Z5sweepPKfPf", "iterate", 46);
+            native_sample(writer, i, 100 * i + 2, NATIVE_STACK("__device_stub__Z5sweepPKfPf", "iterate"), 45);
     }
     struct opened opened = open_places(writer);
     expect(&opened, MAIN, 800, 805, "iterate (solver.cu:46)");
     expect(&opened, MAIN, 810, 860, "solve (solver.cu:100)");
     close_places(&opened);
+}
+
+/* nvcc adds two functions to each kernel. Neither is where the program launches it. */
+static void a_launch_is_where_the_kernel_is_called(void **state)
+{
+    static const char of_float[] = "__device_stub__ZN2ns5sweepIfEEvPT_(float*)";
+    static const char *const stacks[][4] = {
+        { "__device_stub__Z5sweepPKfPf(float const*, float*)", "sweep(float const*, float*)", "iterate" },
+        { of_float, "void ns::sweep<float>(float*)", "iterate" },
+        { "__device_stub__ZN57_GLOBAL__N__5b2f5sweepEi(int)", "(anonymous namespace)::sweep(int)", "iterate" },
+        { of_float, "sweeps(float*)", "iterate" },
+    };
+    static const char *const expected[] = { "iterate (solver.cu:47)", "iterate (solver.cu:47)",
+                                            "iterate (solver.cu:47)", "sweeps(float*) (solver.cu:46)" };
+
+    for (int i = 0; i < 4; i++) {
+        struct writer *writer = start();
+        call(writer, 0, 5, "cudaLaunchKernel", 0, 0);
+        native_sample(writer, 1, 2, stacks[i], 45);
+        struct opened opened = open_places(writer);
+        expect(&opened, MAIN, 0, 5, expected[i]);
+        close_places(&opened);
+    }
 }
 
 static void ranges_are_the_last_resort(void **state)
@@ -436,6 +459,7 @@ int main(void)
         cmocka_unit_test(samples_vote),
         cmocka_unit_test(native_calls_have_their_function),
         cmocka_unit_test(samples_of_a_native_program_vote),
+        cmocka_unit_test(a_launch_is_where_the_kernel_is_called),
         cmocka_unit_test(ranges_are_the_last_resort),
         cmocka_unit_test(a_time_has_several_places),
     };

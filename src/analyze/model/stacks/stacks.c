@@ -1,6 +1,7 @@
 /* Samples with their stacks, and the names of frames: see stacks.h. */
 #include "stacks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,6 +139,8 @@ uint32_t stack_thread_frame(struct stacks *stacks, const struct thread_names *na
     return keys_add(&stacks->frames, key);
 }
 
+static const char device_stub[] = "__device_stub__";
+
 /* Whether a frame belongs to a library that is never shown as the caller: those of the system, of CUDA, and of
  * profilers. If CUDA's runtime is linked statically, its functions are in the program: libcudart_static_… and, without
  * a source, functions such as cudaMemcpy. nvcc adds a function that launches each kernel, __device_stub__…. */
@@ -147,7 +150,7 @@ static int stacks_is_library(const char *file, const char *symbol, int has_sourc
                                             "libcudart", "libtacho-", "libToolsInjection", NULL };
 
     return text_begins_with_one(file, prefixes) || text_begins_with(symbol, "libcudart_static_") ||
-           text_begins_with(symbol, "__cuda") || text_begins_with(symbol, "__device_stub__") ||
+           text_begins_with(symbol, "__cuda") || text_begins_with(symbol, device_stub) ||
            (!has_source && text_begins_with(symbol, "cuda") && symbol[4] >= 'A' && symbol[4] <= 'Z');
 }
 
@@ -160,16 +163,40 @@ static int is_of_cxx(const char *file, const char *source)
            (header && strstr(header, "/c++/"));
 }
 
+/* Whether a function is the host's side of a kernel. nvcc makes it: it has the name and the line of the kernel, and
+ * calls the kernel's stub, "__device_stub__Z5sweepPKfPf(…)" for "sweep(float const*, float*)" or "void
+ * sweep<float>(…)". */
+static int is_host_side(const char *symbol, const char *stub)
+{
+    static const char anonymous[] = "(anonymous namespace)::";
+    size_t end = strcspn(symbol, "<("), start;
+    char name[256];
+
+    while (text_begins_with(symbol + end, anonymous)) {
+        symbol += end + sizeof anonymous - 1;
+        end = strcspn(symbol, "<(");
+    }
+    for (start = end; start && symbol[start - 1] != ':' && symbol[start - 1] != ' ';)
+        start--;
+    if (end == start || end - start >= sizeof name - 4)
+        return 0;
+    snprintf(name, sizeof name, "%zu%.*s", end - start, (int)(end - start), symbol + start); /* as in a mangled name */
+    return strstr(stub + sizeof device_stub - 1, name) != NULL;
+}
+
 uint32_t stack_caller(const struct stacks *stacks, uint32_t stack)
 {
+    const char *stub = NULL; /* the frame inside of this one, if it launches a kernel */
     uint32_t cxx = NO_KEY;
 
     for (uint32_t at = stack; at != STACK_EMPTY; at = stack_parent(stacks, at)) {
         const int64_t *frame = stack_frame(stacks, stack_innermost(stacks, at));
-        const char *file = path_base_name(report_string(stacks->report, frame[FRAME_MODULE], NULL));
+        const char *file = path_base_name(report_string(stacks->report, frame[FRAME_MODULE], NULL)),
+                   *symbol = report_string(stacks->report, frame[FRAME_SYMBOL], NULL), *inner = stub;
+        stub = text_begins_with(symbol, device_stub) ? symbol : NULL;
         if (frame[FRAME_KIND] == FRAME_KERNEL ||
-            stacks_is_library(file, report_string(stacks->report, frame[FRAME_SYMBOL], NULL),
-                              frame[FRAME_SOURCE] != FRAME_NO_NAME))
+            stacks_is_library(file, symbol, frame[FRAME_SOURCE] != FRAME_NO_NAME) ||
+            (inner && is_host_side(symbol, inner)))
             continue;
         if (!is_of_cxx(file, frame[FRAME_SOURCE] == FRAME_NO_NAME
                                  ? ""
