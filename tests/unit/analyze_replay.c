@@ -485,6 +485,51 @@ static void a_launch_waits_for_a_full_queue(void **state)
     replay_free(&replay);
 }
 
+/* A kernel of 70 µs is launched all the time into a queue that holds 600 of them, so that nearly all launches wait.
+ * With half of the time for each, the program takes half of the time: its launches are no bottleneck. */
+static void launches_that_all_wait_for_room_are_no_bottleneck(void **state)
+{
+    enum { LAUNCHES = 3000, QUEUE = 600, RUN = 70 };
+    struct replay_edits edits = { 0 };
+    struct writer *writer = start();
+    struct replay replay;
+    struct error err;
+
+    for (int64_t i = 0, at = 0; i < LAUNCHES; i++) {
+        int64_t room = 10 + RUN * (i - QUEUE + 1) + 4, end = i >= QUEUE && room > at + 3 ? room : at + 3;
+        call(writer, MAIN, at, end, "cudaLaunchKernel", i);
+        kernel(writer, 10 + RUN * i, 10 + RUN * (i + 1), i, 7);
+        at = end + 1;
+    }
+    open_replay(&replay, writer);
+    assert_int_equal(replay.events.calls[LAUNCHES - 1].wait, REPLAY_QUEUED);
+    assert_int_equal(replay.events.call_ns[replay.events.calls[0].name], 3 * US);
+    assert_int_equal(replay_scale_work(&replay, all_work, NULL, 0.5, &edits, &err), 0);
+    assert_int_equal(replayed_us(&replay, &edits), 10 + LAUNCHES * RUN / 2);
+    replay_free(&replay);
+}
+
+/* Launches that take long by themselves are none that wait, although as much work is queued: kernels end at any time
+ * while one of them runs. */
+static void long_launches_into_a_long_queue_take_their_time(void **state)
+{
+    enum { LAUNCHES = 3000, LAUNCH = 50, RUN = 70 };
+    struct replay_edits edits = { 0 };
+    struct writer *writer = start();
+    struct replay replay;
+    struct error err;
+
+    for (int64_t i = 0; i < LAUNCHES; i++) {
+        call(writer, MAIN, LAUNCH * i, LAUNCH * (i + 1), "cudaLaunchKernel", i);
+        kernel(writer, LAUNCH + RUN * i, LAUNCH + RUN * (i + 1), i, 7);
+    }
+    open_replay(&replay, writer);
+    assert_int_equal(replay.events.calls[LAUNCHES - 1].wait, REPLAY_NO_WAIT);
+    assert_int_equal(replay_scale_work(&replay, all_work, NULL, 0.5, &edits, &err), 0);
+    assert_int_equal(replayed_us(&replay, &edits), LAUNCHES * LAUNCH); /* the last kernel ends with its launch */
+    replay_free(&replay);
+}
+
 /* ---- threads and steps ----------------------------------------------------------------------------------------- */
 
 static void os_wait_of_main(struct writer *writer)
@@ -871,6 +916,8 @@ int main(void)
         cmocka_unit_test(work_on_device_memory_does_not_hold_up_its_call),
         cmocka_unit_test(a_call_that_waits_keeps_its_own_work),
         cmocka_unit_test(a_launch_waits_for_a_full_queue),
+        cmocka_unit_test(launches_that_all_wait_for_room_are_no_bottleneck),
+        cmocka_unit_test(long_launches_into_a_long_queue_take_their_time),
         cmocka_unit_test(threads_hand_over),
         cmocka_unit_test(a_thread_that_did_not_wait_was_not_handed_over_to),
         cmocka_unit_test(own_time_of_a_thread_remains),

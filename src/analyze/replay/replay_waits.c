@@ -14,7 +14,9 @@
  * after its work if no call shows how long that takes. A call whose kind always waited takes SHORT_CALL_NS by itself;
  * one that waits or copies takes at most LONG_CALL_NS. A stream takes at most MOST_LINKS waits over from an event. A
  * call whose stream is not known is tried on MOST_STREAMS streams. A launch that took QUEUE_NS and QUEUE_TIMES the
- * median, with QUEUE_WORKS works before it, waited for room in the queue. */
+ * median, with QUEUE_WORKS works before it, waited for room in the queue. If most launches with as many before them
+ * did, the median is that of waits: they took IN_STEP_NS and returned after the end of a work, within an IN_STEP_PART
+ * of what they took. */
 enum {
     CLOCKS_NS = 5000,
     RETURN_NS = 5000,
@@ -25,6 +27,8 @@ enum {
     QUEUE_NS = 50000,
     QUEUE_TIMES = 10,
     QUEUE_WORKS = 512,
+    IN_STEP_NS = 20000,
+    IN_STEP_PART = 4,
 };
 enum { NO_ROW = UINT32_MAX };
 
@@ -84,7 +88,8 @@ struct replay_waits_sweep {
     uint32_t *latest;                        /* by scope: the work that ends last, of that launched so far */
     uint32_t (*around)[STREAM_WIDTH];        /* by stream: the scopes of its process, its context and itself */
     uint32_t *pending;                       /* by stream: links for its next work */
-    uint8_t *wait;                           /* by name */
+    uint8_t *wait;                           /* by name, as the next */
+    uint8_t *is_in_step;                     /* most launches into a long queue wait for room in it */
     uint32_t streams;
 };
 
@@ -446,11 +451,121 @@ static void close_sweep(struct replay_waits_sweep *sweep)
     free(sweep->around);
     free(sweep->pending);
     free(sweep->wait);
+    free(sweep->is_in_step);
 }
 
-/* ---- what calls take that do not wait, and full queues --------------------------------------------------------- */
+/* ---- full queues ----------------------------------------------------------------------------------------------- */
 
-/* A call that is there to wait, or to copy, takes little time for itself; the first of its kind may start CUDA. */
+/* The number of works before `end` of a stream that begins at `first` that ended by this time. */
+static uint32_t finished(const struct replay_work *works, uint32_t first, uint32_t end, int64_t time)
+{
+    return BISECT(first, end, i, works[i].end_ns <= time) - first;
+}
+
+/* The work that a stream, which begins at `first`, finished last while its work `i` was launched into a long queue, or
+ * NO_WORK. A launch into a full queue returns when work at the other end of the queue is done. */
+static uint32_t made_room(const struct replay_events *events, uint32_t first, uint32_t i)
+{
+    const struct replay_call *call = &events->calls[events->works[i].call];
+    uint32_t done = finished(events->works, first, i, call->end_ns);
+
+    return !done || i - first - done < QUEUE_WORKS || events->works[first + done - 1].end_ns <= call->start_ns
+               ? NO_WORK
+               : first + done - 1;
+}
+
+static int64_t took_ns(const struct replay_call *call)
+{
+    return saturating_duration(call->start_ns, call->end_ns);
+}
+
+/* The next work from `i` on that was launched by a call that does not wait, with QUEUE_WORKS works before it on its
+ * stream; sets where that begins. */
+static uint32_t next_in_long_stream(const struct replay_events *events, uint32_t i, uint32_t *first)
+{
+    for (; i < events->work_count; i++) {
+        const struct replay_work *work = &events->works[i];
+        *first = work->stream == events->works[*first].stream ? *first : i;
+        if (work->call != NO_CALL && i - *first >= QUEUE_WORKS && events->calls[work->call].wait == REPLAY_NO_WAIT)
+            break;
+    }
+    return i;
+}
+
+static int returns_in_step(const struct replay_events *events, const struct replay_call *call, uint32_t room)
+{
+    return room != NO_WORK && took_ns(call) >= IN_STEP_NS &&
+           saturating_duration(events->works[room].end_ns, call->end_ns) <= took_ns(call) / IN_STEP_PART;
+}
+
+static void wait_for_room(struct replay_call *call, uint32_t room)
+{
+    call->waits_for = room;
+    call->wait = REPLAY_QUEUED;
+}
+
+/* Sets for each name of calls whether most of its launches into a long queue return in step with the works of their
+ * stream. They wait for room, all of them, so that none shows what a launch takes. */
+static int find_kinds_in_step(struct replay_waits_sweep *sweep)
+{
+    const struct replay_events *events = sweep->events;
+    uint32_t *counts = calloc(2 * events->names.count + 1, sizeof *counts), first = 0; /* by name: all, in step */
+
+    sweep->is_in_step = calloc(events->names.count + 1, 1);
+    if (!counts || !sweep->is_in_step) {
+        free(counts);
+        return ERR_NO_MEMORY;
+    }
+    for (uint32_t i = next_in_long_stream(events, 0, &first); i < events->work_count;
+         i = next_in_long_stream(events, i + 1, &first)) {
+        const struct replay_call *call = &events->calls[events->works[i].call];
+        if (i - first - finished(events->works, first, i, call->start_ns) < QUEUE_WORKS)
+            continue;
+        counts[2 * call->name]++;
+        counts[2 * call->name + 1] += returns_in_step(events, call, made_room(events, first, i));
+    }
+    for (size_t i = 0; i < events->names.count; i++)
+        sweep->is_in_step[i] = counts[2 * i + 1] > counts[2 * i] / 2;
+    free(counts);
+    return 0;
+}
+
+static int find_launches_in_step(struct replay_waits_sweep *sweep)
+{
+    struct replay_events *events = sweep->events;
+    uint32_t first = 0;
+
+    if (find_kinds_in_step(sweep) != 0)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = next_in_long_stream(events, 0, &first); i < events->work_count;
+         i = next_in_long_stream(events, i + 1, &first)) {
+        struct replay_call *call = &events->calls[events->works[i].call];
+        uint32_t room = sweep->is_in_step[call->name] ? made_room(events, first, i) : NO_WORK;
+        if (returns_in_step(events, call, room))
+            wait_for_room(call, room);
+    }
+    return 0;
+}
+
+static void find_full_queues(struct replay_events *events)
+{
+    uint32_t first = 0;
+
+    for (uint32_t i = next_in_long_stream(events, 0, &first); i < events->work_count;
+         i = next_in_long_stream(events, i + 1, &first)) {
+        struct replay_call *call = &events->calls[events->works[i].call];
+        if (took_ns(call) < QUEUE_NS || took_ns(call) / QUEUE_TIMES < events->call_ns[call->name])
+            continue;
+        uint32_t room = made_room(events, first, i);
+        if (room != NO_WORK)
+            wait_for_room(call, room);
+    }
+}
+
+/* ---- what calls take that do not wait -------------------------------------------------------------------------- */
+
+/* A call that is there to wait, or to copy, takes little time for itself; the first of its kind may start CUDA. So do
+ * launches that wait for room: those that do not may have begun before the events that were read. */
 static int find_typical_calls(const struct replay_waits_sweep *sweep)
 {
     struct replay_events *events = sweep->events;
@@ -466,13 +581,14 @@ static int find_typical_calls(const struct replay_waits_sweep *sweep)
         goto done;
     for (size_t i = 0; i < calls; i++) {
         const struct replay_call *call = &events->calls[i];
-        group[i] = call->wait == REPLAY_WAITED ? NO_KEY : call->name;
-        values[i] = saturating_duration(call->start_ns, call->end_ns);
+        group[i] = call->wait == REPLAY_WAITED || call->wait == REPLAY_QUEUED ? NO_KEY : call->name;
+        values[i] = took_ns(call);
     }
     if ((code = keys_summarize(figures, names, group, values, calls)) != 0)
         goto done;
     for (size_t i = 0; i < names; i++) {
-        int64_t most = sweep->wait[i] == WAIT_NONE || sweep->wait[i] == WAIT_PROCESS ? INT64_MAX : LONG_CALL_NS,
+        int is_long = sweep->wait[i] == WAIT_NONE || sweep->wait[i] == WAIT_PROCESS;
+        int64_t most = is_long && !sweep->is_in_step[i] ? INT64_MAX : LONG_CALL_NS,
                 median = figures[i].figures.count ? saturating_from_double(figures[i].median) : SHORT_CALL_NS;
         events->call_ns[i] = median < most ? median : most;
         events->has_work[i] = sweep->wait[i] != WAIT_NONE && sweep->wait[i] != WAIT_RECORDED;
@@ -502,34 +618,6 @@ static int find_typical_return(struct replay_events *events)
     return 0;
 }
 
-/* The number of works before `end` of a stream that begins at `first` that ended by this time. */
-static uint32_t finished(const struct replay_work *works, uint32_t first, uint32_t end, int64_t time)
-{
-    return BISECT(first, end, i, works[i].end_ns <= time) - first;
-}
-
-/* A launch into a full queue returns when work at the other end of the queue is done. */
-static void find_full_queues(struct replay_events *events)
-{
-    uint32_t first = 0; /* of the stream */
-
-    for (uint32_t i = 0; i < events->work_count; i++) {
-        const struct replay_work *work = &events->works[i];
-        first = work->stream == events->works[first].stream ? first : i;
-        if (work->call == NO_CALL || i - first < QUEUE_WORKS)
-            continue;
-        struct replay_call *call = &events->calls[work->call];
-        int64_t took = saturating_duration(call->start_ns, call->end_ns);
-        if (call->wait != REPLAY_NO_WAIT || took < QUEUE_NS || took / QUEUE_TIMES < events->call_ns[call->name])
-            continue;
-        uint32_t done = finished(events->works, first, i, call->end_ns);
-        if (!done || i - first - done < QUEUE_WORKS || events->works[first + done - 1].end_ns <= call->start_ns)
-            continue;
-        call->waits_for = first + done - 1;
-        call->wait = REPLAY_QUEUED;
-    }
-}
-
 int replay_waits_find(struct replay_events *events, struct report *report, struct error *err)
 {
     struct replay_waits_sweep sweep = { .events = events, .recorded_ids.width = 2 };
@@ -545,8 +633,8 @@ int replay_waits_find(struct replay_events *events, struct report *report, struc
         (code = replay_waits_read_rows(&sweep, report, "CUPTI_ACTIVITY_KIND_CUDA_EVENT", RECORDING_COLUMNS,
                                        &sweep.recordings, sweep.recording, err)) != 0)
         goto done;
-    if (open_sweep(&sweep, report) != 0 || sweep_calls(&sweep) != 0 || find_typical_calls(&sweep) != 0 ||
-        find_typical_return(events) != 0)
+    if (open_sweep(&sweep, report) != 0 || sweep_calls(&sweep) != 0 || find_launches_in_step(&sweep) != 0 ||
+        find_typical_calls(&sweep) != 0 || find_typical_return(events) != 0)
         goto no_memory;
     find_full_queues(events);
     goto done;
