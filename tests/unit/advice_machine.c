@@ -197,6 +197,55 @@ static void a_grid_that_the_library_fixes(void **state)
     assert_int_equal(grids_found("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 24, 1), 0);
 }
 
+/* A program that launches `count` kernels of 25 blocks, whose names take turns; `waits` is whether each launch comes
+ * after the end of the kernel before it. Four of them fit side by side on 100 multiprocessors, eight on all places. */
+struct grid_row {
+    int count, names, waits;
+};
+
+static struct report *run_row(struct adviser *adviser, struct grid_row row)
+{
+    static const char *const names[] = { "filter", "scan" };
+    struct writer *writer = start();
+
+    gpu(writer);
+    for (int i = 0; i < row.count; i++) {
+        int64_t at = row.waits ? (GRID_RUN + 10) * i : 10 * i, begin = row.waits ? at + 10 : 10 + GRID_RUN * i;
+        call(writer, MAIN, at, at + 5, "cudaLaunchKernel", i + 1);
+        kernel_of_blocks(writer, begin, i + 1, 7, names[i % row.names], 25);
+    }
+    return advise(adviser, writer, &rule_small_grids, WITHOUT_STEPS);
+}
+
+/* As one kernel of 250 blocks they take a quarter of the time, or an eighth. */
+static void kernels_of_few_blocks_in_a_row_are_one(void **state)
+{
+    struct adviser adviser;
+    struct report *report = run_row(&adviser, (struct grid_row){ 10, 1, 0 });
+
+    assert_int_equal(adviser.count, 1);
+    expect(&adviser.causes[0], 2000 - 250, 2000 - 500, "launches of few blocks in a row: 10 × filter in 2.00 ms", "");
+    assert_string_equal(text_string(&adviser.causes[0].rate),
+                        "if they do not depend on each other: as many blocks on each of 100 multiprocessors");
+    done(&adviser, report);
+}
+
+/* Too few of them, others between, or the host waits for each: then kernels have few blocks, and nothing more is known.
+ */
+static void other_kernels_of_few_blocks_remain(void **state)
+{
+    static const struct grid_row rows[] = { { 7, 1, 0 }, { 10, 2, 0 }, { 10, 1, 1 } };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct adviser adviser;
+        struct report *report = run_row(&adviser, rows[i]);
+        assert_true(adviser.count);
+        for (size_t c = 0; c < adviser.count; c++)
+            assert_memory_equal(text_string(&adviser.causes[c].what), "fewer blocks", strlen("fewer blocks"));
+        done(&adviser, report);
+    }
+}
+
 /* ---- tuning ---------------------------------------------------------------------------------------------------- */
 
 enum { TRIED = 4, TUNED_STEP = 200 };
@@ -277,6 +326,8 @@ int main(void)
         cmocka_unit_test(a_thread_that_waits_needs_no_cpu),
         cmocka_unit_test(nobody_is_seen_to_take_the_cpu),
         cmocka_unit_test(fewer_blocks_than_multiprocessors),
+        cmocka_unit_test(kernels_of_few_blocks_in_a_row_are_one),
+        cmocka_unit_test(other_kernels_of_few_blocks_remain),
         cmocka_unit_test(the_last_round_of_a_product),
         cmocka_unit_test(kernels_that_run_beside_others_share_the_gpu),
         cmocka_unit_test(a_grid_that_the_library_fixes),

@@ -1,10 +1,13 @@
 /* The rule small_grids: kernels whose blocks leave multiprocessors idle: there are fewer blocks than multiprocessors,
- * or the last round of a product of matrices has few of them.
+ * the same kernel is launched with few blocks many times in a row, or the last round of a product of matrices has few
+ * of them.
  *
  * With b blocks for each multiprocessor, the busiest has ⌈b⌉ of them. Estimate: the kernel takes b / ⌈b⌉ of its time.
  * Bound: it takes the share of its rounds that have all blocks which fit at once, because a kernel with few blocks may
  * also wait for latencies that others would hide. No kernel takes less than 5 µs, or less than its operator's FLOPs and
- * bytes need on this GPU.
+ * bytes need on this GPU. Kernels in a row become one, which takes the sum of this, and at least as long as the longest
+ * of them. Whether one of them needs the result of another no capture knows; the finding says so. It is unlikely in a
+ * loop that launches the next one before the last one ended, with no other work between.
  *
  * Kernels that run beside others share the multiprocessors, short ones wait for latencies, and libraries fix
  * the grid of some: a block for each channel of a norm, for one. These are left out. */
@@ -20,7 +23,9 @@
 #include "base/human.h"
 
 enum { SHORTEST_NS = 5000, LEAST_NS = 50000, MOST_SHARE_PERCENT = 75 };
-enum { FEW_BLOCKS, LAST_ROUND }; /* the second part of a group's key; the first is the name of the kernel */
+/* Kernels in a row: at least so many, each with blocks for at most so many multiprocessors. */
+enum { SHORTEST_ROW = 8, MOST_OF_ROW_PERCENT = 25 };
+enum { FEW_BLOCKS, LAST_ROUND, IN_A_ROW }; /* the second part of a group's key; the first is the name of the kernel */
 
 static const char *const fixed_grids[] = { "multi_tensor_apply", "nll_loss", "nccl", "GammaBetaBackward", "bn_", NULL };
 
@@ -42,7 +47,8 @@ struct grids {
     struct advice_kernels *kernels;
     struct gpu_ops ops;
     struct occupancy_gpus gpus;
-    unsigned char *is_alone; /* owned; by kernel */
+    unsigned char *is_alone; /* owned; by kernel, as the next */
+    unsigned char *is_in_row;
 };
 
 /* ---- kernels that have the GPU for themselves ------------------------------------------------------------------ */
@@ -56,7 +62,8 @@ static int find_alone(struct grids *grids)
     int code = ERR_NO_MEMORY;
 
     grids->is_alone = calloc(kernels->count + 1, 1);
-    if (!order || !starts || !grids->is_alone)
+    grids->is_in_row = calloc(kernels->count + 1, 1);
+    if (!order || !starts || !grids->is_alone || !grids->is_in_row)
         goto free_order;
     for (size_t i = 0; i < kernels->count; i++) {
         order[i] = (uint32_t)i;
@@ -143,15 +150,14 @@ static int small_grids_is_matrix(const struct grids *grids, const struct advice_
     return grids->kernels->named[kernel->name].cores.is_matrix || op_class_is_matrix(kernel->class);
 }
 
-/* Whether any kernel may count: if not, neither grids nor neighbours of millions of short ones need be looked at. */
-static int has_long_kernel(const struct grids *grids)
+/* Whether the program chose the grid of a kernel, and no other kernel shares the GPU with it. */
+static int has_own_grid(const struct grids *grids, size_t number)
 {
-    const struct advice_kernels *kernels = grids->kernels;
-    size_t i = 0;
+    const struct advice_kernel *kernel = &grids->kernels->list[number];
+    size_t row = grids->kernels->adviser->replay.events.works[kernel->work].at;
 
-    while (i < kernels->count && kernels->list[i].run_ns < LEAST_NS)
-        i++;
-    return grids->gpus.count && i < kernels->count;
+    return grids->is_alone[number] && row < grids->ops.count && !kernel->is_optimizer &&
+           kernel->class != OP_COMMUNICATION && kernel->class != OP_NORM && !is_fixed(grids, row);
 }
 
 static int small_grids_add_kernel(struct grids *grids, size_t number)
@@ -159,8 +165,7 @@ static int small_grids_add_kernel(struct grids *grids, size_t number)
     const struct advice_kernel *kernel = &grids->kernels->list[number];
     size_t row = grids->kernels->adviser->replay.events.works[kernel->work].at;
 
-    if (!grids->is_alone[number] || kernel->run_ns < LEAST_NS || row >= grids->ops.count || kernel->is_optimizer ||
-        kernel->class == OP_COMMUNICATION || kernel->class == OP_NORM || is_fixed(grids, row))
+    if (kernel->run_ns < LEAST_NS || grids->is_in_row[number] || !has_own_grid(grids, number))
         return 0;
     struct occupancy own = occupancy_at(grids, row);
     int kind = own.blocks < 1 ? FEW_BLOCKS : LAST_ROUND;
@@ -180,6 +185,107 @@ static int small_grids_add_kernel(struct grids *grids, size_t number)
                                                   least_ns(grids, kernel, &advice_usual)));
 }
 
+/* ---- kernels in a row ------------------------------------------------------------------------------------------ */
+
+struct grid_row {
+    size_t first, end; /* kernels */
+    double bound_ns, estimate_ns;
+    int64_t run_ns, longest_ns;
+};
+
+/* Whether a kernel follows another one of its name, whose end its launch did not wait for. What PyTorch's operators
+ * launch in a row other rules know better. */
+static int is_launched_behind(const struct advice_kernels *kernels, size_t number)
+{
+    const struct replay_events *events = &kernels->adviser->replay.events;
+    const struct advice_kernel *kernel = &kernels->list[number], *before = kernel - 1;
+    const struct replay_work *work = &events->works[kernel->work], *last = &events->works[before->work];
+
+    return kernel->name == before->name && kernel->op == NO_OPERATOR && kernel->class != OP_COPY &&
+           work->call != last->call && events->calls[work->call].start_ns < last->end_ns &&
+           advice_kernel_follows(kernels, before, kernel);
+}
+
+/* Adds the next kernel to a row; 0: it does not belong to it. */
+static int grid_row_extend(const struct grids *grids, struct grid_row *row)
+{
+    const struct advice_kernel *kernel = &grids->kernels->list[row->end];
+
+    if ((row->end > row->first && !is_launched_behind(grids->kernels, row->end)) || kernel->op != NO_OPERATOR ||
+        !has_own_grid(grids, row->end))
+        return 0;
+    struct occupancy own = occupancy_at(grids, grids->kernels->adviser->replay.events.works[kernel->work].at);
+    if (!own.is_known || own.blocks * 100 > MOST_OF_ROW_PERCENT)
+        return 0;
+    row->bound_ns += (double)kernel->run_ns * own.waves;
+    row->estimate_ns += (double)kernel->run_ns * own.blocks;
+    row->run_ns = saturating_add(row->run_ns, kernel->run_ns);
+    row->longest_ns = kernel->run_ns > row->longest_ns ? kernel->run_ns : row->longest_ns;
+    row->end++;
+    return 1;
+}
+
+/* The first kernel takes the blocks of all. */
+static int grid_row_take(const struct grids *grids, const struct grid_row *row, struct replay_edits *edits,
+                         double all_ns)
+{
+    int64_t left = saturating_from_double(all_ns);
+
+    left = left > row->longest_ns ? left : row->longest_ns;
+    left = left > SHORTEST_NS ? left : SHORTEST_NS;
+    if (advice_kernel_take(edits, &grids->kernels->list[row->first], left < row->run_ns ? left : row->run_ns) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t i = row->first + 1; i < row->end; i++)
+        if (advice_kernel_vanish(edits, grids->kernels, &grids->kernels->list[i]) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
+static int add_row(struct grids *grids, const struct grid_row *row)
+{
+    size_t at = grids->kernels->adviser->replay.events.works[grids->kernels->list[row->first].work].at;
+    uint32_t group = advice_group(&grids->groups, gpu_extra(&grids->ops, NAME, at), IN_A_ROW);
+
+    if (group == NO_KEY)
+        return ERR_NO_MEMORY;
+    for (size_t i = row->first; i < row->end; i++) {
+        if (advice_kernel_note(&grids->groups, group, grids->kernels, &grids->kernels->list[i]) != 0)
+            return ERR_NO_MEMORY;
+        grids->is_in_row[i] = 1;
+    }
+    struct advice_cause *cause = &grids->groups.list[group].cause;
+    if (grid_row_take(grids, row, &cause->bound, row->bound_ns) != 0)
+        return ERR_NO_MEMORY;
+    return grid_row_take(grids, row, &cause->estimate, row->estimate_ns);
+}
+
+static int small_grids_add_rows(struct grids *grids)
+{
+    for (size_t first = 0; first < grids->kernels->count;) {
+        struct grid_row row = { .first = first, .end = first };
+        while (row.end < grids->kernels->count && grid_row_extend(grids, &row))
+            continue;
+        if (row.end - first >= SHORTEST_ROW && row.run_ns >= LEAST_NS && add_row(grids, &row) != 0)
+            return ERR_NO_MEMORY;
+        first = row.end > first ? row.end : first + 1;
+    }
+    return 0;
+}
+
+/* Whether any kernel may count: if not, neither grids nor neighbours of millions of short ones need be looked at. */
+static int may_have_causes(const struct grids *grids)
+{
+    const struct advice_kernels *kernels = grids->kernels;
+    size_t in_row = 1;
+
+    for (size_t i = 0; i < kernels->count && grids->gpus.count; i++) {
+        in_row = i && is_launched_behind(kernels, i) ? in_row + 1 : 1;
+        if (kernels->list[i].run_ns >= LEAST_NS || in_row >= SHORTEST_ROW)
+            return 1;
+    }
+    return 0;
+}
+
 /* ---- causes ---------------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -189,6 +295,9 @@ static const struct {
                      "Give the kernel more blocks: split the work of each (a reduction in two passes, split-K), "
                      "process "
                      "more of the batch at once, or run independent kernels beside it in other streams." },
+    [IN_A_ROW] = { "launches of few blocks in a row: ",
+                   "If none of them needs the result of another, make them one launch that has the blocks of all (or "
+                   "one batched call of a library), or launch them side by side in several streams." },
     [LAST_ROUND] = { "the last round of blocks is nearly empty: ",
                      "Choose sizes whose tiles fill all multiprocessors: the batch, or padded layers, so that the "
                      "number "
@@ -206,7 +315,8 @@ static int small_grids_describe(struct advice_groups *groups, uint32_t group)
     text_addf(&behind, " × %s in ", report_string(groups->adviser->report, key[0], NULL));
     advice_group_say(groups, group, small_grids_kinds[key[1]].what, text_string(&behind));
     text_free(&behind);
-    text_addf(&cause->rate, "as many blocks on each of %lld multiprocessors",
+    text_addf(&cause->rate, "%sas many blocks on each of %lld multiprocessors",
+              key[1] == IN_A_ROW ? "if they do not depend on each other: " : "",
               (long long)(grids->gpus.count ? grids->gpus.list[0].sm_count : 0));
     cause->confidence = ADVICE_MODELLED;
     cause->advice = small_grids_kinds[key[1]].advice;
@@ -220,10 +330,11 @@ static int find_small_grids(struct adviser *adviser, struct error *err)
 
     if ((code = advice_groups_open(&grids.groups, adviser, err)) != 0 ||
         (code = adviser_kernels(adviser, &grids.kernels, err)) != 0 ||
-        (code = occupancy_gpus_read(&grids.gpus, adviser->report, err)) != 0 || !has_long_kernel(&grids) ||
+        (code = occupancy_gpus_read(&grids.gpus, adviser->report, err)) != 0 || !may_have_causes(&grids) ||
         (code = gpu_read(&grids.ops, adviser->report, GPU_KERNEL, small_grids_columns, err)) != 0)
         goto done;
-    code = find_alone(&grids);
+    if ((code = find_alone(&grids)) == 0)
+        code = small_grids_add_rows(&grids);
     for (size_t i = 0; i < grids.kernels->count && code == 0; i++)
         code = small_grids_add_kernel(&grids, i);
     if (code == 0)
@@ -232,6 +343,7 @@ static int find_small_grids(struct adviser *adviser, struct error *err)
         error_short_memory(err, "for the kernels");
 done:
     free(grids.is_alone);
+    free(grids.is_in_row);
     gpu_free(&grids.ops);
     occupancy_gpus_free(&grids.gpus);
     advice_groups_free(&grids.groups);
@@ -242,8 +354,10 @@ const struct analysis rule_small_grids = {
     .name = "small_grids",
     .title = "Grids That Leave Multiprocessors Idle",
     .help = "Kernels of at least 50 µs that leave a quarter of the multiprocessors' time idle: they have fewer blocks "
-            "than the GPU has multiprocessors, or the last round of a product of matrices has few blocks. The saving "
-            "is that of a replay in which the blocks are spread evenly; in the bound, over all places for blocks.",
+            "than the GPU has multiprocessors, or the last round of a product of matrices has few blocks. And kernels "
+            "that are launched eight times or more in a row, each with blocks for at most a quarter of the "
+            "multiprocessors. The saving is that of a replay in which the blocks are spread evenly, those of kernels "
+            "in a row as one kernel; in the bound, over all places for blocks.",
     .needs = ADVICE_NEEDS,
     ADVICE_RULE(small_grids,
                 .advice = "Give kernels as many blocks as the GPU has multiprocessors, or multiples of that.",
