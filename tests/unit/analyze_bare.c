@@ -324,7 +324,7 @@ static void open_adviser(struct adviser *adviser, struct writer *writer)
     report_close(report);
 }
 
-/* A bare step takes 200 µs: calls cost 5 µs each, a quarter more than usual. */
+/* A bare step takes 200 µs: calls cost 5 µs each, less than usual. */
 static void replayed_steps_are_bare(void **state)
 {
     struct writer *writer = start();
@@ -383,7 +383,7 @@ static struct advice_cause waits_for_results(int64_t slow, int64_t *step_ns)
 }
 
 /* Recording did not make the step longer, because the GPU hides the launches. As recorded, a step without the wait
- * takes as long as the host does: 263 µs. Without the usual cost of its 12 calls, 48 µs, the GPU takes longer: 231. */
+ * takes as long as the host does: 263 µs. Without the usual cost of its 12 calls, 84 µs, the GPU takes longer: 231. */
 static void a_wait_hides_what_recording_costs(void **state)
 {
     int64_t step_ns;
