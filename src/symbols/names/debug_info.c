@@ -14,14 +14,17 @@
 #include "base/array.h"
 #include "base/newfile.h"
 #include "base/text.h"
+#include "line_table.h"
 
 #define DEEPEST 256
 
 /* A function around an address, and the call site if it was inlined. */
 struct around {
-    const char *name, *call_file;
+    const char *name;
+    uint64_t call_file; /* its number; NO_FILE: unknown */
     uint32_t call_line;
 };
+#define NO_FILE UINT64_MAX
 
 struct debug_info_place {
     struct around functions[DEBUG_INFO_INLINED_MAX]; /* outermost first */
@@ -33,8 +36,11 @@ struct debug_info_unit {
     const uint64_t *addresses;
     struct debug_info_place **places; /* by address; NULL: nothing known yet */
     size_t count;
+    struct line_table table;
+    int has_table;                    /* else libdw reads lines and files */
     Dwarf_Files *files;
     size_t file_count;
+    struct text path;
 };
 
 static const char *function_name(Dwarf_Die *die)
@@ -80,10 +86,8 @@ static int visit_code(struct debug_info_unit *unit, Dwarf_Die *die, int tag)
         for (; i < unit->count && unit->addresses[i] < end; i++) {
             if (!any && is_function) {
                 around.name = function_name(die);
-                uint64_t file = debug_info_number_of(die, DW_AT_call_file); /* from DWARF 5 on, 0 is a valid file */
-                around.call_file = dwarf_hasattr(die, DW_AT_call_file) && file < unit->file_count
-                                       ? dwarf_filesrc(unit->files, file, NULL, NULL)
-                                       : NULL;
+                around.call_file = dwarf_hasattr(die, DW_AT_call_file) ? debug_info_number_of(die, DW_AT_call_file)
+                                                                       : NO_FILE; /* 0 may be a file (DWARF 5) */
                 around.call_line = (uint32_t)debug_info_number_of(die, DW_AT_call_line);
             }
             any = 1;
@@ -141,14 +145,36 @@ static int debug_info_flush(struct text *out, int to)
     return 0;
 }
 
+/* The path of a file of the unit, until the next call; NULL: unknown. */
+static const char *file_path(struct debug_info_unit *unit, uint64_t file)
+{
+    if (!unit->has_table)
+        return file < unit->file_count ? dwarf_filesrc(unit->files, file, NULL, NULL) : NULL;
+    text_clear(&unit->path);
+    return line_table_add_path(&unit->table, file, &unit->path) == 0 ? text_string(&unit->path) : NULL;
+}
+
+/* The file of an address, or NULL, and its line, or 0. */
+static const char *line_of(struct debug_info_unit *unit, size_t i, int *line)
+{
+    *line = 0;
+    if (unit->has_table) {
+        const struct line_table_row *row = &unit->table.rows[i];
+        if (row->is_known)
+            *line = (int)row->line;
+        return row->is_known ? file_path(unit, row->file) : NULL;
+    }
+    Dwarf_Line *found = dwarf_getsrc_die(unit->die, unit->addresses[i]);
+    if (found)
+        dwarf_lineno(found, line);
+    return found ? dwarf_linesrc(found, NULL, NULL) : NULL;
+}
+
 static void tell_address(struct debug_info_unit *unit, size_t i, uint32_t number, struct text *out)
 {
-    Dwarf_Line *found = dwarf_getsrc_die(unit->die, unit->addresses[i]);
     const struct debug_info_place *place = unit->places[i];
-    const char *file = found ? dwarf_linesrc(found, NULL, NULL) : NULL;
-    int line = 0;
-    if (found)
-        dwarf_lineno(found, &line);
+    int line;
+    const char *file = line_of(unit, i, &line);
     if (!place && !file)
         return;
     uint32_t count = place ? place->count : 1;
@@ -156,11 +182,23 @@ static void tell_address(struct debug_info_unit *unit, size_t i, uint32_t number
     tell_number(out, count);
     for (uint32_t k = count; k-- > 0;) {
         tell_line(out, (uint32_t)line, place ? place->functions[k].name : "", file);
-        if (place) {
-            file = place->functions[k].call_file;
+        if (place && k) {
+            file = file_path(unit, place->functions[k].call_file);
             line = (int)place->functions[k].call_line;
         }
     }
+}
+
+/* Lines and files by our own reader, or else by libdw, which takes several times as long. */
+static void read_lines(struct debug_info_unit *unit, const struct line_table_sections *sections)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word offset;
+    const char *folder = dwarf_formstring(dwarf_attr(unit->die, DW_AT_comp_dir, &attribute));
+    unit->has_table = dwarf_formudata(dwarf_attr(unit->die, DW_AT_stmt_list, &attribute), &offset) == 0 &&
+                      line_table_read(&unit->table, sections, offset, folder, unit->addresses, unit->count) == 0;
+    if (!unit->has_table && dwarf_getsrcfiles(unit->die, &unit->files, &unit->file_count) != 0)
+        unit->file_count = 0;
 }
 
 /* The addresses in the code of one unit. */
@@ -171,25 +209,27 @@ struct debug_info_part {
     size_t count;
 };
 
-static int tell_part(Dwarf_Die *die, Dwarf_Die *tree, const struct debug_info_part *part, struct text *out, int to)
+static int tell_part(Dwarf_Die *die, Dwarf_Die *tree, const struct debug_info_part *part,
+                     const struct line_table_sections *sections, struct text *out, int to)
 {
     struct debug_info_unit unit = { .die = die, .addresses = part->addresses, .count = part->count };
     unit.places = calloc(part->count, sizeof *unit.places);
     if (!unit.places)
         return -1;
-    if (dwarf_getsrcfiles(die, &unit.files, &unit.file_count) != 0)
-        unit.file_count = 0;
+    read_lines(&unit, sections);
     debug_info_visit(&unit, tree, 0);
     for (size_t i = 0; i < part->count; i++) {
         tell_address(&unit, i, part->numbers[i], out);
         free(unit.places[i]);
     }
+    line_table_free(&unit.table);
+    text_free(&unit.path);
     free(unit.places);
     return debug_info_flush(out, to);
 }
 
 static int tell_unit(Dwarf_Die *die, Dwarf_Die *tree, const uint64_t *addresses, size_t count,
-                     struct debug_info_part *part, struct text *out, int to)
+                     struct debug_info_part *part, const struct line_table_sections *sections, struct text *out, int to)
 {
     Dwarf_Addr base, start, end;
     size_t low = count, high = 0;
@@ -206,7 +246,43 @@ static int tell_unit(Dwarf_Die *die, Dwarf_Die *tree, const uint64_t *addresses,
             part->numbers[part->count++] = (uint32_t)i;
             part->is_taken[i] = 0;
         }
-    return part->count ? tell_part(die, tree, part, out, to) : 0;
+    return part->count ? tell_part(die, tree, part, sections, out, to) : 0;
+}
+
+/* ---- The file -------------------------------------------------------------------------------------------------- */
+
+typedef void (*section_visitor)(Elf_Scn *section, const char *name, void *context);
+
+static void visit_sections(Elf *elf, section_visitor visit, void *context)
+{
+    size_t names;
+    if (!elf || elf_getshdrstrndx(elf, &names) != 0)
+        return;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
+        const Elf64_Shdr *head = elf64_getshdr(section);
+        const char *name = head ? elf_strptr(elf, names, head->sh_name) : NULL;
+        if (name)
+            visit(section, name, context);
+    }
+}
+
+/* Finds what libdw has decompressed. */
+static void note_section(Elf_Scn *section, const char *name, void *context)
+{
+    struct line_table_sections *sections = context;
+    const char *kind = text_begins_with(name, ".debug_")    ? name + 7
+                       : text_begins_with(name, ".zdebug_") ? name + 8
+                                                            : "";
+    struct line_table_bytes *noted = strcmp(kind, "line") == 0       ? &sections->lines
+                                     : strcmp(kind, "line_str") == 0 ? &sections->line_strings
+                                     : strcmp(kind, "str") == 0      ? &sections->strings
+                                                                     : NULL;
+    const Elf64_Shdr *head = elf64_getshdr(section);
+    const Elf_Data *data = noted && !noted->bytes && head->sh_type != SHT_NOBITS && !(head->sh_flags & SHF_COMPRESSED)
+                               ? elf_rawdata(section, NULL)
+                               : NULL;
+    if (data && data->d_buf)
+        *noted = (struct line_table_bytes){ data->d_buf, data->d_size };
 }
 
 int debug_info_tell(int file, const uint64_t *addresses, size_t count, int to)
@@ -217,15 +293,17 @@ int debug_info_tell(int file, const uint64_t *addresses, size_t count, int to)
     struct debug_info_part part = { .addresses = calloc(count, sizeof *part.addresses),
                                     .numbers = calloc(count, sizeof *part.numbers),
                                     .is_taken = calloc(count, 1) };
+    struct line_table_sections sections = { 0 };
     struct text out = { 0 };
     Dwarf_CU *unit = NULL;
     Dwarf_Die die, split;
     uint8_t kind;
+    visit_sections(dwarf ? elf : NULL, note_section, &sections);
     int result = dwarf && part.addresses && part.numbers && part.is_taken ? 0 : -1;
     while (result == 0 && dwarf_get_units(dwarf, unit, &unit, NULL, &kind, &die, &split) == 0) {
         int is_skeleton = kind == DW_UT_skeleton && split.addr;
         if (dwarf_tag(&die) == DW_TAG_compile_unit || dwarf_tag(&die) == DW_TAG_skeleton_unit)
-            result = tell_unit(&die, is_skeleton ? &split : &die, addresses, count, &part, &out, to);
+            result = tell_unit(&die, is_skeleton ? &split : &die, addresses, count, &part, &sections, &out, to);
     }
     tell_number(&out, DEBUG_INFO_END);
     if (result == 0)
