@@ -266,6 +266,18 @@ static void visit_sections(Elf *elf, section_visitor visit, void *context)
     }
 }
 
+/* libdw decompresses all sections that it knows when it opens a file. What it takes for empty it leaves alone. */
+static void leave_out(Elf_Scn *section, const char *name, void *unused)
+{
+    static const char *const unused_sections[] = { "_aranges", "_frame",        "_loc",         "_loclists",
+                                                   "_macinfo", "_macro",        "_pubnames",    "_pubtypes",
+                                                   "_names",   "_gnu_pubnames", "_gnu_pubtypes" };
+    const char *kind = text_begins_with(name, ".debug") ? name + 6 : text_begins_with(name, ".zdebug") ? name + 7 : "";
+    for (size_t i = 0; i < COUNT_OF(unused_sections); i++)
+        if (strcmp(kind, unused_sections[i]) == 0)
+            elf64_getshdr(section)->sh_type = SHT_NOBITS;
+}
+
 /* Finds what libdw has decompressed. */
 static void note_section(Elf_Scn *section, const char *name, void *context)
 {
@@ -289,6 +301,7 @@ int debug_info_tell(int file, const uint64_t *addresses, size_t count, int to)
 {
     elf_version(EV_CURRENT);
     Elf *elf = elf_begin(file, ELF_C_READ_MMAP_PRIVATE, NULL);
+    visit_sections(elf, leave_out, NULL);
     Dwarf *dwarf = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
     struct debug_info_part part = { .addresses = calloc(count, sizeof *part.addresses),
                                     .numbers = calloc(count, sizeof *part.numbers),
