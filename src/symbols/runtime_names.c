@@ -108,6 +108,22 @@ static uint64_t function_address(const char *line, const char **name)
     return address;
 }
 
+/* Reads the list to where it stays: it is as long as a thousand pages. Returns 0, or -1. */
+static int read_lines(struct text *lines)
+{
+    enum { USUAL_BYTES = 8 << 20, PART_BYTES = 65536 };
+    int file = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+    ssize_t got = -1;
+    char *room = file >= 0 ? text_room(lines, USUAL_BYTES) : NULL;
+    while (room && (got = read(file, room, PART_BYTES)) > 0) {
+        text_commit(lines, room + got);
+        room = text_room(lines, PART_BYTES);
+    }
+    if (file >= 0)
+        close(file);
+    return room && got == 0 ? 0 : -1;
+}
+
 static int runtime_names_by_start(const void *a, const void *b)
 {
     const struct kernel_function *x = a, *y = b;
@@ -128,19 +144,23 @@ static void sort_functions(struct kernel_names *kept)
 /* Returns -1 when memory is short. */
 static int keep_functions(struct kernel_names *kept)
 {
-    const char *text = text_string(&kept->lines);
-    for (const char *line = text, *next; *line; line = next) {
-        const char *end = strchr(line, '\n'), *name;
+    enum { USUAL_LINE = 40 };
+    const char *text = text_string(&kept->lines), *text_end = text + kept->lines.length;
+    if (array_reserve(&kept->functions, &kept->room, kept->lines.length / USUAL_LINE, sizeof *kept->functions) != 0)
+        return -1;
+    for (const char *line = text, *next; line < text_end; line = next) {
+        const char *name = line;
         uint64_t address = function_address(line, &name);
-        next = end ? end + 1 : line + strlen(line);
+        const char *end = memchr(name, '\n', (size_t)(text_end - name));
+        next = end ? end + 1 : text_end;
         if (!address)
             continue;
         if (array_reserve(&kept->functions, &kept->room, kept->count + 1, sizeof *kept->functions) != 0)
             return -1;
         kept->functions[kept->count++] = (struct kernel_function){ address, (size_t)(line - text) };
-        if (text_begins_with(name, "_stext\n"))
+        if (name[0] == '_' && text_begins_with(name, "_stext\n"))
             kept->start = address;
-        else if (text_begins_with(name, "_etext\n"))
+        else if (name[0] == '_' && text_begins_with(name, "_etext\n"))
             kept->end = address;
     }
     return 0;
@@ -149,8 +169,7 @@ static int keep_functions(struct kernel_names *kept)
 static void read_kernel(struct kernel_names *kept)
 {
     runtime_names_forget(kept);
-    text_add_file(&kept->lines, "/proc/kallsyms");
-    if (text_failed(&kept->lines) || keep_functions(kept) != 0) {
+    if (read_lines(&kept->lines) != 0 || keep_functions(kept) != 0) {
         runtime_names_forget(kept);
         return;
     }
