@@ -17,22 +17,22 @@ struct symbols_module {
     enum symbols_module_kind kind;
     enum symbols_module_state state;
     uint32_t number;
-    const char *path;                 /* among the texts */
-    uint64_t device, inode;           /* inode 0: not known */
+    const char *path;              /* among the texts */
+    uint64_t device, inode;        /* inode 0: not known */
     unsigned char build_id[ELF_IMAGE_BUILD_ID_MAX];
     size_t build_id_bytes;
-    struct elf_image image;           /* while open */
-    void *memory;                     /* of an image that is no file's; freed with it */
+    struct elf_image image;        /* while open */
+    void *memory;                  /* of an image that is no file's; freed with it */
     struct cfi cfi;
-    struct kernel_names *kernel;      /* owned; of the kernel */
-    int64_t first_asked_ns, asked_ns; /* for names, first and last; 0: never */
-    int64_t naming_ns;                /* CPU time of the last round for this module */
-    uint64_t uses;                    /* samples with a frame of it (symbols_note_sample()) */
-    uint64_t last_use;                /* the number of the last of them */
-    int is_without_lines;             /* some of its places were named without lines, since there were too many */
-    int64_t lines_ns;                 /* CPU time that its debug information has taken */
-    struct symbols_process *owner;    /* of code that was made while it ran */
-    uint64_t made_bytes;              /* size of the file with the names of such code, when it was read */
+    struct kernel_names *kernel;   /* owned; of the kernel */
+    int64_t asked_ns;              /* for names, last; 0: never */
+    int64_t naming_ns;             /* CPU time of the last round for this module */
+    uint64_t uses;                 /* samples with a frame of it (symbols_note_sample()) */
+    uint64_t last_use;             /* the number of the last of them */
+    int is_without_lines;          /* some of its places were named without lines, since there were too many */
+    int64_t lines_ns;              /* CPU time that its debug information has taken */
+    struct symbols_process *owner; /* of code that was made while it ran */
+    uint64_t made_bytes;           /* size of the file with the names of such code, when it was read */
     /* The owner writes that file when it exits, so its frames wait; there are names in it that were not read. */
     int names_come_later, has_more_names;
 };

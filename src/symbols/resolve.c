@@ -22,6 +22,7 @@
 
 /* The intervals between rounds of a module grow to this many times the CPU time that its last round took. */
 #define LEAST_INTERVALS 128
+#define GROWTH 2 /* times the time until then */
 /* What the lines of a file may take: this much, and this share of the time that samples saw it in. */
 #define LINES_ALWAYS_NS 20000000
 #define LINES_SHARE 4
@@ -131,18 +132,18 @@ static int has_lines(const struct symbols *symbols, uint32_t number)
 }
 
 /* A module that costs much is asked at growing intervals, until they are long enough for it to take a small share of
- * the time. */
-static int resolve_is_due(const struct symbols_module *module, int64_t now_ns)
+ * the time: after 2, 6 and 18 seconds. */
+static int resolve_is_due(const struct symbols *symbols, const struct symbols_module *module, int64_t now_ns)
 {
-    int64_t age_ns = module->asked_ns - module->first_asked_ns, enough_ns = module->naming_ns * LEAST_INTERVALS;
-    return !module->asked_ns || now_ns - module->asked_ns >= (age_ns < enough_ns ? age_ns : enough_ns);
+    int64_t grown_ns = GROWTH * (module->asked_ns - symbols->began_ns), enough_ns = module->naming_ns * LEAST_INTERVALS;
+    return !module->asked_ns || now_ns - module->asked_ns >= (grown_ns < enough_ns ? grown_ns : enough_ns);
 }
 
 static int resolve_is_waiting(const struct symbols *symbols, uint32_t number, int64_t now_ns)
 {
     const struct symbols_frame_item *frame = item_table_item(&symbols->frames, number);
     const struct symbols_module *module = symbols->modules[frame->module];
-    if (now_ns != LAST_ROUND && (module->names_come_later || !resolve_is_due(module, now_ns)))
+    if (now_ns != LAST_ROUND && (module->names_come_later || !resolve_is_due(symbols, module, now_ns)))
         return 0;
     if (frame->line_count == 0)
         return 1;
@@ -192,7 +193,6 @@ static int add_jobs(const struct symbols *symbols, struct name_round *round, siz
         if (round->job_count == 0 || round->jobs[round->job_count - 1].module != module) {
             struct name_job *job = &round->jobs[round->job_count++];
             module->asked_ns = now_ns;
-            module->first_asked_ns = module->first_asked_ns ? module->first_asked_ns : now_ns;
             *job = (struct name_job){ .settings = &symbols->settings, .module = module, .frames = round->order + i };
             job->lines_limit_ns = lines_limit_ns(symbols, module);
             job->may_wait = now_ns != LAST_ROUND && module->uses >= symbols->samples / MAIN_SHARE;

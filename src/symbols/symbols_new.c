@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "module.h"
 #include "symbols_state.h"
 #include "unwind_plan.h"
@@ -17,6 +18,7 @@ struct symbols *symbols_new(const struct symbols_settings *settings)
         return NULL;
     if (settings)
         symbols->settings = *settings;
+    symbols->began_ns = clock_ns(CLOCK_MONOTONIC);
 #if defined(__aarch64__)
     symbols->machine = EM_AARCH64;
 #else

@@ -68,6 +68,7 @@ struct symbols_frame_item {
 
 struct symbols {
     struct symbols_settings settings;
+    int64_t began_ns; /* by the monotonic clock */
     uint16_t machine; /* EM_*: our own */
     struct symbols_process *processes;
     struct symbols_module **modules;
