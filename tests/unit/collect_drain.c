@@ -842,6 +842,24 @@ static void notes_have_chunks_when_events_have_none(void **state)
     assert_int_equal(wire_take_note_chunk(scene->arena), WIRE_NONE);
 }
 
+static int64_t interval_after(int64_t interval_us, int rounds, size_t bytes)
+{
+    for (int i = 0; i < rounds; i++)
+        interval_us = drain_rounds_interval(interval_us, bytes);
+    return interval_us;
+}
+
+/* A program that waits now and then writes a record or two in each round: that is no reason to poll a thousand times a
+ * second. */
+static void few_bytes_are_read_rarely(void **state)
+{
+    int64_t longest_us = interval_after(1000, 100, 0);
+    assert_in_range(longest_us, 20000, 25000);
+    assert_int_equal(interval_after(1000, 100, 64), longest_us);
+    assert_in_range(interval_after(longest_us, 100, 100 << 10), 700, 1250);
+    assert_int_equal(drain_rounds_interval(longest_us, 1 << 20), 1000);
+}
+
 #define SCENE_TEST(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
 
 int main(void)
@@ -875,6 +893,7 @@ int main(void)
         SCENE_TEST(threads_are_not_forgotten_with_their_number),
         SCENE_TEST(a_new_name_is_in_the_file_before_the_thread_ends),
         cmocka_unit_test(counts_beyond_reason_have_a_cost),
+        cmocka_unit_test(few_bytes_are_read_rarely),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 #define INTERVAL_MIN_US 1000
 #define INTERVAL_MAX_US 20000
 #define BUSY_BYTES (256u << 10) /* per round: from here on, poll at the highest rate */
+#define FEW_BYTES (64u << 10)   /* per round, as much as a chunk holds: fewer are no reason to poll often */
 #define IDLE_ROUNDS 150         /* without a record (3 s at the lowest rate): unused memory is released */
 #define PAGE 4096u
 #define READY_FROM 4            /* unused chunks taken in one round that count as a burst */
@@ -97,6 +98,15 @@ void drain_rounds_end_next(struct collector *collector)
     }
 }
 
+int64_t drain_rounds_interval(int64_t interval_us, size_t bytes)
+{
+    if (bytes >= BUSY_BYTES)
+        return INTERVAL_MIN_US;
+    if (bytes < FEW_BYTES && interval_us < INTERVAL_MAX_US)
+        return interval_us + interval_us / 4; /* slowly, since bursts often follow each other */
+    return bytes >= FEW_BYTES && interval_us > INTERVAL_MIN_US ? interval_us - interval_us / 4 : interval_us;
+}
+
 static void round_once(evutil_socket_t unused, short what, void *argument)
 {
     struct collector *collector = argument;
@@ -115,12 +125,7 @@ static void round_once(evutil_socket_t unused, short what, void *argument)
             break;
     }
     processes->next_round = process;
-    if (total >= BUSY_BYTES)
-        drain->interval_us = INTERVAL_MIN_US;
-    else if (total == 0 && drain->interval_us < INTERVAL_MAX_US)
-        drain->interval_us += drain->interval_us / 4; /* slowly, since bursts often follow each other */
-    else if (total > 0 && drain->interval_us > INTERVAL_MIN_US)
-        drain->interval_us -= drain->interval_us / 4;
+    drain->interval_us = drain_rounds_interval(drain->interval_us, total);
     drain_schedule(collector, total >= DRAIN_ROUND_BYTES ? 0 : drain->interval_us);
     drain_rounds_end_next(collector);
     session_answer_flushes(collector);
