@@ -8,6 +8,7 @@
 
 #include "analyze/engine/report_options.h"
 #include "analyze/engine/table_by.h"
+#include "analyze/findings/findings.h"
 #include "base/array.h"
 #include "report/reader/unite.h"
 
@@ -87,7 +88,7 @@ int run_by_analysis(const struct run_by *by, const struct analysis *analysis, st
         fprintf(stderr, "tacho: %s cannot be divided; one process computes it\n",
                 report_part_count(report) > 1 ? analysis->name : "one report");
     if (by->by == SET_BY_NONE)
-        return analysis_run(analysis, report, request, out, err);
+        return findings_run(analysis, report, request, out, err);
     if (by->by == SET_BY_HOST)
         joined = (struct table_by_request){ .report = analysis->name,
                                             .label = "Host",

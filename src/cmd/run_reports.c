@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/advice/advice_thresholds.h"
+#include "analyze/findings/findings.h"
 #include "analyze/model/metrics/gpu_metrics.h"
 #include "analyze/registry.h"
 #include "analyze/rules/rule.h"
@@ -302,6 +303,7 @@ static int run_reports_show_report(struct report *report, struct run_human *huma
     const struct output_delivery *delivery = human->delivery;
     struct selection_part part = { 0 };
     struct gpu_metrics_share metrics = { 0 };
+    struct findings_share findings = { 0 };
     size_t jobs = wanted->count > delivery->count ? wanted->count : delivery->count;
     int code = selection_part_find(&settings->part, report, &part, err);
 
@@ -324,10 +326,12 @@ static int run_reports_show_report(struct report *report, struct run_human *huma
             .by_default = human->by_default,
         };
         job.request.metrics = &metrics;
+        job.request.findings = &findings;
         if ((code = show_job(&job, err)) != 0)
             goto free_part;
     }
 free_part:
+    findings_share_free(&findings);
     gpu_metrics_share_free(&metrics);
     selection_part_free(&part);
     return code;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/findings/findings.h"
 #include "analyze/registry.h"
 #include "analyze/rules/rule.h"
 #include "analyze/rules/rule_state.h"
@@ -953,6 +954,67 @@ static void the_largest_impact_comes_first(void **state)
     report_close(report);
 }
 
+static struct table *run_shared(struct report *report, const struct analysis *analysis, struct findings_share *share,
+                                const char *rows)
+{
+    const struct analysis_option option = { "rows", rows };
+    const struct analysis_request request = { .options = &option, .option_count = rows != NULL, .findings = share };
+    struct table *table = NULL;
+    struct error err;
+
+    if (findings_run(analysis, report, &request, &table, &err) != 0)
+        fail_msg("%s", err.text);
+    return table;
+}
+
+static void assert_same_table(const struct table *a, const struct table *b)
+{
+    assert_int_equal(table_row_count(a), table_row_count(b));
+    assert_int_equal(table_column_count(a), table_column_count(b));
+    for (size_t row = 0; row < table_row_count(a); row++)
+        for (size_t c = 0; c < table_column_count(a); c++) {
+            const struct table_cell *x = &table_row(a, row)[c], *y = &table_row(b, row)[c];
+            assert_int_equal(x->kind, y->kind);
+            if (x->kind == CELL_INT)
+                assert_int_equal(x->integer, y->integer);
+            else if (x->kind == CELL_TEXT)
+                assert_string_equal(x->text.bytes, y->text.bytes);
+        }
+}
+
+/* Reports of one command share what the rules found: the first of them runs the rules, and the others print the same
+ * as without it. */
+static void reports_that_share_findings_run_the_rules_once(void **state)
+{
+    const struct analysis *const reports[] = { analysis_find("advice_sum"), analysis_find("rule_sum"),
+                                               rule_find("lock_contention"), rule_find("slow_start") };
+    static const char *const rows[] = { NULL, "-1", "1" };
+    struct writer *writer = mutex_capture();
+
+    add_mutex_program(writer, 0x1040);
+    add_mutex_program(writer, 0x1080);
+    add_call(writer, (struct call){ "dlopen", MAIN, 100, 400, 0, 0, 0, 0 });
+    struct report *report = finish(writer);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct findings_share share = { 0 };
+        for (size_t j = 0; j < COUNT_OF(reports); j++) {
+            struct table *shared = run_shared(report, reports[j], &share, rows[i]);
+            struct table *own = run_shared(report, reports[j], NULL, rows[i]);
+            assert_same_table(shared, own);
+            table_delete(shared);
+            table_delete(own);
+        }
+        assert_ptr_equal(share.report, report);
+        for (size_t j = 0; j < share.findings.table_count; j++) {
+            int is_printed = share.findings.tables[j].rule == reports[2] || share.findings.tables[j].rule == reports[3];
+            assert_int_equal(share.findings.tables[j].table == NULL, is_printed);
+        }
+        assert_true(share.findings.table_count >= 2);
+        findings_share_free(&share);
+    }
+    report_close(report);
+}
+
 /* The place of a rule in advice_sum, and its impact in ms. */
 static void expect_advice(struct report *report, size_t place, const char *rule, int64_t impact)
 {
@@ -1121,6 +1183,7 @@ int main(void)
         cmocka_unit_test(pinned_memory_is_no_initialization),
         cmocka_unit_test(loading_of_libraries_is_found),
         cmocka_unit_test(the_largest_impact_comes_first),
+        cmocka_unit_test(reports_that_share_findings_run_the_rules_once),
         cmocka_unit_test(causes_outside_of_the_program_come_last),
         cmocka_unit_test(a_wait_of_a_process_that_ends_early_costs_nothing),
         cmocka_unit_test(a_wait_for_a_gpu_that_works_costs_nothing),

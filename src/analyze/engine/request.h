@@ -13,6 +13,7 @@ struct analysis_option {
 };
 
 struct gpu_metrics_share;
+struct findings_share;
 
 /* The steps of a report, for analyze/model/steps.h: the engine only names them. */
 struct step {
@@ -76,6 +77,7 @@ struct analysis_request {
     const struct analysis_filter *filter; /* NULL: all events */
     int is_whole;                         /* however long the capture is: advice is from all steps, not from a window */
     struct gpu_metrics_share *metrics;    /* of the rules that run one after the other; NULL: each reads for itself */
+    struct findings_share *findings;      /* of the reports that print them; NULL: each runs the rules for itself */
     const struct analysis_share *share;   /* NULL: a table is wanted */
     size_t first_rows;                    /* the number of rows that are enough; a trace then reads no more, and
                                            * table_total() has the number of all. 0: all rows are wanted */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/report_options.h"
 #include "analyze/model/metrics/gpu_metrics.h"
 #include "analyze/registry.h"
 #include "analyze/rules/rule.h"
@@ -40,6 +41,9 @@ void findings_free(struct findings *findings)
     free(findings->list);
     free(findings->answers);
     free(findings->unchecked);
+    for (size_t i = 0; i < findings->table_count; i++)
+        table_delete(findings->tables[i].table);
+    free(findings->tables);
     *findings = (struct findings){ 0 };
 }
 
@@ -197,6 +201,7 @@ struct rule_rows {
     struct table *found; /* owned */
     struct rule_impact impact;
     int is_of_window;
+    int is_kept;         /* other reports may have its table */
 };
 
 /* The moment of a row: where to look on the timeline. */
@@ -292,6 +297,7 @@ static int findings_run_rule(struct findings *findings, struct rule_rows *rows, 
         return code;
     code = rule_impact_read(&rows->impact, choice->rule, rows->found, part.time_ns, err);
     rows->is_of_window = part.is_window;
+    rows->is_kept = part.report == parts->adviser->whole && !choice->option_count;
     rows->impact.all = saturating_from_double((double)rows->impact.all * part.times);
     rows->impact.rank = saturating_from_double((double)rows->impact.rank * part.times);
     return code;
@@ -331,6 +337,20 @@ static int findings_run_rules(struct findings *findings, struct rule_rows *list,
     return 0;
 }
 
+/* Hands the tables over that other reports may have. */
+static int keep_tables(struct findings *findings, struct rule_rows *list, size_t count, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!list[i].found || !list[i].is_kept)
+            continue;
+        if (ARRAY_PUSH(findings->tables, findings->table_room, findings->table_count,
+                       (struct rule_table){ list[i].rule, list[i].found }) != 0)
+            return findings_no_memory(err);
+        list[i].found = NULL;
+    }
+    return 0;
+}
+
 static int findings_add_others(struct findings *findings, struct adviser *adviser,
                                const struct findings_request *request, struct error *err)
 {
@@ -345,6 +365,8 @@ static int findings_add_others(struct findings *findings, struct adviser *advise
     part.metrics = &metrics;
     shared.part = &part;
     int code = findings_run_rules(findings, list, &parts, &shared, err);
+    if (code == 0 && request->keeps_tables)
+        code = keep_tables(findings, list, request->count, err);
     gpu_metrics_share_free(&metrics);
     report_close(parts.start);
     for (size_t i = 0; i < request->count; i++) {
@@ -431,6 +453,88 @@ int findings_read(struct findings *findings, struct adviser *adviser, const stru
     int code = read_chosen(findings, adviser, &all, err);
     free(choices);
     return code;
+}
+
+/* ---- shared ---------------------------------------------------------------------------------------------------- */
+
+void findings_share_free(struct findings_share *share)
+{
+    findings_free(&share->findings);
+    adviser_free(&share->adviser);
+    share->report = NULL;
+}
+
+static int is_of_part(const struct findings_share *share, struct report *report, const struct analysis_request *request)
+{
+    const struct analysis_request *own = &share->request;
+
+    return share->report == report && own->span == request->span && own->filter == request->filter &&
+           own->is_whole == request->is_whole;
+}
+
+int findings_get(struct findings_share **out, struct findings_share *own, struct report *report,
+                 const struct analysis_request *request, struct error *err)
+{
+    struct findings_share *share = request->findings;
+    int code;
+
+    *own = (struct findings_share){ 0 };
+    if (!share || (share->report && !is_of_part(share, report, request)))
+        share = own;
+    *out = share;
+    if (share->report)
+        return 0;
+    if ((code = adviser_open(&share->adviser, report, request, err)) != 0)
+        return code;
+    const struct findings_request all = { .part = request, .keeps_tables = share != own };
+    if ((code = findings_read(&share->findings, &share->adviser, &all, err)) != 0) {
+        findings_share_free(share);
+        return code;
+    }
+    share->report = report;
+    share->request = *request;
+    return 0;
+}
+
+/* The table of a rule in the share, which then no longer has it; NULL: it has none of this request. */
+static struct table *take_table(const struct analysis *analysis, struct report *report,
+                                const struct analysis_request *request)
+{
+    struct findings_share *share = request->findings;
+    struct findings *findings;
+
+    if (!share || !share->report || !is_of_part(share, report, request))
+        return NULL;
+    for (size_t i = 0; i < request->option_count; i++)
+        if (strcmp(request->options[i].name, "rows") != 0)
+            return NULL;
+    findings = &share->findings;
+    for (size_t i = 0; i < findings->table_count; i++)
+        if (findings->tables[i].rule == analysis) {
+            struct table *table = findings->tables[i].table;
+            findings->tables[i].table = NULL;
+            return table;
+        }
+    return NULL;
+}
+
+int findings_run(const struct analysis *analysis, struct report *report, const struct analysis_request *request,
+                 struct table **out, struct error *err)
+{
+    struct table *table = take_table(analysis, report, request);
+    int64_t rows;
+    int code;
+
+    if (!table)
+        return analysis_run(analysis, report, request, out, err);
+    if ((code = option_number(request, "rows", RULE_ROWS, -1, INT64_MAX, &rows, err)) != 0) {
+        table_delete(table);
+        return code;
+    }
+    if (rows >= 0)
+        table_limit(table, (size_t)rows);
+    *out = table;
+    return 0;
 }
 
 void finding_add_saving(struct text *out, const struct finding *finding, const struct adviser *adviser)

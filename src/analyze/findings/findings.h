@@ -36,6 +36,12 @@ struct rule_answer {
     const struct analysis_need *missing; /* of ANSWER_NOT_CHECKED */
 };
 
+/* The table of a rule that is not on the replay, from the whole report, with all rows. */
+struct rule_table {
+    const struct analysis *rule;
+    struct table *table; /* owned; NULL: it was handed over */
+};
+
 /* Starts from {0}. */
 struct findings {
     struct finding *list;              /* owned */
@@ -44,6 +50,8 @@ struct findings {
     size_t answer_count, answer_room;
     const struct analysis **unchecked; /* owned; rules that saw only when they ran that they lack data */
     size_t unchecked_count, unchecked_room;
+    struct rule_table *tables;         /* owned; none unless the request keeps them */
+    size_t table_count, table_room;
 };
 
 /* A rule, with the options after its name. */
@@ -60,12 +68,32 @@ struct findings_request {
     /* Changes causes that were judged, and judges them again; NULL: nothing does. */
     int (*refine)(void *context, struct adviser *adviser, struct error *err);
     void *context;
+    int keeps_tables; /* of the rules that ran without options, in findings.tables */
 };
 
 /* Runs rules with an adviser that is open. Free the findings before the adviser, also after an error. */
 int findings_read(struct findings *findings, struct adviser *adviser, const struct findings_request *request,
                   struct error *err);
 void findings_free(struct findings *findings);
+
+/* The findings of all rules, with their adviser, that several reports print: the rules run once. Starts from {0}; one
+ * thread uses it. */
+struct findings_share {
+    struct adviser adviser;
+    struct findings findings;
+    struct report *report;           /* that they were read from; NULL: they were not read yet */
+    struct analysis_request request; /* the part of it: span and filter must be the same ones to be equal */
+};
+void findings_share_free(struct findings_share *share);
+
+/* The findings of all rules on a part of a report: those of the request's share, which the first call reads; or *own,
+ * which the caller frees in any case, if the request has no share, or the share is of another part. */
+int findings_get(struct findings_share **out, struct findings_share *own, struct report *report,
+                 const struct analysis_request *request, struct error *err);
+
+/* Runs a report or a rule as analysis_run() does, unless the request's share has the rule's table already. */
+int findings_run(const struct analysis *analysis, struct report *report, const struct analysis_request *request,
+                 struct table **out, struct error *err);
 
 /* Whether a rule that is not on the replay has so many rows to read that only the adviser's window of them is read, if
  * it has one. */

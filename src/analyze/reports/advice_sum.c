@@ -58,21 +58,26 @@ int advice_sum_table(const struct findings *findings, struct table **out, struct
     return table_hand_over(table, table ? advice_sum_fill_table(table, findings) : ERR_NO_MEMORY, out, err);
 }
 
+/* The table, with a note about the window that the findings are from. */
+static int advice_sum_with_note(const struct adviser *adviser, const struct findings *findings, struct table **out,
+                                struct error *err)
+{
+    int code = advice_sum_table(findings, out, err);
+
+    if (code != 0 || adviser_note_window(adviser, *out) == 0)
+        return code;
+    table_delete(*out);
+    return error_no_memory(err);
+}
+
 int advice_sum_of(struct adviser *adviser, const struct analysis_request *request, struct table **out,
                   struct error *err)
 {
     struct findings findings = { 0 };
     int code = findings_read(&findings, adviser, &(struct findings_request){ .part = request }, err);
 
-    if (code != 0)
-        goto free_findings;
-    if ((code = advice_sum_table(&findings, out, err)) != 0)
-        goto free_findings;
-    if (adviser_note_window(adviser, *out) != 0) {
-        table_delete(*out);
-        code = error_no_memory(err);
-    }
-free_findings:
+    if (code == 0)
+        code = advice_sum_with_note(adviser, &findings, out, err);
     findings_free(&findings);
     return code;
 }
@@ -80,13 +85,12 @@ free_findings:
 static int advice_sum(struct report *report, const struct analysis_request *request, struct table **out,
                       struct error *err)
 {
-    struct adviser adviser;
-    int code = adviser_open(&adviser, report, request, err);
+    struct findings_share own, *share;
+    int code = findings_get(&share, &own, report, request, err);
 
-    if (code != 0)
-        return code;
-    code = advice_sum_of(&adviser, request, out, err);
-    adviser_free(&adviser);
+    if (code == 0)
+        code = advice_sum_with_note(&share->adviser, &share->findings, out, err);
+    findings_share_free(&own);
     return code;
 }
 

@@ -40,20 +40,14 @@ static int sum_add_row(struct table *table, const struct findings *findings, con
     return option ? cell_set_string(table, &row[OPTION], option) : 0;
 }
 
-static int sum_fill_table(struct table *table, struct adviser *adviser, const struct analysis_request *request,
-                          struct error *err)
+static int sum_fill_table(struct table *table, const struct findings *findings)
 {
-    struct findings findings = { 0 };
-    int code = findings_read(&findings, adviser, &(struct findings_request){ .part = request }, err);
+    int code;
 
-    if (code != 0)
-        goto free_findings;
-    for (size_t i = 0; i < findings.answer_count; i++)
-        if ((code = sum_add_row(table, &findings, &findings.answers[i])) != 0)
-            goto free_findings;
-free_findings:
-    findings_free(&findings);
-    return code;
+    for (size_t i = 0; i < findings->answer_count; i++)
+        if ((code = sum_add_row(table, findings, &findings->answers[i])) != 0)
+            return code;
+    return 0;
 }
 
 static int rule_sum(struct report *report, const struct analysis_request *request, struct table **out,
@@ -65,14 +59,16 @@ static int rule_sum(struct report *report, const struct analysis_request *reques
         [IMPACT] = { "Impact", CELL_INT, UNIT_NS, 0 },         [MISSING] = { "Missing Data", CELL_TEXT, UNIT_NONE, 0 },
         [OPTION] = { "Recorded By", CELL_TEXT, UNIT_NONE, 0 },
     };
-    struct adviser adviser;
-    int code = adviser_open(&adviser, report, request, err);
+    struct findings_share own, *share;
+    struct table *table = NULL;
+    int code = findings_get(&share, &own, report, request, err);
 
     if (code != 0)
-        return code;
-    struct table *table = table_new(columns, CELLS);
-    code = table_hand_over(table, table ? sum_fill_table(table, &adviser, request, err) : ERR_NO_MEMORY, out, err);
-    adviser_free(&adviser);
+        goto free_own;
+    table = table_new(columns, CELLS);
+    code = table_hand_over(table, table ? sum_fill_table(table, &share->findings) : ERR_NO_MEMORY, out, err);
+free_own:
+    findings_share_free(&own);
     return code;
 }
 

@@ -32,7 +32,7 @@ int rule_open(struct rule *rule, struct report *report, const struct analysis_re
         rule->span = *request->span;
     if (request->filter)
         rule->only = *request->filter;
-    if ((code = option_number(request, "rows", 50, -1, INT64_MAX, &rule->rows, err)) != 0 ||
+    if ((code = option_number(request, "rows", RULE_ROWS, -1, INT64_MAX, &rule->rows, err)) != 0 ||
         (code = option_number(request, "start", INT64_MIN, INT64_MIN, INT64_MAX, &span.from_ns, err)) != 0 ||
         (code = option_number(request, "end", INT64_MAX, INT64_MIN, INT64_MAX, &span.to_ns, err)) != 0 ||
         (code = option_number(request, "process", -1, 0, INT64_MAX, &pid, err)) != 0 ||

@@ -10,6 +10,9 @@
 
 #define RULE_OPTIONS "[:rows=<limit>][:start=<ns>][:end=<ns>][:nvtx=<range[@domain]>]"
 
+/* The rows of a table, unless the request says how many. */
+enum { RULE_ROWS = 50 };
+
 struct rule {
     struct analysis_request request; /* with the span and the filter that the options ask for */
     struct report_span span;

@@ -47,8 +47,11 @@ static int read_findings(struct analyze_file *file, const struct run_reports_set
         (code = rule_capture_time(file->report, &file->capture_ns, err)) != 0)
         return code;
     struct refinement refinement = { measure, &file->measured };
-    const struct findings_request request = { &part, choices, analyze_file_choose(choices, wanted),
-                                              measure ? analyze_file_refine : NULL, &refinement };
+    const struct findings_request request = { .part = &part,
+                                              .choices = choices,
+                                              .count = analyze_file_choose(choices, wanted),
+                                              .refine = measure ? analyze_file_refine : NULL,
+                                              .context = &refinement };
     return findings_read(&file->findings, &file->adviser, &request, err);
 }
 
