@@ -200,11 +200,21 @@ static int join_found(struct os_calls *calls, const struct os_calls_found *found
     return 0;
 }
 
-/* Sorts the list by time. */
+static int is_in_order(const struct os_calls *calls)
+{
+    size_t i = 1;
+
+    while (i < calls->count && calls->list[i - 1].start_ns <= calls->list[i].start_ns)
+        i++;
+    return i >= calls->count;
+}
+
+/* Sorts the list by time: that of a program with one thread is, and calls take much memory to move. */
 static int sort_list(struct os_calls *calls, uint32_t *order, int64_t *start)
 {
+    if (is_in_order(calls))
+        return 0;
     struct os_call *sorted = malloc((calls->count + 1) * sizeof *sorted);
-
     if (!sorted)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < calls->count; i++) {
