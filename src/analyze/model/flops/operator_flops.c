@@ -228,19 +228,29 @@ void flops_free(struct flops *flops)
     *flops = (struct flops){ 0 };
 }
 
+enum { HAS_SHAPES = 1 }; /* no code of an error: it ends the scan */
+
+static int find_shapes(void *context, int worker, const struct report_block *block)
+{
+    (void)context;
+    (void)worker;
+    for (size_t row = 0; row < block->rows; row++)
+        if (!block_is_null(block, 0, row))
+            return HAS_SHAPES;
+    return 0;
+}
+
 int flops_has_shapes(struct report *report, int *out, struct error *err)
 {
-    static const char *const names[] = { "inputDimsId", NULL };
-    struct row_cursor rows;
-    int code;
+    const struct report_table *table = report_table(report, "TACHO_TORCH_OP");
+    int code = 0;
 
-    *out = 0;
-    if ((code = row_cursor_open(&rows, report, "TACHO_TORCH_OP", names, err)) != 0)
-        return code;
-    while (!*out && row_cursor_next(&rows))
-        *out = !row_is_null(&rows, 0);
-    row_cursor_close(&rows);
-    return 0;
+    if (table && table->rows) {
+        const int column = report_column(table, "inputDimsId");
+        code = report_scan(report, table, &column, 1, NULL, find_shapes, NULL, err);
+    }
+    *out = code == HAS_SHAPES;
+    return *out ? 0 : code;
 }
 
 enum gpu_rate flops_rate(const struct op_work *work, int uses_tensor_cores, const struct gpu_peaks *peaks)
