@@ -196,6 +196,32 @@ enum python_status python_interpreter_read(const struct python_runtime *python, 
     return PYTHON_OK;
 }
 
+/* From 3.9 to 3.14 the numbers of the generations lie right before the flag: one read has both. */
+enum python_status python_collector_read(const struct python_runtime *python, const struct python_memory *memory,
+                                         uint64_t interpreter, struct python_collector *collector)
+{
+    struct {
+        int64_t generations[PYTHON_GENERATIONS][3];
+        int32_t is_collecting;
+    } read;
+    uint64_t flag = interpreter + python->at[PYTHON_INTERPRETER_GC] + python->at[PYTHON_GC_COLLECTING];
+    *collector = (struct python_collector){ 0 };
+    if (python_read(memory, flag - sizeof read.generations, &read, sizeof read.generations + sizeof(int32_t)) != 0)
+        return PYTHON_UNREADABLE;
+    if (read.is_collecting != 0 && read.is_collecting != 1)
+        return PYTHON_TORN;
+    for (int i = 0; i < PYTHON_GENERATIONS; i++) {
+        for (int k = 0; k < 3; k++)
+            if (read.generations[i][k] < 0)
+                return PYTHON_TORN;
+        collector->generations[i].collections = read.generations[i][0];
+        collector->generations[i].collected = read.generations[i][1];
+        collector->generations[i].uncollectable = read.generations[i][2];
+    }
+    collector->is_collecting = read.is_collecting;
+    return PYTHON_OK;
+}
+
 enum python_status python_thread_read(const struct python_runtime *python, const struct python_memory *memory,
                                       uint64_t address, struct python_thread *thread)
 {

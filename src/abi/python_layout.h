@@ -79,6 +79,15 @@ struct python_interpreter {
     int64_t id;
 };
 
+/* What the garbage collector of an interpreter does, and how often it has run. Each collection counts when it ends. */
+enum { PYTHON_GENERATIONS = 3 };
+struct python_collector {
+    int is_collecting;
+    struct {
+        int64_t collections, collected, uncollectable; /* objects that were freed, and that could not be */
+    } generations[PYTHON_GENERATIONS];
+};
+
 struct python_thread {
     uint64_t address, next; /* next 0: this is the last one of its interpreter */
     uint64_t interpreter;
@@ -91,6 +100,9 @@ struct python_thread {
 uint64_t python_first_interpreter(const struct python_runtime *python, const struct python_memory *memory);
 enum python_status python_interpreter_read(const struct python_runtime *python, const struct python_memory *memory,
                                            uint64_t address, struct python_interpreter *interpreter);
+/* PYTHON_TORN: these are no such numbers. */
+enum python_status python_collector_read(const struct python_runtime *python, const struct python_memory *memory,
+                                         uint64_t interpreter, struct python_collector *collector);
 enum python_status python_thread_read(const struct python_runtime *python, const struct python_memory *memory,
                                       uint64_t address, struct python_thread *thread);
 

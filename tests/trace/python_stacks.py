@@ -63,6 +63,11 @@ def samples_between(report, first_ns, last_ns):
     return [row for row in rows if row[0] in whole]
 
 
+COLLECTIONS = """SELECT start - shift, "end" - shift, globalTid & 0xffffff, generation, collected, uncollectable FROM TACHO_PYTHON_EVENT
+                 JOIN (SELECT timestamp - monotonicNs AS shift FROM TACHO_CLOCK LIMIT 1) WHERE kind = 'gc' ORDER BY start"""
+REACH_NS = 5000000  # of a collection beyond the rounds that saw it, at most
+
+
 class OnEachPython(lib.Case):
     def setUp(self):
         super().setUp()
@@ -242,6 +247,28 @@ class Stacks(OnEachPython):
         truth = {int(tid): name for tid, name in json.loads(output).items()}
         self.assertEqual(len(truth), 7)
         self.assertEqual({tid: found.get(tid) for tid in truth}, truth)
+
+    def collections(self, command):
+        report, output = self.sampled_until([*command, os.path.join(HERE, "collects.py")], {"collect_all": (1, 50)})
+        told, truth = json.loads(output), []
+        for begin, end, generation, collected in told["collections"]:
+            truth.append((begin - REACH_NS, end + REACH_NS, generation, collected))
+        rows = report.rows(COLLECTIONS)
+        rows = [row for row in rows if truth[0][0] < row[0] < truth[-1][1]]  # imports and the end of the interpreter have others
+        self.assertGreaterEqual(len(rows), 3)
+        self.assertEqual({row[2] for row in rows}, {told["thread"]})
+        for start, end, _, generation, collected, uncollectable in rows:
+            met = [one for one in truth if one[0] <= end and start <= one[1]]
+            self.assertTrue(met, f"nothing was collected from {start} to {end}")
+            if generation == 2 and len(met) == 1:
+                self.assertEqual((met[0][2], uncollectable), (2, 0))
+                self.assertGreaterEqual(collected, met[0][3])
+        self.assertGreaterEqual(sum(row[3] == 2 for row in rows), 2)
+        self.assertEqual(report.value("SELECT value FROM META_DATA_CAPTURE WHERE name = 'PYTHON_COLLECTIONS'"), "sampled")
+
+    def test_collections(self):
+        """Collections are those that the program itself counts, whose list of callbacks has nothing but its own."""
+        self.on_each(self.collections)
 
     def test_names(self):
         """Threads have the names that the program gave them."""

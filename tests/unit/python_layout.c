@@ -151,6 +151,30 @@ static void a_thread_has_its_frames_and_the_gil(void **state)
     assert_int_equal(interpreter.holder, 0);
 }
 
+/* Nine numbers, and behind them whether a collection runs. */
+static void a_collector_counts_and_says_that_it_runs(void **state)
+{
+    enum { COUNTS = INTERPRETER + 648 + 200 - 72 };
+    struct python_runtime python = set_up();
+    struct python_collector collector;
+    for (uint64_t i = 0; i < 9; i++)
+        put(COUNTS + 8 * i, 100 + i);
+    put(COUNTS + 72, UINT64_C(0xdead00000001)); /* behind the flag lies something else */
+    assert_int_equal(python_collector_read(&python, &memory, INTERPRETER, &collector), PYTHON_OK);
+    assert_true(collector.is_collecting);
+    for (int i = 0; i < PYTHON_GENERATIONS; i++) {
+        assert_int_equal(collector.generations[i].collections, 100 + 3 * i);
+        assert_int_equal(collector.generations[i].collected, 101 + 3 * i);
+        assert_int_equal(collector.generations[i].uncollectable, 102 + 3 * i);
+    }
+    put(COUNTS + 72, 2);
+    assert_int_equal(python_collector_read(&python, &memory, INTERPRETER, &collector), PYTHON_TORN);
+    put(COUNTS + 72, 0);
+    put(COUNTS, UINT64_MAX);
+    assert_int_equal(python_collector_read(&python, &memory, INTERPRETER, &collector), PYTHON_TORN);
+    assert_int_equal(python_collector_read(&python, &memory, BASE + IMAGE_BYTES, &collector), PYTHON_UNREADABLE);
+}
+
 /* 3.11 says it; later ones have a frame of the interpreter's own behind it, which is left out. */
 static void frames_that_c_code_called_are_marked(void **state)
 {
@@ -453,6 +477,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_has_its_frames_and_the_gil),
+        cmocka_unit_test(a_collector_counts_and_says_that_it_runs),
         cmocka_unit_test(a_code_object_has_names_and_lines),
         cmocka_unit_test(frames_that_c_code_called_are_marked),
         cmocka_unit_test(texts_become_utf8),

@@ -72,7 +72,8 @@ const struct analysis rule_garbage_collection = {
     .title = "Garbage Collections",
     .help =
         "Collections of Python's garbage collector in threads that launch work, while the GPU waits for it. The saving "
-        "is that of a replay without them. Needs --advise or --python-events=true.",
+        "is that of a replay without them. Without --advise or --python-events=true they are those that the sampler of "
+        "Python stacks has seen: sums are right, short ones are not counted.",
     .needs = { { "CUDA trace data", advice_call_tables },
                { "GPU trace data", advice_work_tables },
                { "events of Python", TABLES("TACHO_PYTHON_EVENT") } },

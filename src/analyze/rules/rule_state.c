@@ -56,6 +56,11 @@ static int is_torch_version(const char *text)
     return strcmp(text, "tacho.torchVersion") == 0;
 }
 
+static int is_collections_parameter(const char *text)
+{
+    return strcmp(text, "PYTHON_COLLECTIONS") == 0;
+}
+
 static int loads_torch(struct report *report)
 {
     return any_row(report, "TACHO_TORCH_METADATA", "name", is_torch_version);
@@ -78,6 +83,12 @@ static int traced_cuda(struct report *report)
                 has_word(report_string(report, row_int(&rows, VALUE), NULL), "cuda");
     row_cursor_close(&rows);
     return found;
+}
+
+/* Whether the sampler of Python stacks looked for collections: a report without any then had none that it saw. */
+static int watched_collections(struct report *report)
+{
+    return any_row(report, "META_DATA_CAPTURE", "name", is_collections_parameter);
 }
 
 static int is_cuda_program(struct report *report)
@@ -103,6 +114,14 @@ static const struct {
     { "--python-events=true", loads_torch },
 };
 
+/* Data that a report says it would have, if there were any. */
+static const struct {
+    const char *option;
+    int (*was_recorded)(struct report *report);
+} rule_state_said[] = {
+    { "--python-events=true", watched_collections },
+};
+
 /* Whether the report has data of the rule that the option records. */
 static int rule_state_has_recorded(const struct analysis *rule, struct report *report, const char *option)
 {
@@ -111,6 +130,9 @@ static int rule_state_has_recorded(const struct analysis *rule, struct report *r
         if (other && strcmp(other, option) == 0 && analysis_need_is_met(need, report))
             return 1;
     }
+    for (size_t i = 0; i < COUNT_OF(rule_state_said); i++)
+        if (strcmp(option, rule_state_said[i].option) == 0 && rule_state_said[i].was_recorded(report))
+            return 1;
     return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "collect/core/collector.h"
+#include "collect/core/machine.h"
 #include "collect/process/process.h"
 #include "python_calls.h"
 #include "python_sampler.h"
@@ -21,8 +22,12 @@ struct python {
     } *codes;                  /* by number: ids of their texts */
     struct python_place *places;
     int64_t *chain_ids;        /* by chain */
+    int noted_collections;     /* the parameter is in the report */
     size_t code_count, code_room, place_count, place_room, chain_count, chain_room;
 };
+
+/* In META_DATA_CAPTURE: rules then know that a report without collections had none that a round saw. */
+static const char collections_parameter[] = "PYTHON_COLLECTIONS";
 
 static const char source[] = "python-sampling"; /* its name in TACHO_COUNT */
 
@@ -60,6 +65,13 @@ static void process_begin(struct process *process)
         python_sampler_add(python->sampler, process, process->pid);
 }
 
+static void note_collections(struct collector *collector, struct python *python)
+{
+    if (!python->noted_collections)
+        machine_parameter(collector, collections_parameter, "sampled");
+    python->noted_collections = 1;
+}
+
 static void process_gone(struct process *process)
 {
     struct collector *collector = process->collector;
@@ -67,6 +79,8 @@ static void process_gone(struct process *process)
     struct python_outcome outcome;
     if (!python_of(collector) || !python_sampler_remove(python_of(collector)->sampler, process, &outcome))
         return;
+    if (outcome.saw_collector && !collector->options->python_events)
+        note_collections(collector, python_of(collector));
     result->processes += outcome.is_python != 0;
     result->samples += outcome.counts.samples;
     result->torn += outcome.counts.torn;
@@ -146,6 +160,30 @@ static void write_samples(struct collector *collector, const struct python *pyth
     }
 }
 
+/* As those that the Python package reports (python_events.c of PyTorch). If it does, these are not written: they would
+ * be in the report twice. */
+static void write_collections(struct collector *collector, const struct python *python)
+{
+    const struct python_batch *batch = &python->batch;
+    for (size_t i = 0; i < batch->collection_count && !collector->options->python_events; i++) {
+        const struct python_collection *collection = &batch->collections[i];
+        struct row_TACHO_PYTHON_EVENT row = { 0 };
+        char name[] = "gc generation ?";
+        ROW_SET(&row, TACHO_PYTHON_EVENT, start, clock_map_monotonic(&collector->clock, collection->start_ns));
+        ROW_SET(&row, TACHO_PYTHON_EVENT, end, clock_map_monotonic(&collector->clock, collection->end_ns));
+        ROW_SET(&row, TACHO_PYTHON_EVENT, globalTid, process_global_tid(collection->process, collection->tid));
+        if (collection->generation >= 0) {
+            name[sizeof name - 2] = (char)('0' + collection->generation);
+            ROW_SET(&row, TACHO_PYTHON_EVENT, generation, collection->generation);
+            ROW_SET(&row, TACHO_PYTHON_EVENT, collected, collection->collected);
+            ROW_SET(&row, TACHO_PYTHON_EVENT, uncollectable, collection->uncollectable);
+        }
+        ROW_SET(&row, TACHO_PYTHON_EVENT, kind, collector_string(collector, "gc"));
+        ROW_SET(&row, TACHO_PYTHON_EVENT, nameId, collector_string(collector, name));
+        writer_append(collector->writer, TABLE_TACHO_PYTHON_EVENT, &row);
+    }
+}
+
 static struct process_reader *python_collect_reader_of(struct process *process, uint32_t tid)
 {
     for (size_t i = 0; i < process->reader_count; i++)
@@ -182,6 +220,7 @@ static void python_collect_write_rows(struct collector *collector)
         return;
     }
     write_samples(collector, python);
+    write_collections(collector, python);
     name_threads(collector, batch);
     collector->result->python.late += late;
     process_count_row(collector->primary, source, "late", "", (int64_t)late);

@@ -14,7 +14,7 @@
 
 void python_batch_clear(struct python_batch *batch)
 {
-    batch->sample_count = batch->place_count = batch->chain_words = batch->named_count = 0;
+    batch->sample_count = batch->place_count = batch->chain_words = batch->named_count = batch->collection_count = 0;
     text_clear(&batch->codes);
 }
 
@@ -22,6 +22,7 @@ void python_batch_free(struct python_batch *batch)
 {
     free(batch->samples);
     free(batch->named);
+    free(batch->collections);
     free(batch->places);
     free(batch->chains);
     text_free(&batch->codes);
@@ -40,6 +41,13 @@ void python_batch_name(struct python_batch *batch, const struct python_named *na
 {
     if (array_reserve(&batch->named, &batch->named_room, batch->named_count + 1, sizeof *named) == 0)
         batch->named[batch->named_count++] = *named;
+}
+
+void python_batch_collect(struct python_batch *batch, const struct python_collection *collection)
+{
+    if (array_reserve(&batch->collections, &batch->collection_room, batch->collection_count + 1, sizeof *collection) ==
+        0)
+        batch->collections[batch->collection_count++] = *collection;
 }
 
 /* ---- Numbers --------------------------------------------------------------------------------------------------- */

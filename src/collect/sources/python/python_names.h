@@ -36,12 +36,23 @@ struct python_named {
     char name[PYTHON_THREAD_NAME_MAX];
 };
 
+/* A collection of the garbage collector that rounds of the sampler have seen. */
+struct python_collection {
+    struct process *process;
+    int64_t start_ns, end_ns; /* monotonic */
+    uint32_t tid;
+    int generation;           /* -1: not known, nor are the numbers of objects */
+    int64_t collected, uncollectable;
+};
+
 /* Passed from the sampler to the writer of rows. */
 struct python_batch {
     struct python_named *named; /* threads whose name was read */
     size_t named_count, named_room;
     struct python_sample *samples;
     size_t sample_count, sample_room;
+    struct python_collection *collections;
+    size_t collection_count, collection_room;
     struct text codes; /* for each new one: name, NUL, file, NUL */
     struct python_place *places;
     size_t place_count, place_room;
@@ -55,6 +66,8 @@ void python_batch_clear(struct python_batch *batch); /* keeps the memory */
 void python_batch_free(struct python_batch *batch);
 void python_batch_add(struct python_batch *batch, const struct python_sample *sample);
 void python_batch_name(struct python_batch *batch, const struct python_named *named); /* dropped if memory is short */
+
+void python_batch_collect(struct python_batch *batch, const struct python_collection *collection); /* the same */
 
 struct python_names {
     struct intern codes, places, chains;

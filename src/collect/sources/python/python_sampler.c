@@ -257,7 +257,7 @@ int python_sampler_remove(struct python_sampler *sampler, const struct process *
     if (found) {
         struct python_target *target = sampler->targets[at];
         *outcome = (struct python_outcome){ *python_target_counts(target), python_target_is_python(target),
-                                            python_target_refusal(target) };
+                                            python_target_saw_collector(target), python_target_refusal(target) };
         python_target_free(target);
         sampler->targets[at] = sampler->targets[--sampler->target_count];
     }

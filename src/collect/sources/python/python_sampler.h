@@ -24,8 +24,8 @@ void python_sampler_add(struct python_sampler *sampler, struct process *process,
 /* Removes a process and returns the result of sampling it; 0 if it was not sampled. */
 struct python_outcome {
     struct python_target_counts counts;
-    int is_python;
-    const char *refusal; /* NULL: none */
+    int is_python, saw_collector; /* its collections are in the batches */
+    const char *refusal;          /* NULL: none */
 };
 int python_sampler_remove(struct python_sampler *sampler, const struct process *process,
                           struct python_outcome *outcome);

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "python_find.h"
+#include "python_garbage.h"
 #include "thread_watch.h"
 
 #define DEPTH_MAX 1024
@@ -72,6 +73,7 @@ struct python_target {
     size_t thread_count, thread_room, next_thread;
     uint32_t round;
     struct python_target_counts counts;
+    struct python_garbage garbage;
     struct stack {
         struct python_frame frames[DEPTH_MAX], last_frames[DEPTH_MAX];
         uint32_t places[DEPTH_MAX];
@@ -137,6 +139,10 @@ struct process *python_target_process(const struct python_target *target)
 const struct python_target_counts *python_target_counts(const struct python_target *target)
 {
     return &target->counts;
+}
+int python_target_saw_collector(const struct python_target *target)
+{
+    return target->garbage.count > 0;
 }
 int python_target_is_python(const struct python_target *target)
 {
@@ -471,6 +477,19 @@ static void sample_interpreter(struct python_target *target, const struct python
     }
 }
 
+/* The thread that holds the lock is the one that collects. It was sampled, so that its id is known. */
+static void watch_garbage(struct python_target *target, const struct python_interpreter *interpreter,
+                          const struct python_collector *collector, const struct python_look *with)
+{
+    struct python_collection ended = { .process = target->process };
+    uint32_t tid = 0;
+    for (size_t i = 0; i < target->thread_count && interpreter->holder; i++)
+        if (target->threads[i].address == interpreter->holder && target->threads[i].seen == target->round)
+            tid = target->threads[i].tid;
+    if (python_garbage_round(&target->garbage, interpreter->address, collector, tid, with->now_ns, &ended))
+        python_batch_collect(with->names->batch, &ended);
+}
+
 static void python_target_sample(struct python_target *target, struct python_names *names, int64_t now_ns)
 {
     const struct python_look with = {
@@ -485,7 +504,11 @@ static void python_target_sample(struct python_target *target, struct python_nam
     for (; at && count++ < PYTHON_INTERPRETERS_MAX; at = interpreter.next) {
         if (python_interpreter_read(&target->python, &target->memory, at, &interpreter) != PYTHON_OK)
             break;
+        struct python_collector collector;
+        int is_read = python_collector_read(&target->python, &target->memory, at, &collector) == PYTHON_OK;
         sample_interpreter(target, &interpreter, &with, first_sample);
+        if (is_read)
+            watch_garbage(target, &interpreter, &collector, &with);
     }
     forget_ended(target);
     target->counts.samples += names->batch->sample_count - first_sample;

@@ -32,7 +32,9 @@ int64_t python_target_due(const struct python_target *target);
 
 struct process *python_target_process(const struct python_target *target);
 const struct python_target_counts *python_target_counts(const struct python_target *target);
-int python_target_is_python(const struct python_target *target); /* 1: its interpreter is being read */
+int python_target_is_python(const struct python_target *target);     /* 1: its interpreter is being read */
+
+int python_target_saw_collector(const struct python_target *target); /* 1: its collections are in the batches */
 
 /* Why it is not sampled, as the end of a sentence; NULL: it is, or may be later. */
 const char *python_target_refusal(const struct python_target *target);
