@@ -420,6 +420,160 @@ static void torch_compile_cannot_compile_a_line(void **state)
     done(&adviser, report);
 }
 
+static void compiling_frame(struct writer *writer, int64_t id, int64_t depth, const char *symbol, const char *module,
+                            int64_t line)
+{
+    struct row_TACHO_PYTHON_CALLCHAINS row = { 0 };
+
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, id, id);
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, symbol, made_string(writer, symbol));
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, module, made_string(writer, module));
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, stackDepth, depth);
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, line, line);
+    writer_append(writer, TABLE_TACHO_PYTHON_CALLCHAINS, &row);
+}
+
+/* Stack 1 is the loop's, stacks 2 and 3 are within a compilation, of different lines of PyTorch, for line 41. What
+ * Inductor does there is no compilation of backward. A function of the same name is the user's own. */
+enum { LOOPS = 1, COMPILES = 2, LOWERS = 3 };
+static void compiling_stacks(struct writer *writer)
+{
+    static const char converts[] = "/venv/lib/python3.12/site-packages/torch/_dynamo/convert_frame.py",
+                      lowers[] = "/venv/lib/python3.12/site-packages/torch/_inductor/compile_fx.py",
+                      program[] = "/home/me/train.py";
+
+    compiling_frame(writer, LOOPS, 0, "_compile", program, 30);
+    compiling_frame(writer, LOOPS, 1, "train", program, 41);
+    for (int64_t id = COMPILES; id <= LOWERS; id++) {
+        int64_t depth = 0;
+        if (id == LOWERS)
+            compiling_frame(writer, id, depth++, "compile_fx_inner", lowers, 700);
+        compiling_frame(writer, id, depth++, "_compile.<locals>.compile_inner", converts, 900 + id);
+        compiling_frame(writer, id, depth++, "_compile", converts, 1000);
+        compiling_frame(writer, id, depth++, "Optimized.__call__", "/venv/lib/python3.12/site-packages/torch/nn/x.py",
+                        5);
+        compiling_frame(writer, id, depth++, "train", program, 41);
+        compiling_frame(writer, id, depth++, "<module>", program, 60);
+    }
+}
+
+static void chain_sample(struct writer *writer, int64_t time, int64_t chain)
+{
+    struct row_TACHO_PYTHON_SAMPLE row = { 0 };
+
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, start, time * US);
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, globalTid, made_thread(1, MAIN));
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, callchainId, chain);
+    writer_append(writer, TABLE_TACHO_PYTHON_SAMPLE, &row);
+}
+
+/* Samples are 100 µs apart, at 50, 150, … of each step. In three steps those at 150 to 350 compile: 300 µs, as each
+ * sample reaches half way to the next. */
+static struct writer *compile_in_three_steps(void)
+{
+    struct writer *writer = start();
+
+    compiling_stacks(writer);
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = OWN * i;
+        step(writer, at, at + OWN - 1, i);
+        launch(writer, at, at + 5, at + 105, i + 1, 7);
+        for (int k = 0; k < 5; k++)
+            chain_sample(writer, at + 50 + 100 * k,
+                         (i != 4 && i != 6 && i != 8) || k < 1 || k > 3 ? LOOPS
+                         : k == 2                                       ? LOWERS
+                                                                        : COMPILES);
+    }
+    return writer;
+}
+
+static void samples_see_compilations(void **state)
+{
+    struct adviser adviser;
+    struct report *report = advise(&adviser, compile_in_three_steps(), &rule_recompilations, WITH_STEPS);
+
+    assert_int_equal(adviser.count, 1);
+    expect(&adviser.causes[0], 3 * 300 / (STEPS - 1), 3 * 300 / (STEPS - 1),
+           "torch.compile compiles in the loop: 900 µs for 3", "train.py:41 train");
+    done(&adviser, report);
+}
+
+/* Of a compilation of 300 ms in each of three steps only the begin, the middle and the end were sampled. To neighbours
+ * that do not compile a sample reaches 10 ms at most: 320 of 400 ms. */
+static void samples_far_apart_are_one_compilation(void **state)
+{
+    enum { LONG = 400000 };
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    compiling_stacks(writer);
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = LONG * i;
+        step(writer, at, at + LONG - 1, i);
+        launch(writer, at, at + 5, at + 105, i + 1, 7);
+        chain_sample(writer, at + 10, LOOPS);
+        for (int k = 0; k < 3 && i % 3 == 1; k++)
+            chain_sample(writer, at + 50000 + 150000 * k, k == 1 ? LOWERS : COMPILES);
+    }
+    struct report *report = advise(&adviser, writer, &rule_recompilations, WITH_STEPS);
+    assert_int_equal(adviser.count, 1);
+    assert_string_equal(text_string(&adviser.causes[0].what), "torch.compile compiles in the loop: 960 ms for 3");
+    done(&adviser, report);
+}
+
+/* The other 200 of 500 µs, and all of the other steps. */
+static void sampled_compilations_are_not_charged_to_the_line(void **state)
+{
+    struct adviser adviser;
+    struct report *report = advise(&adviser, compile_in_three_steps(), &rule_python_between, WITH_STEPS);
+
+    for (size_t i = 0; i < adviser.count; i++)
+        assert_null(strstr(text_string(&adviser.causes[i].where), ":41"));
+    done(&adviser, report);
+}
+
+/* Events of Python say more. */
+static void events_come_before_samples(void **state)
+{
+    struct writer *writer = compile_in_three_steps();
+    struct adviser adviser;
+
+    for (int i = 4; i <= 6; i += 2)
+        python_event(writer, (struct python_event){ OWN * i + 200, OWN * i + 425, 41, "recompile", "recompile forward",
+                                                    "forward", "/home/me/train.py", "size mismatch" });
+    struct report *report = advise(&adviser, writer, &rule_recompilations, WITH_STEPS);
+    assert_int_equal(adviser.count, 1);
+    assert_string_equal(text_string(&adviser.causes[0].what), "forward is compiled again: 450 µs for 2: size mismatch");
+    done(&adviser, report);
+}
+
+/* Dynamo names what follows a break after the function and its line. */
+static void stacks_name_the_lines_that_break_graphs(void **state)
+{
+    static const char *const names[] = { "Net.torch_dynamo_resume_in_forward_at_43",
+                                         "torch_dynamo_resume_in_look_at_it_at_52",
+                                         "torch_dynamo_resume_in_forward_at_line", "torch_dynamo_resume_in_forward" };
+    static const char *const places[] = { "net.py:43 forward", "net.py:52 look_at_it" };
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    launch_rarely(writer);
+    for (int64_t i = 0; i < (int64_t)COUNT_OF(names); i++) {
+        compiling_frame(writer, i + 1, 0, names[i], "/home/me/net.py", 60);
+        compiling_frame(writer, i + 1, 1, "train", "/home/me/train.py", 41);
+        for (int k = 0; k < 3; k++)
+            chain_sample(writer, 10 * i + k + 1, i + 1);
+    }
+    struct report *report = advise(&adviser, writer, &rule_graph_breaks, WITHOUT_STEPS);
+    assert_int_equal(adviser.count, COUNT_OF(places));
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        expect(&adviser.causes[i], 0, 0, "graph break", places[i]);
+        assert_int_equal(adviser.causes[i].start_ns, (10 * (int64_t)i + 1) * US);
+        assert_int_equal(adviser.causes[i].confidence, ADVICE_TRY);
+    }
+    done(&adviser, report);
+}
+
 /* The same code is PyTorch's: no advice on lines of the program. */
 static void code_of_pytorch_is_not_the_users(void **state)
 {
@@ -650,6 +804,11 @@ int main(void)
         cmocka_unit_test(collections_are_not_charged_to_the_line),
         cmocka_unit_test(a_function_is_compiled_again),
         cmocka_unit_test(torch_compile_cannot_compile_a_line),
+        cmocka_unit_test(samples_see_compilations),
+        cmocka_unit_test(samples_far_apart_are_one_compilation),
+        cmocka_unit_test(sampled_compilations_are_not_charged_to_the_line),
+        cmocka_unit_test(events_come_before_samples),
+        cmocka_unit_test(stacks_name_the_lines_that_break_graphs),
         cmocka_unit_test(workers_that_are_always_busy),
         cmocka_unit_test(workers_that_wait_for_orders),
         cmocka_unit_test(the_line_with_most_of_the_time_is_named),

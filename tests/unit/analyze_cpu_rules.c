@@ -1146,6 +1146,38 @@ static void rules_on_other_programs_do_not_apply(void **state)
     report_close(report);
 }
 
+/* A training loop that samples of Python have seen: nothing was collected and nothing compiled. */
+static struct report *sampled_training(int watches_collections)
+{
+    struct writer *writer = capture();
+    struct row_CUPTI_ACTIVITY_KIND_KERNEL kernel = { 0 };
+    struct row_TACHO_TORCH_METADATA version = { 0 };
+
+    add_process(writer, PID, 0, 0, 1000, "/usr/bin/python3.12", NULL);
+    add_cuda_call(writer, (struct cuda_call){ "cudaLaunchKernel_v7000", 0, 100 });
+    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_KERNEL, &kernel);
+    ROW_SET(&version, TACHO_TORCH_METADATA, name, made_string(writer, "tacho.torchVersion"));
+    writer_append(writer, TABLE_TACHO_TORCH_METADATA, &version);
+    add_python(writer, PID, 10, GIL_HELD, 1);
+    if (watches_collections)
+        add_setting(writer, "PYTHON_COLLECTIONS", "sampled");
+    return finish(writer);
+}
+
+static void events_of_python_are_checked_by_samples(void **state)
+{
+    struct report *report = sampled_training(1);
+
+    assert_int_equal(rule_state(&rule_garbage_collection, report), RULE_CLEAR);
+    assert_int_equal(rule_state(&rule_recompilations, report), RULE_READY);
+    assert_int_equal(rule_state(&rule_graph_breaks, report), RULE_READY);
+    report_close(report);
+    report = sampled_training(0); /* of an older Tacho */
+    assert_int_equal(rule_state(&rule_garbage_collection, report), RULE_UNCHECKED);
+    assert_int_equal(rule_state(&rule_recompilations, report), RULE_READY);
+    report_close(report);
+}
+
 /* Rules without data name the option that records it. */
 static void options_that_record_are_known(void **state)
 {
@@ -1190,6 +1222,7 @@ int main(void)
         cmocka_unit_test(a_wait_costs_what_a_replay_without_it_saves),
         cmocka_unit_test(no_problem_and_not_checked_are_two_things),
         cmocka_unit_test(rules_on_other_programs_do_not_apply),
+        cmocka_unit_test(events_of_python_are_checked_by_samples),
         cmocka_unit_test(options_that_record_are_known),
     };
 

@@ -11,6 +11,7 @@
 #include "advice_groups.h"
 #include "advice_operators.h"
 #include "analyze/registry.h"
+#include "sampled_compilations.h"
 
 enum { LONG_NS = 2000000 };  /* code of PyTorch that takes longer is no way to a launch: launch_bound leaves it */
 enum { WAITS_FOR_GIL = -1 }; /* first part of a group's key; the second is the thread that holds it */
@@ -22,6 +23,20 @@ struct between {
     struct gil_waits gil_waits;
     const struct replay_thread *thread;
 };
+
+static int add_sampled_compilations(struct thread_spans *spans, struct report *report, struct error *err)
+{
+    struct sampled_compilations sampled = { 0 };
+    int code = sampled_compilations_read(&sampled, report, err);
+
+    for (size_t i = 0; code == 0 && i < sampled.count; i++)
+        if (thread_spans_add(spans, &(struct thread_span){ .thread = sampled.list[i].thread,
+                                                           .start_ns = sampled.list[i].start_ns,
+                                                           .end_ns = sampled.list[i].end_ns }) != 0)
+            code = error_short_memory(err, "for the compilations");
+    sampled_compilations_free(&sampled);
+    return code;
+}
 
 /* Leaves the spans that other rules explain. */
 static int keep_operators(struct advice_operators *operators, struct error *err)
@@ -38,7 +53,8 @@ static int keep_operators(struct advice_operators *operators, struct error *err)
             operators->spans.list[kept++] = operators->spans.list[i];
     }
     operators->spans.count = kept;
-    if ((code = thread_spans_read(&operators->spans, operators->report, &events, &all, err)) != 0)
+    if ((code = thread_spans_read(&operators->spans, operators->report, &events, &all, err)) != 0 ||
+        (code = add_sampled_compilations(&operators->spans, operators->report, err)) != 0)
         return code;
     thread_spans_keep_outermost(&operators->spans);
     return 0;

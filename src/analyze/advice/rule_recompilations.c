@@ -1,5 +1,6 @@
 /* The rule recompilations: torch.compile compiles, tunes or records functions in the loop. Each is a cause with its
- * line, and with the guard that failed if it was compiled before. Bound and estimate: it is done before the loop. */
+ * line, and with the guard that failed if it was compiled before. Without events of Python they are those that samples
+ * have seen, at the line that calls the function. Bound and estimate: it is done before the loop. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,25 +10,37 @@
 #include "base/array.h"
 #include "base/human.h"
 #include "base/path.h"
+#include "sampled_compilations.h"
 
+enum { RECOMPILATION, COMPILATION, BACKWARD, TUNING, GRAPH_RECORDING, SEEN_BY_SAMPLES, KINDS };
 static const struct compile_kind {
     const char *name, *what, *advice; /* what: follows the name of the function */
 } recompilations_kinds[] = {
-    { "recompile", " is compiled again",
-      "Keep shapes, types and Python values that it depends on the same, or torch.compile(dynamic=True); "
-      "mark_dynamic() for single dimensions." },
-    { "compile", " is compiled in the loop", "Run the model once with all shapes before the loop." },
-    { "compile backward", "backward is compiled in the loop", "Run a whole step with all shapes before the loop." },
-    { "autotune", "kernels are tuned in the loop",
-      "Run a step with all shapes before the loop, or keep the results: TORCHINDUCTOR_CACHE_DIR." },
-    { "record CUDA graph", "CUDA graphs are recorded in the loop",
-      "Run the model twice with all shapes before the loop; each shape is recorded anew." },
+    [RECOMPILATION] = { "recompile", " is compiled again",
+                        "Keep shapes, types and Python values that it depends on the same, or "
+                        "torch.compile(dynamic=True); mark_dynamic() for single dimensions." },
+    [COMPILATION] = { "compile", " is compiled in the loop", "Run the model once with all shapes before the loop." },
+    [BACKWARD] = { "compile backward", "backward is compiled in the loop",
+                   "Run a whole step with all shapes before the loop." },
+    [TUNING] = { "autotune", "kernels are tuned in the loop",
+                 "Run a step with all shapes before the loop, or keep the results: TORCHINDUCTOR_CACHE_DIR." },
+    [GRAPH_RECORDING] = { "record CUDA graph", "CUDA graphs are recorded in the loop",
+                          "Run the model twice with all shapes before the loop; each shape is recorded anew." },
+    [SEEN_BY_SAMPLES] = { "", "torch.compile compiles in the loop",
+                          "Keep shapes, types and Python values the same, or torch.compile(dynamic=True). "
+                          "--python-events=true says which function it is, and which guard failed." },
 };
-enum { KINDS = COUNT_OF(recompilations_kinds) };
+static const int recompilations_kind_of_sample[] = {
+    [SAMPLED_COMPILE] = SEEN_BY_SAMPLES,
+    [SAMPLED_BACKWARD] = BACKWARD,
+    [SAMPLED_AUTOTUNE] = TUNING,
+    [SAMPLED_GRAPH_RECORDING] = GRAPH_RECORDING,
+};
 
 struct compilation {
     int kind;
     int64_t symbol, module, line, reason; /* 0: not known */
+    int is_sampled;                       /* symbol, module and line are those of the caller */
     int64_t thread, start_ns, end_ns;
 };
 
@@ -75,6 +88,28 @@ static int read_compilations(struct compilations *all, struct report *report, st
     return code;
 }
 
+static int take_samples(struct compilations *all, struct report *report, struct error *err)
+{
+    struct sampled_compilations sampled = { 0 };
+    int code = sampled_compilations_read(&sampled, report, err);
+
+    for (size_t i = 0; code == 0 && i < sampled.count; i++) {
+        const struct sampled_compilation *seen = &sampled.list[i];
+        const struct compilation compilation = { .kind = recompilations_kind_of_sample[seen->kind],
+                                                 .is_sampled = 1,
+                                                 .symbol = seen->symbol,
+                                                 .module = seen->module,
+                                                 .line = seen->line,
+                                                 .thread = seen->thread,
+                                                 .start_ns = seen->start_ns,
+                                                 .end_ns = seen->end_ns };
+        if (ARRAY_PUSH(all->list, all->room, all->count, compilation) != 0)
+            code = error_short_memory(err, "for the compilations");
+    }
+    sampled_compilations_free(&sampled);
+    return code;
+}
+
 /* A function is a cause for each kind. The events of a group have its number as their kind, and the place is not used.
  */
 static int add_compilation(struct compilations *all, size_t number)
@@ -114,7 +149,8 @@ static int recompilations_describe(struct advice_groups *groups, uint32_t group)
     const char *symbol = compilation->symbol ? report_string(report, compilation->symbol, NULL) : "";
     const char *module = compilation->module ? report_string(report, compilation->module, NULL) : "";
     const char *reason = compilation->reason ? report_string(report, compilation->reason, NULL) : "";
-    text_addf(&cause->what, "%s%s: ", symbol, recompilations_kinds[compilation->kind].what);
+    text_addf(&cause->what, "%s%s: ", compilation->is_sampled ? "" : symbol,
+              recompilations_kinds[compilation->kind].what);
     human_time(&cause->what, groups->list[group].total_ns);
     text_addf(&cause->what, " for %lld%s%.*s", (long long)cause->count, *reason ? ": " : "", (int)strcspn(reason, "\n"),
               reason);
@@ -134,7 +170,8 @@ static int find_recompilations(struct adviser *adviser, struct error *err)
     if (!adviser->steps->count)
         return 0;
     if ((code = advice_groups_open(&all.groups, adviser, err)) != 0 ||
-        (code = read_compilations(&all, adviser->report, err)) != 0)
+        (code = read_compilations(&all, adviser->report, err)) != 0 ||
+        (!all.count && (code = take_samples(&all, adviser->report, err)) != 0))
         goto done;
     for (size_t i = 0; i < all.count; i++)
         if (add_compilation(&all, i) != 0 && (code = error_short_memory(err, "for the compilations")) != 0)
@@ -150,11 +187,11 @@ const struct analysis rule_recompilations = {
     .name = "recompilations",
     .title = "Compilations in the Loop",
     .help = "Functions that torch.compile compiles, tunes or records in steps, with the guard that failed if they were "
-            "compiled before. The saving is that of a replay without it. Needs steps, and --advise or "
-            "--python-events=true.",
+            "compiled before. The saving is that of a replay without it. Needs steps. Without --advise or "
+            "--python-events=true they are those that Python samples have seen, without function and guard.",
     .needs = { { "CUDA trace data", advice_call_tables },
                { "GPU trace data", advice_work_tables },
-               { "events of Python", TABLES("TACHO_PYTHON_EVENT") } },
+               { "events of Python", TABLES("TACHO_PYTHON_EVENT", "TACHO_PYTHON_SAMPLE") } },
     ADVICE_RULE(recompilations, .advice = "Compile all functions for all shapes before the loop.",
                 .praise = "torch.compile compiles nothing in the steps."),
 };

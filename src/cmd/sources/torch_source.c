@@ -148,8 +148,9 @@ static const struct option torch_source_options[] = {
       .help = "Record nn.Module calls, which attribute operators and kernels to modules. Default: false, or true with "
               "autograd-nvtx and autograd-shapes-nvtx." },
     { .name = "python-events", .kind = OPTION_BOOL, .offset = offsetof(struct torch_source_settings, events),
-      .help = "Record Python's garbage collections, and the compilations and graph breaks of torch.compile, in "
-              "programs that import PyTorch. Default: false, or true with --advise." },
+      .help = "Record each of Python's garbage collections, and the compilations and graph breaks of torch.compile "
+              "with their reasons, in programs that import PyTorch. Default: false (only what Python samples see), or "
+              "true with --advise." },
     { 0 },
 };
 /* clang-format on */
