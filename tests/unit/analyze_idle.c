@@ -171,6 +171,35 @@ static void python_collects_and_compiles(void **state)
                        [GAP_GC] = 300, [GAP_COMPILE] = 400, [GAP_LAUNCH] = 50 + 50 + 50 + 5, [GAP_LATENCY] = 5 });
 }
 
+static void chain_sample(struct writer *writer, int64_t time, int64_t chain)
+{
+    struct row_TACHO_PYTHON_SAMPLE row = { 0 };
+
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, start, time * US);
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, globalTid, made_thread(1, MAIN));
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, callchainId, chain);
+    writer_append(writer, TABLE_TACHO_PYTHON_SAMPLE, &row);
+}
+
+/* Samples see a compilation from 320 to 720, half way to those that see something else. */
+static void samples_see_that_python_compiles(void **state)
+{
+    enum { COMPILES = 1, ELSE = 2 };
+    struct row_TACHO_PYTHON_CALLCHAINS frame = { 0 };
+    struct writer *writer = start();
+
+    ROW_SET(&frame, TACHO_PYTHON_CALLCHAINS, id, COMPILES);
+    ROW_SET(&frame, TACHO_PYTHON_CALLCHAINS, symbol, made_string(writer, "_compile"));
+    ROW_SET(&frame, TACHO_PYTHON_CALLCHAINS, module, made_string(writer, "/torch/_dynamo/convert_frame.py"));
+    writer_append(writer, TABLE_TACHO_PYTHON_CALLCHAINS, &frame);
+    launch(writer, 100, 110, 120, 1, 7);
+    for (int64_t at = 270; at <= 770; at += 100)
+        chain_sample(writer, at, at == 270 || at == 770 ? ELSE : COMPILES);
+    launch(writer, 970, 980, 990, 2, 7);
+    expect(writer,
+           (int64_t[GAP_CAUSES]){ [GAP_COMPILE] = 400, [GAP_PYTHON] = 200 + 250, [GAP_LAUNCH] = 5, [GAP_LATENCY] = 5 });
+}
+
 /* Part of a launch is the profiler's own. */
 static void the_profiler_has_its_part_of_calls(void **state)
 {
@@ -204,6 +233,7 @@ int main(void)
         cmocka_unit_test(a_free_that_waits),
         cmocka_unit_test(threads_do_something_between_calls),
         cmocka_unit_test(python_collects_and_compiles),
+        cmocka_unit_test(samples_see_that_python_compiles),
         cmocka_unit_test(the_profiler_has_its_part_of_calls),
         cmocka_unit_test(work_without_a_launch),
     };

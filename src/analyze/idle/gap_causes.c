@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/advice/advice_operators.h"
+#include "analyze/advice/sampled_compilations.h"
 #include "analyze/replay/call_uses.h"
 #include "base/array.h"
 
@@ -426,6 +427,23 @@ free_waits:
     return code;
 }
 
+/* Compilations that samples have seen. Where events of Python have them too, the longer span stays. */
+static int gap_causes_read_compilations(struct gap_causes *causes, struct error *err)
+{
+    struct sampled_compilations sampled = { 0 };
+    int code = sampled_compilations_read(&sampled, causes->report, err);
+
+    for (size_t i = 0; code == 0 && i < sampled.count; i++) {
+        const struct thread_span span = { .thread = sampled.list[i].thread,
+                                          .start_ns = sampled.list[i].start_ns,
+                                          .end_ns = sampled.list[i].end_ns };
+        if (thread_spans_add(&causes->layers[LAYER_COMPILE], &span) != 0)
+            code = error_short_memory(err, "for the compilations");
+    }
+    sampled_compilations_free(&sampled);
+    return code;
+}
+
 static int gap_causes_read_layers(struct gap_causes *causes, struct error *err)
 {
     static const struct thread_span_source os = {
@@ -437,7 +455,8 @@ static int gap_causes_read_layers(struct gap_causes *causes, struct error *err)
     if ((code = gap_causes_read_operators(causes, err)) != 0 ||
         (code = gap_causes_read_table(causes, "PROFILER_OVERHEAD", layer_of_overhead, err)) != 0 ||
         (code = gap_causes_read_table(causes, "TACHO_PYTHON_EVENT", layer_of_event, err)) != 0 ||
-        (code = gap_causes_read_samples(causes, err)) != 0 || (code = gap_causes_read_gil(causes, err)) != 0 ||
+        (code = gap_causes_read_compilations(causes, err)) != 0 || (code = gap_causes_read_samples(causes, err)) != 0 ||
+        (code = gap_causes_read_gil(causes, err)) != 0 ||
         (code = thread_spans_read(&causes->layers[LAYER_OS], causes->report, &os, &all, err)) != 0 ||
         (code = thread_spans_off_cpu(&causes->layers[LAYER_OFF_CPU], causes->report, &all, err)) != 0)
         return code;
