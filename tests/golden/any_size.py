@@ -116,6 +116,15 @@ class Loop(lib.Made):
         self.now[process] = start + length
         self.steps += 1
 
+    def step_behind(self, kernels, each, behind):
+        """A step that waits for nothing: its kernels begin that long after their launches."""
+        for number in range(kernels):
+            at, name = self.now.get(1, 0), self.text("first" if number == 0 else "kernel")
+            self.call(1, "cudaLaunchKernel_v7000", at, at + 3000)
+            self.add(KERNEL, start=at + behind, end=at + behind + each - 1000, deviceId=0, contextId=1, streamId=7, correlationId=self.correlation,
+                     globalPid=1 << 24, demangledName=name, shortName=name, mangledName=name, gridX=1000, gridY=1, gridZ=1, blockX=1, blockY=1, blockZ=1)
+            self.now[1] = at + each
+
     def finish(self):
         self.write()
         made = self.path.replace(".sqlite", ".tacho")
@@ -158,6 +167,14 @@ def check_made():
         check_line(f"steps of {what}", loop.finish(), pattern)
 
 
+def check_behind():
+    """The host is half a step ahead of the GPU, so that the work of the last step of a window ends after the window: the step is left out."""
+    loop = Loop("behind.sqlite")
+    for _ in range(60):
+        loop.step_behind(2000, 50000, 50 * 10**6)
+    check_line("a GPU that is behind the host", loop.finish(), r"step 100 ms from steps [\d,]+ to [\d,]+ of 60 by")
+
+
 def check_without_window():
     loop = Loop("one.sqlite")
     loop.random = random.Random(1)
@@ -186,6 +203,7 @@ def main():
         os.chdir(folder)
         check_long_captures()
         check_made()
+        check_behind()
         check_without_window()
         check_cut()
         os.chdir("/")
