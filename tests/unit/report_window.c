@@ -70,7 +70,7 @@ static void expect_window(struct report *report, const struct report_columns *al
     struct error err;
     size_t at = 0;
 
-    assert_int_equal(report_open_window(report, &span, &window, &err), 0);
+    assert_int_equal(report_open_window(report, &span, NULL, &window, &err), 0);
     struct report_columns some = read_kernels(window);
     for (size_t row = 0; row < all->rows; row++) {
         if (all->values[START][row] < span.from_ns || all->values[START][row] > span.to_ns)
@@ -117,11 +117,31 @@ static void rows_that_begin_in_the_span(void **state)
     report_close(report);
 }
 
+/* Work begins after the calls of a window: its tables are read longer. */
+static void late_tables_are_read_longer(void **state)
+{
+    static const char *const tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
+    const struct report_late late = { tables, LAST / 2 };
+    struct report *report = make_report(), *window, *longer;
+    struct error err;
+
+    assert_int_equal(report_open_window(report, &(struct report_span){ 0, LAST / 4 }, &late, &window, &err), 0);
+    assert_int_equal(report_open_window(report, &(struct report_span){ 0, LAST / 2 }, NULL, &longer, &err), 0);
+    struct report_columns some = read_kernels(window), all = read_kernels(longer);
+    assert_true(some.rows > 0);
+    assert_int_equal(some.rows, all.rows);
+    report_columns_free(&some);
+    report_columns_free(&all);
+    report_close(window);
+    report_close(longer);
+    report_close(report);
+}
+
 /* ---- the adviser of a long capture ----------------------------------------------------------------------------- */
 
 enum { STEPS = 2000, PER_STEP = 40, STEP_NS = 1000000, KERNEL_NS = 20000 };
 
-static void launch(struct writer *writer, int64_t begin, int64_t id)
+static void launch(struct writer *writer, int64_t begin, int64_t id, int64_t ahead_ns)
 {
     struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = { 0 };
 
@@ -131,12 +151,13 @@ static void launch(struct writer *writer, int64_t begin, int64_t id)
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, correlationId, id);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, made_string(writer, "cudaLaunchKernel_v7000"));
     writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
-    made_kernel(writer,
-                (struct made_kernel){ begin + 5000, begin + 5000 + KERNEL_NS / 2, 1, id, 0, 7, "k", NULL, NULL });
+    begin += 5000 + ahead_ns;
+    made_kernel(writer, (struct made_kernel){ begin, begin + KERNEL_NS / 2, 1, id, 0, 7, "k", NULL, NULL });
 }
 
-/* Each step marks itself, and launches kernels. Those of the first tenth, the warm-up, take twice as long. */
-static struct report *make_long(size_t steps)
+/* Each step marks itself, and launches kernels. Those of the first tenth, the warm-up, take twice as long. ahead_ns: so
+ * long after its launch a kernel begins. */
+static struct report *make_ahead(size_t steps, int64_t ahead_ns)
 {
     struct writer *writer = start();
     int64_t at = 0;
@@ -153,10 +174,15 @@ static struct report *make_long(size_t steps)
         ROW_SET(&range, NVTX_EVENTS, globalTid, made_thread(1, 1));
         writer_append(writer, TABLE_NVTX_EVENTS, &range);
         for (int64_t i = 0; i < PER_STEP; i++)
-            launch(writer, at + i * KERNEL_NS * slower, (int64_t)step * PER_STEP + i);
+            launch(writer, at + i * KERNEL_NS * slower, (int64_t)step * PER_STEP + i, ahead_ns);
         at += length;
     }
     return finish(writer);
+}
+
+static struct report *make_long(size_t steps)
+{
+    return make_ahead(steps, 0);
 }
 
 static void long_captures_are_read_in_part(void **state)
@@ -176,6 +202,28 @@ static void long_captures_are_read_in_part(void **state)
     assert_true(part.replay.events.call_count <= (part.steps->count + 1) * PER_STEP);
     adviser_free(&part);
     adviser_free(&whole);
+    report_close(report);
+}
+
+/* A program that is ahead of its GPU: the steps of a window end with the work that they launched, which begins several
+ * steps later. */
+static void steps_have_all_work_that_they_launched(void **state)
+{
+    struct report *report = make_ahead(STEPS, 6 * STEP_NS);
+    struct adviser part;
+    struct error err;
+    size_t calls = 0, works = 0;
+
+    assert_int_equal(adviser_open(&part, report, &(struct analysis_request){ 0 }, &err), 0);
+    assert_non_null(part.window);
+    const struct replay_events *events = &part.replay.events;
+    for (uint32_t i = 0; i < events->call_count; i++)
+        calls += adviser_counts(&part, &events->calls[i]);
+    for (uint32_t i = 0; i < events->work_count; i++)
+        works += events->works[i].call != NO_CALL && adviser_counts(&part, &events->calls[events->works[i].call]);
+    assert_int_equal(calls, part.steps->count * PER_STEP);
+    assert_int_equal(works, calls);
+    adviser_free(&part);
     report_close(report);
 }
 
@@ -236,10 +284,9 @@ static void short_captures_are_read_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_that_begin_in_the_span),
-        cmocka_unit_test(long_captures_are_read_in_part),
-        cmocka_unit_test(a_part_says_what_the_whole_does),
-        cmocka_unit_test(short_captures_are_read_whole),
+        cmocka_unit_test(rows_that_begin_in_the_span),     cmocka_unit_test(late_tables_are_read_longer),
+        cmocka_unit_test(long_captures_are_read_in_part),  cmocka_unit_test(steps_have_all_work_that_they_launched),
+        cmocka_unit_test(a_part_says_what_the_whole_does), cmocka_unit_test(short_captures_are_read_whole),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

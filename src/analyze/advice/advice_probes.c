@@ -136,7 +136,7 @@ static int probe_open(struct probe *probe, struct report *report, const struct r
     int code;
 
     *probe = (struct probe){ 0 };
-    if ((code = report_open_window(report, span, &probe->window, err)) != 0)
+    if ((code = report_open_window(report, span, NULL, &probe->window, err)) != 0)
         return code;
     code = steps_read(&probe->steps, probe->window, &(struct steps_request){ .may_guess = 1 }, &none);
     if (code != 0 && code != ERR_NO_DATA)

@@ -17,6 +17,9 @@ enum { MOST_EVENTS = 100000, LEAST_STEPS = 8, MOST_OF_FEW = 800000, PLACES = 31 
 /* With more rows in the tables that steps are found in, a few parts of the capture are searched for steps. */
 enum { MOST_SEARCHED = 1000000 };
 
+/* Work begins up to a queue of launches after its call: 1,024 of them, each with its call and, it may be, another. */
+enum { EVENTS_AHEAD = 4 * 1024 };
+
 static uint64_t advice_window_count_events(struct report *report)
 {
     const char *const *const lists[] = { advice_call_tables, advice_work_tables };
@@ -201,6 +204,20 @@ static int probe_window(struct adviser *adviser, uint64_t events, struct report_
     return 0;
 }
 
+/* How long after a window work may begin that was launched in it. A program that is ahead of its GPU launches work that
+ * begins several steps later: without it, the last steps would end with their launches. */
+static int64_t time_ahead(const struct adviser *adviser, uint64_t events)
+{
+    const struct step_process *own = leading_process(adviser->steps);
+    const struct report_span *span = &adviser->window_span;
+
+    if (!own || !own->count)
+        return 0;
+    double step_ns = (double)saturating_duration(span->from_ns, span->to_ns) / (double)own->count;
+    double steps = EVENTS_AHEAD / ((double)events / (double)adviser->steps_of_run);
+    return saturating_from_double(step_ns * (steps > 1 ? steps : 1));
+}
+
 int adviser_open_window(struct adviser *adviser, const struct analysis_request *request, struct error *err)
 {
     struct report_span span;
@@ -213,11 +230,12 @@ int adviser_open_window(struct adviser *adviser, const struct analysis_request *
                                        : probe_window(adviser, events, &span, err);
     if (code != 0)
         return code == NO_WINDOW ? 0 : code;
-    if ((code = report_open_window(adviser->whole, &span, &adviser->window, err)) != 0)
-        return code;
-    adviser->report = adviser->window;
     adviser->window_span = span;
     steps_keep(&adviser->own_steps, &span);
+    const struct report_late work = { advice_work_tables, saturating_add(span.to_ns, time_ahead(adviser, events)) };
+    if ((code = report_open_window(adviser->whole, &span, &work, &adviser->window, err)) != 0)
+        return code;
+    adviser->report = adviser->window;
     return 0;
 }
 

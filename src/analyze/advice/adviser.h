@@ -78,7 +78,7 @@ struct adviser {
     struct report *whole;                   /* as it was given */
     struct report *report;                  /* what the replay is of: that report, or a window of it */
     struct report *window;                  /* owned; NULL: the report is read whole */
-    struct report_span window_span;
+    struct report_span window_span;         /* work that begins a little later is in the window, too */
     size_t steps_of_run, steady_steps;      /* of a window: the steps of the whole, and those after the warm-up */
     struct replay replay;
     struct steps own_steps;                 /* owned; unused if the request has steps */

@@ -166,7 +166,7 @@ static int open_start(struct rule_parts *parts, struct error *err)
             first_ns = table->first_ns;
     }
     const struct report_span span = { INT64_MIN, saturating_add(first_ns, AFTER_START_NS) };
-    return report_open_window(whole, &span, &parts->start, err);
+    return report_open_window(whole, &span, NULL, &parts->start, err);
 }
 
 static int choose_part(struct rule_part *out, struct rule_parts *parts, const struct analysis *rule, struct error *err)

@@ -86,7 +86,7 @@ static int timed_rounds_count_work(struct timed_rounds_marks *marks, const struc
     static const char *const tables[] = { "CUPTI_ACTIVITY_KIND_RUNTIME", "TACHO_TORCH_OP" };
     const struct report_span span = { marks->list[step->first].start_ns, marks->list[step->end - 1].end_ns };
     struct report *window = NULL;
-    int code = report_open_window(report, &span, &window, err);
+    int code = report_open_window(report, &span, NULL, &window, err);
 
     if (code == ERR_NO_MEMORY)
         return code;

@@ -34,7 +34,7 @@ uint64_t report_partials_limit(uint64_t file_bytes)
 static const struct reader_found_chunk *partial_chunks_find(const struct report *report, uint64_t key)
 {
     if (!report->has_index || !report->complete || report->recovered || report->damaged_chunks || report->parts ||
-        report->window)
+        report->is_window)
         return NULL;
     for (size_t i = report->found_count; i-- > 0;) {
         const struct reader_found_chunk *found = &report->found[i];

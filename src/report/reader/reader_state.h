@@ -48,6 +48,7 @@ struct reader_table {
     struct reader_chunk *chunks;
     size_t chunk_count, chunk_capacity;
     int has_time;
+    struct report_span window;     /* of a window's table: rows that begin outside of it are left out */
     enum column_meaning *meanings; /* of a set's table, by column */
     _Atomic int is_read;           /* rows of it were asked for */
 };
@@ -120,6 +121,7 @@ struct report {
     size_t schema_bytes;                /* bytes of definitions read so far */
     uint64_t schema_hash;               /* of the first schema chunk; 0: none was read */
     int has_index, complete, recovered;
+    int is_window;                      /* rows are left out: those that begin outside of the span of their table */
     uint64_t cut_bytes;
     _Atomic uint64_t damaged_chunks, damaged_bytes;
 
@@ -135,10 +137,9 @@ struct report {
     struct reader_part *parts; /* of a set; NULL: this is a file */
     struct report *lender;     /* the set whose parts they are, and which closes them; NULL: they are the set's own */
     size_t part_count;
-    const struct report_span *window; /* rows that begin outside of it are left out; NULL: all are there */
-    pthread_mutex_t set_lock;         /* guards the making of the set's strings */
-    _Atomic int string_state;         /* enum set_string_state, or the error that stopped the making */
-    struct intern set_strings;        /* constant once made */
+    pthread_mutex_t set_lock;  /* guards the making of the set's strings */
+    _Atomic int string_state;  /* enum set_string_state, or the error that stopped the making */
+    struct intern set_strings; /* constant once made */
     struct reader_table *string_table, *offset_table;
 };
 
@@ -212,7 +213,7 @@ const uint8_t *reader_chunk_read(struct report *report, struct reader_chunk *chu
 int reader_chunk_read_at(struct report *report, uint64_t offset, uint32_t size, struct reader_scratch *scratch,
                          struct chunk_header *header);
 void reader_chunk_damaged(struct report *report, struct reader_chunk *chunk);
-/* The rows of a chunk that begin in the report's window; -1 if it cannot be read. */
+/* The rows of a chunk that begin in the window of its table; -1 if it cannot be read. */
 int64_t reader_window_rows(struct report *report, struct reader_chunk *whole);
 /* The rows of a part's chunk that are kept; -1 if it cannot be read. */
 int64_t reader_kept_rows(const struct reader_part_table *map, struct reader_chunk *chunk);

@@ -261,6 +261,7 @@ static void keep_rows(const struct reader_scratch *scratch, const struct target 
 static int64_t choose_window_rows(struct report *report, struct reader_chunk *whole, struct reader_scratch *scratch)
 {
     const struct reader_definition *definition = whole->definition;
+    const struct report_span *window = &definition->table->window;
     int64_t kept = 0;
     int has_nulls;
 
@@ -269,8 +270,7 @@ static int64_t choose_window_rows(struct report *report, struct reader_chunk *wh
     for (size_t r = 0; r < whole->rows; r++) {
         uint64_t bit = UINT64_C(1) << (r % 64), *bits = &scratch->choice_bits[r / 64];
         int64_t time_ns = scratch->choice_values[r];
-        int is_one = (has_nulls && (*bits & bit)) ||
-                     (time_ns >= report->window->from_ns && time_ns <= report->window->to_ns);
+        int is_one = (has_nulls && (*bits & bit)) || (time_ns >= window->from_ns && time_ns <= window->to_ns);
         *bits = is_one ? *bits | bit : *bits & ~bit;
         kept += is_one;
     }

@@ -1,16 +1,18 @@
 /* Opens a window of a report: leaves out chunks, and rows of the chunks at its edges. */
 #include "window.h"
 
+#include <string.h>
+
 #include "reader_state.h"
 #include "report/schema/schema.h"
 
 /* A chunk of which some rows are left out is one of the window's own, in front of the whole one. */
-static int window_narrow_chunk(struct report *window, struct reader_chunk *chunk)
+static int window_narrow_chunk(struct report *window, const struct reader_table *table, struct reader_chunk *chunk)
 {
     struct reader_chunk *whole;
     int64_t kept;
 
-    if (chunk->first >= window->window->from_ns && chunk->last <= window->window->to_ns)
+    if (chunk->first >= table->window.from_ns && chunk->last <= table->window.to_ns)
         return 0;
     if ((kept = reader_window_rows(window, chunk)) < 0)
         kept = 0; /* its damage is counted */
@@ -26,7 +28,7 @@ static int window_narrow_chunk(struct report *window, struct reader_chunk *chunk
 
 static int window_narrow_table(struct report *window, struct reader_table *table)
 {
-    const struct report_span *span = window->window;
+    const struct report_span *span = &table->window;
     size_t count = 0;
 
     table->public.rows = 0;
@@ -38,7 +40,7 @@ static int window_narrow_table(struct report *window, struct reader_table *table
         if (has_times && (table->chunks[i].last < span->from_ns || table->chunks[i].first > span->to_ns))
             continue;
         *chunk = table->chunks[i];
-        if (has_times && window_narrow_chunk(window, chunk) != 0)
+        if (has_times && window_narrow_chunk(window, table, chunk) != 0)
             return ERR_NO_MEMORY;
         if (!chunk->rows)
             continue;
@@ -56,23 +58,30 @@ static int window_narrow_table(struct report *window, struct reader_table *table
     return 0;
 }
 
-static int window_narrow(struct report *window, const struct report_span *span)
+static int is_late(const struct report_late *late, const char *table)
 {
-    struct report_span *own = arena_alloc(&window->arena, sizeof *own);
+    for (const char *const *name = late ? late->tables : NULL; name && *name; name++)
+        if (strcmp(*name, table) == 0)
+            return 1;
+    return 0;
+}
 
-    if (!own)
-        return ERR_NO_MEMORY;
-    *own = *span;
-    window->window = own;
+static int window_narrow(struct report *window, const struct report_span *span, const struct report_late *late)
+{
+    window->is_window = 1;
     for (size_t i = 0; i < window->table_count; i++) {
         struct reader_table *table = window->tables[i];
+        table->window = *span;
+        if (is_late(late, table->public.name))
+            table->window.to_ns = late->to_ns;
         if (table->has_time && !schema_is_kept_whole(table->public.name) && window_narrow_table(window, table) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-int report_open_window(struct report *report, const struct report_span *span, struct report **out, struct error *err)
+int report_open_window(struct report *report, const struct report_span *span, const struct report_late *late,
+                       struct report **out, struct error *err)
 {
     struct report *window;
     int code;
@@ -81,7 +90,7 @@ int report_open_window(struct report *report, const struct report_span *span, st
         return error_set(err, ERR_UNSUPPORTED, "a set of reports has no windows");
     if ((code = report_open_host(&report->host, &window, err)) != 0)
         return code;
-    if (window_narrow(window, span) != 0) {
+    if (window_narrow(window, span, late) != 0) {
         report_close(window);
         return error_no_memory(err);
     }

@@ -8,7 +8,16 @@
 
 #include "reader.h"
 
-/* Opens the file of a report once more. The window must be closed before the other. ERR_UNSUPPORTED for a set. */
-int report_open_window(struct report *report, const struct report_span *span, struct report **out, struct error *err);
+/* Tables of what happens some time after it was asked for, by name, NULL-terminated: of these, rows that begin up to
+ * to_ns are read. */
+struct report_late {
+    const char *const *tables;
+    int64_t to_ns;
+};
+
+/* Opens the file of a report once more. The window must be closed before the other. late: NULL: no table is longer.
+ * ERR_UNSUPPORTED for a set. */
+int report_open_window(struct report *report, const struct report_span *span, const struct report_late *late,
+                       struct report **out, struct error *err);
 
 #endif
