@@ -176,7 +176,7 @@ def check_made():
 
 
 def check_behind():
-    """The host is half a step ahead of the GPU, so that the work of the last step of a window ends after the window: the step is left out."""
+    """The host is half a step ahead of the GPU, so that the work of the last step of a window begins after the window: it is read, too."""
     loop = Loop("behind.sqlite")
     for _ in range(60):
         loop.step_behind(2000, 50000, 50 * 10**6)

@@ -239,54 +239,17 @@ int adviser_open_window(struct adviser *adviser, const struct analysis_request *
     return 0;
 }
 
-/* How long after a step its work is done at most: the host may be far ahead of the GPU. */
-static int64_t longest_lag_ns(const struct adviser *adviser)
-{
-    const struct replay_events *events = &adviser->replay.events;
-    int64_t longest_ns = 0;
-
-    for (uint32_t i = 0; i < events->work_count; i++) {
-        const struct replay_work *work = &events->works[i];
-        const struct replay_call *call = work->call == NO_CALL ? NULL : &events->calls[work->call];
-        uint32_t step = call
-                            ? steps_at(adviser->steps, global_process(events->threads[call->thread].id), call->start_ns)
-                            : NO_STEP;
-        int64_t lag_ns = step == NO_STEP ? 0 : saturating_duration(adviser->steps->list[step].end_ns, work->end_ns);
-        longest_ns = lag_ns > longest_ns ? lag_ns : longest_ns;
-    }
-    return longest_ns;
-}
-
-void adviser_leave_out_cut_steps(struct adviser *adviser)
-{
-    enum { LEAST_PERCENT = 1, MOST_SHARE = 4 }; /* of the window; of its steps */
-    struct steps *steps = &adviser->own_steps;
-    int64_t length_ns = saturating_duration(adviser->window_span.from_ns, adviser->window_span.to_ns), lag_ns;
-
-    if (!adviser->window || adviser->steps != steps ||
-        (lag_ns = longest_lag_ns(adviser)) < length_ns / 100 * LEAST_PERCENT)
-        return;
-    for (size_t i = steps->count, left = steps->count / MOST_SHARE;
-         i && left && saturating_add(steps->list[i - 1].end_ns, lag_ns) > adviser->window_span.to_ns; i--, left--) {
-        steps->list[i - 1].is_chosen = 0;
-        steps->list[i - 1].is_warm_up = 1;
-    }
-}
-
 /* ---- in words -------------------------------------------------------------------------------------------------- */
 
 /* "steps 950 to 1,050 of 2,000": those of a window, from the one with the first number that counts. */
 static void add_numbers(struct text *out, const struct adviser *adviser)
 {
     const struct steps *steps = adviser->steps;
-    size_t last = steps->count - 1;
 
-    while (last && !steps->list[last].is_chosen)
-        last--;
     text_add(out, "steps ");
     human_count(out, (uint64_t)steps->list[steps->count > 1].number);
     text_add(out, " to ");
-    human_count(out, (uint64_t)steps->list[last].number);
+    human_count(out, (uint64_t)steps->list[steps->count - 1].number);
     text_add(out, " of ");
     human_count(out, adviser->steps_of_run);
 }

@@ -79,16 +79,11 @@ int adviser_open(struct adviser *adviser, struct report *report, const struct an
     *adviser = (struct adviser){ .whole = report, .report = report, .span = { INT64_MIN, INT64_MAX } };
     if (request->span)
         adviser->span = *request->span;
-    if ((code = adviser_open_window(adviser, request, err)) != 0 || (code = read_both(adviser, request, err)) != 0)
-        goto free_adviser;
-    adviser_leave_out_cut_steps(adviser);
-    if ((code = replay_build(&adviser->replay, adviser->report, err)) != 0 ||
+    if ((code = adviser_open_window(adviser, request, err)) != 0 || (code = read_both(adviser, request, err)) != 0 ||
+        (code = replay_build(&adviser->replay, adviser->report, err)) != 0 ||
         (code = adviser_use_bare_step(adviser, err)) != 0 ||
         (code = adviser_replay(adviser, &(struct replay_edits){ 0 }, &adviser->step_ns, err)) != 0)
-        goto free_adviser;
-    return 0;
-free_adviser:
-    adviser_free(adviser);
+        adviser_free(adviser);
     return code;
 }
 

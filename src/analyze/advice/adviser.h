@@ -132,9 +132,6 @@ int adviser_is_long(struct report *report);
 /* Parts of adviser_open(): the window, if one is wanted, and the steps. */
 int adviser_open_window(struct adviser *adviser, const struct analysis_request *request, struct error *err);
 int adviser_read_steps(struct adviser *adviser, const struct analysis_request *request, struct error *err);
-/* Where the GPU is behind the host, a window ends before the work of its last steps does: neither means nor causes have
- * these steps. After the events were read. */
-void adviser_leave_out_cut_steps(struct adviser *adviser);
 
 /* "over 40 steps by calls of Optimizer.step", of an adviser with steps; of a window "from steps 950 to 995 of 2,000 …".
  */

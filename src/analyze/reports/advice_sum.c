@@ -76,8 +76,10 @@ int advice_sum_of(struct adviser *adviser, const struct analysis_request *reques
     struct findings findings = { 0 };
     int code = findings_read(&findings, adviser, &(struct findings_request){ .part = request }, err);
 
-    if (code == 0)
-        code = advice_sum_with_note(adviser, &findings, out, err);
+    if (code != 0)
+        goto free_findings;
+    code = advice_sum_with_note(adviser, &findings, out, err);
+free_findings:
     findings_free(&findings);
     return code;
 }
@@ -88,8 +90,10 @@ static int advice_sum(struct report *report, const struct analysis_request *requ
     struct findings_share own, *share;
     int code = findings_get(&share, &own, report, request, err);
 
-    if (code == 0)
-        code = advice_sum_with_note(&share->adviser, &share->findings, out, err);
+    if (code != 0)
+        goto free_own;
+    code = advice_sum_with_note(&share->adviser, &share->findings, out, err);
+free_own:
     findings_share_free(&own);
     return code;
 }
