@@ -264,6 +264,15 @@ static void reads(struct writer *writer, int64_t from, int64_t to)
 {
     os_call(writer, FAULT, from, to, "read");
 }
+/* Calls in which it waited for the others in the instance before: no cause of its own. */
+static void slept_before(struct writer *writer, int64_t from, int64_t to)
+{
+    os_call(writer, FAULT, from - STEP + LATE, to, "clock_nanosleep");
+}
+static void read_before(struct writer *writer, int64_t from, int64_t to)
+{
+    os_call(writer, FAULT, from - STEP + LATE, to, "read");
+}
 static void computes(struct writer *writer, int64_t from, int64_t to)
 {
     os_call(writer, FAULT, from, from + 5, "read");
@@ -353,6 +362,8 @@ static void causes(void **state)
     } cases[] = {
         { sleeps, "sleeping", 0, 0, 1 },
         { reads, "I/O", 0, 0, 1 },
+        { slept_before, "compute", 0, 0, 1 },
+        { read_before, "compute", 0, 0, 1 },
         { computes, "compute", 0, 0, 1 },
         { computes, "compute", 1, 0, 1 },
         { calls_operators, "compute: more operators", 1, 0, 1 },

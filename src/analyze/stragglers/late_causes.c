@@ -272,15 +272,18 @@ static int late_causes_is_of_process(enum late_activity activity)
     return activity == LATE_KERNELS || activity == LATE_COPIES;
 }
 
+static int late_causes_is_call(int activity)
+{
+    return activity >= LATE_SLEEP && activity <= LATE_OTHER_WAIT;
+}
+
 static struct share share_in(const struct late_causes *causes, enum late_activity activity,
                              const struct rank_window *window)
 {
-    int is_call = activity >= LATE_IO && activity <= LATE_OTHER_WAIT;
-
     /* A call that began before the rank left the instance before is how it waited there. */
     return late_causes_share_of(&causes->of[activity],
                                 late_causes_is_of_process(activity) ? global_process(window->thread) : window->thread,
-                                window, is_call ? window->left_ns : INT64_MIN);
+                                window, late_causes_is_call(activity) ? window->left_ns : INT64_MIN);
 }
 
 struct cpu_time {
@@ -532,7 +535,7 @@ static int find_where(struct late_causes *causes, const struct late *const *late
 static int late_causes_find_line(struct late_causes *causes, const struct late *const *lates, size_t count,
                                  int activity, struct text *where)
 {
-    int is_call = activity >= LATE_SLEEP && activity <= LATE_OTHER_WAIT;
+    int is_call = late_causes_is_call(activity);
 
     if (is_call && find_where(causes, lates, count, activity, 1, where) != 0)
         return ERR_NO_MEMORY;
