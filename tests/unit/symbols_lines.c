@@ -173,14 +173,14 @@ static void test_damage(void **state)
     struct line_table_sections sections = opened.sections;
     uint64_t addresses[ADDRESSES];
     uint32_t random = 1;
-    size_t size = sections.lines.size < BYTES_MAX ? sections.lines.size : BYTES_MAX;
+    size_t size = opened.sections.lines.size < BYTES_MAX ? opened.sections.lines.size : BYTES_MAX;
     for (size_t i = 0; i < ADDRESSES; i++)
         addresses[i] = i << 12;
     for (int round = 0; round < ROUNDS; round++) {
         unsigned char *bytes = malloc(size);
         struct line_table table;
         assert_non_null(bytes);
-        memcpy(bytes, sections.lines.bytes, size);
+        memcpy(bytes, opened.sections.lines.bytes, size);
         for (int i = 0; i < 3; i++) {
             random = random * 1664525u + 1013904223u;
             bytes[4 + (random >> 8) % (i ? 200 : size - 4)] ^= (unsigned char)(1u << (random & 7));
