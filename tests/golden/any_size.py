@@ -1,6 +1,7 @@
 """Answers of long captures, which come from a window of typical steps: the same findings as those of all steps, in the same order, on five captures of tests/pairs whose
-recorded steps are repeated and on a made one. The numbers of the steps are those of the run. And captures that have no window of steps: of one step, of steps that get
-longer, of two loops, of a program that forks, cut by a kill, without anything that repeats, with steps of 20 µs and of 20 minutes: an answer says what it is from."""
+recorded steps are repeated (one of the five without TACHO_TEST_ALL) and on a made one. The numbers of the steps are those of the run. And captures that have no window
+of steps: of one step, of steps that get longer, of two loops, of a program that forks, cut by a kill, without anything that repeats, with steps of 20 µs and of 20
+minutes: an answer says what it is from."""
 
 import json
 import os
@@ -13,6 +14,7 @@ import tempfile
 import lib
 from lib import HERE, check, output, refusal
 
+LONG = ("LossItem", "ChannelsFirst", *(("PageableCopy", "SmallNetwork", "Synchronize", "NanCheck") if lib.ALL else ()))
 EVENTS = 130000  # calls and GPU work that a long capture has at least: more than a window
 NUMBERS = ("correlationId", "externalId", "recordFunctionId", "sequenceNumber", "gridId", "eventIndex")
 ONCE = ("TACHO_", "META_", "TARGET_", "PROCESSES", "ThreadNames", "ANALYSIS_DETAILS", "StringIds", "ENUM_", "sqlite_", "DIAGNOSTIC", "EXPORT_")
@@ -84,7 +86,7 @@ def check_same(file):
 
 
 def check_long_captures():
-    for name in ("LossItem", "PageableCopy", "ChannelsFirst", "SmallNetwork", "Synchronize", "NanCheck"):
+    for name in LONG:
         steps = make_long(name, f"{name}.tacho")
         line = step_line(f"{name}.tacho")
         numbers = re.search(r"from steps ([\d,]+) to ([\d,]+) of ([\d,]+) by ", line or "")
