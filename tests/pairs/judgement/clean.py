@@ -300,4 +300,87 @@ class FittedField(program.Program):
             self.optimizer.zero_grad()
 
 
+class Ahead:
+    """Copies a batch on a stream of its own while the one before it is used; two buffers take turns."""
+
+    def __init__(self, batches):
+        self.batches, self.stream, self.number = batches, torch.cuda.Stream(), 0
+        self.buffers = [torch.empty_like(batches[0], device="cuda") for _ in range(2)]
+        self.fetch()
+
+    def fetch(self):
+        self.stream.wait_stream(torch.cuda.current_stream())  # for the steps that used this buffer
+        with torch.cuda.stream(self.stream):
+            self.buffers[self.number % 2].copy_(self.batches[self.number % len(self.batches)], non_blocking=True)
+        self.number += 1
+
+    def take(self):
+        torch.cuda.current_stream().wait_stream(self.stream)
+        batch = self.buffers[(self.number - 1) % 2]
+        self.fetch()
+        return batch
+
+
+class MaskedPatches(program.Program):
+    """A masked autoencoder: batches are copied ahead, weights are averaged, gradients clipped, and losses are read some steps after they were
+    copied to pinned memory. The GPU is the limit."""
+
+    family = "clean"
+    BATCH, EDGE, PATCH, WIDTH, DEPTH = size(256, 2), size(224, 32), size(16, 8), size(768, 64), size(8, 1)
+
+    def __init__(self, fixed):
+        super().__init__(fixed)
+        self.count, small = (self.EDGE // self.PATCH) ** 2, self.WIDTH // 2
+        self.first, self.narrow, self.last = nn.Linear(3 * self.PATCH ** 2, self.WIDTH), nn.Linear(self.WIDTH, small), nn.Linear(small, 3 * self.PATCH ** 2)
+        self.encoder, self.decoder = self.layers(self.WIDTH, self.DEPTH), self.layers(small, 2)
+        self.places = [torch.randn(self.count, width, device="cuda") / 50 for width in (self.WIDTH, small)]
+        self.blank = nn.Parameter(torch.zeros(small, device="cuda"))
+        self.model = nn.ModuleList((self.first, self.narrow, self.last, self.encoder, self.decoder)).cuda()
+        self.weights = [self.blank, *self.model.parameters()]
+        self.average = [weight.detach().clone() for weight in self.weights]
+        self.optimizer = torch.optim.AdamW(self.weights, lr=1e-4, betas=(0.9, 0.95), weight_decay=0.05, fused=True)
+        self.schedule = torch.optim.lr_scheduler.LinearLR(self.optimizer, 0.1, 1.0, total_iters=1000)
+        self.pictures = Ahead([torch.randint(256, (self.BATCH, 3, self.EDGE, self.EDGE), dtype=torch.uint8).pin_memory() for _ in range(3)])
+        self.on_host, self.copied, self.log = [torch.zeros(()).pin_memory() for _ in range(2)], collections.deque(), []
+
+    @staticmethod
+    def layers(width, depth):
+        layer = nn.TransformerEncoderLayer(width, width // 64 or 1, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
+        return nn.TransformerEncoder(layer, depth, norm=nn.LayerNorm(width), enable_nested_tensor=False)
+
+    def loss(self, pictures):
+        patches = F.pixel_unshuffle(pictures, self.PATCH).flatten(2).transpose(1, 2)
+        order = torch.rand(self.BATCH, self.count, device="cuda").argsort(1)
+        seen, hidden = order[:, :self.count // 4], order[:, self.count // 4:]
+        x = self.first(patches.take_along_dim(seen[..., None], 1)) + self.places[0][seen]
+        x = torch.cat((self.narrow(self.encoder(x)) + self.places[1][seen], self.blank + self.places[1][hidden]), 1)
+        made = self.last(self.decoder(x)[:, self.count // 4:])
+        return F.mse_loss(made.float(), F.layer_norm(patches.take_along_dim(hidden[..., None], 1), patches.shape[2:]))
+
+    def read_loss(self, step, loss):
+        if step % 10 == 0:
+            done = torch.cuda.Event()
+            number = step // 10 % 2
+            self.on_host[number].copy_(loss.detach(), non_blocking=True)
+            done.record()
+            self.copied.append((done, number))
+        elif step % 10 == 5 and self.copied:
+            done, number = self.copied.popleft()
+            done.synchronize()
+            self.log.append(self.on_host[number].item())
+
+    def train(self, steps):
+        for step in steps:
+            pictures = self.pictures.take() / 255
+            with torch.autocast("cuda", dtype=torch.bfloat16):
+                loss = self.loss(pictures)
+            loss.backward()
+            nn.utils.clip_grad_norm_(self.weights, 1.0, foreach=True)
+            self.optimizer.step()
+            self.schedule.step()
+            self.optimizer.zero_grad()
+            torch._foreach_lerp_(self.average, [weight.detach() for weight in self.weights], 0.001)
+            self.read_loss(step, loss)
+
+
 program.run(__name__)

@@ -1,5 +1,6 @@
 """Programs of the judgement set that work with text."""
 
+import math
 import random
 import string
 
@@ -408,6 +409,137 @@ class SafeWeights(program.Program):
             F.mse_loss(self.model(self.x), self.x).backward()
             self.optimizer.step()
             self.optimizer.zero_grad()
+
+
+def new_gelu(x):
+    """GELU as Google's BERT and OpenAI's GPT have it."""
+    return 0.5 * x * (1.0 + torch.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * torch.pow(x, 3.0))))  # FAULT of StoryGpt
+
+
+def tanh_gelu(x):
+    return F.gelu(x, approximate="tanh")
+
+
+class GptBlock(nn.Module):
+    def __init__(self, width, heads, gelu):
+        super().__init__()
+        self.heads, self.gelu = heads, gelu
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
+        self.qkv, self.out = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
+        self.up, self.down = nn.Linear(width, 4 * width, bias=False), nn.Linear(4 * width, width, bias=False)
+
+    def forward(self, x):
+        q, k, v = (part.unflatten(2, (self.heads, -1)).transpose(1, 2) for part in self.qkv(self.norms[0](x)).chunk(3, 2))
+        x = x + self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
+        return x + self.down(self.gelu(self.up(self.norms[1](x))))  # SEEN of StoryGpt
+
+
+class StoryGpt(program.Program):
+    """A GPT of the size of a lesson, trained as nanoGPT is: mixed precision, weights decayed by group, a warm-up and a cosine of the learning
+    rate, gradients clipped, and batches from one long array of tokens."""
+
+    family = "judgement"
+    BATCH, LENGTH, WIDTH, HEADS, DEPTH, WORDS = size(12, 2), size(1024, 16), size(768, 32), size(12, 2), size(6, 2), size(50304, 64)
+
+    def __init__(self, fixed):
+        super().__init__(fixed)
+        blocks = (GptBlock(self.WIDTH, self.HEADS, tanh_gelu if fixed else new_gelu) for _ in range(self.DEPTH))
+        self.table, self.positions = nn.Embedding(self.WORDS, self.WIDTH).cuda(), nn.Embedding(self.LENGTH, self.WIDTH).cuda()
+        self.body = nn.Sequential(*blocks, nn.LayerNorm(self.WIDTH)).cuda()
+        self.parameters = [*self.table.parameters(), *self.positions.parameters(), *self.body.parameters()]
+        groups = [{"params": [p for p in self.parameters if p.dim() >= 2], "weight_decay": 0.1}, {"params": [p for p in self.parameters if p.dim() < 2]}]
+        self.optimizer = torch.optim.AdamW(groups, lr=6e-4, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
+        for embedding in (self.table, self.positions):
+            nn.init.normal_(embedding.weight, std=0.02)
+        self.text = torch.randint(self.WORDS, (1 << 20,))
+
+    def draw(self):
+        starts = torch.randint(len(self.text) - self.LENGTH - 1, (self.BATCH,)).tolist()
+        rows = torch.stack([self.text[start:start + self.LENGTH + 1] for start in starts]).pin_memory().to("cuda", non_blocking=True)
+        return rows[:, :-1], rows[:, 1:]
+
+    def rate(self, step):
+        return 6e-4 * (step + 1) / 20 if step < 20 else 6e-5 + 2.7e-4 * (1 + math.cos(math.pi * min(1.0, (step - 20) / 2000)))
+
+    def train(self, steps):
+        places = torch.arange(self.LENGTH, device="cuda")
+        x, y = self.draw()
+        for step in steps:
+            for group in self.optimizer.param_groups:
+                group["lr"] = self.rate(step)
+            with torch.autocast("cuda", dtype=torch.bfloat16):
+                logits = self.body(self.table(x) + self.positions(places)) @ self.table.weight.T  # SEEN
+                loss = F.cross_entropy(logits.flatten(0, 1), y.flatten())
+            x, y = self.draw()
+            loss.backward()  # SEEN
+            nn.utils.clip_grad_norm_(self.parameters, 1.0)
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+            if step % 50 == 49:
+                self.last_loss = loss.item()
+
+
+def rule_by_row(logits, tokens, first_time, end):
+    """Whisper's rules for marks of time: they come in pairs, and one is taken if all together are likelier than any word."""
+    for row in range(len(tokens)):  # SEEN 1 of Transcripts
+        said = tokens[row].tolist()  # FAULT 1 of Transcripts
+        if said[-1] >= first_time:
+            if said[-2] >= first_time:
+                logits[row, first_time:] = -math.inf  # FAULT 1 of Transcripts
+            else:
+                logits[row, :end] = -math.inf  # FAULT 1 of Transcripts
+    log_p = logits.log_softmax(1)
+    for row in range(len(tokens)):  # SEEN 1 of Transcripts
+        of_times = log_p[row, first_time:].logsumexp(0)  # FAULT 1 of Transcripts
+        if of_times > log_p[row, :first_time].max():  # FAULT 1 of Transcripts
+            logits[row, :first_time] = -math.inf  # FAULT 1 of Transcripts
+    return logits
+
+
+def rule_by_batch(logits, tokens, first_time, end):
+    last, before = (tokens[:, -1:] >= first_time), (tokens[:, -2:-1] >= first_time)
+    index = torch.arange(logits.shape[1], device=logits.device)
+    logits = logits.masked_fill((last & before & (index >= first_time)) | (last & ~before & (index < end)), -math.inf)
+    log_p = logits.log_softmax(1)
+    likelier = log_p[:, first_time:].logsumexp(1, keepdim=True) > log_p[:, :first_time].amax(1, keepdim=True)
+    return logits.masked_fill(likelier & (index < first_time), -math.inf)
+
+
+class Transcripts(program.Program):
+    """Greedy decoding with a Whisper of transformers, several windows of sound at once, with marks of time between the words. A step is a token."""
+
+    family, faults, needs = "judgement", 2, ("transformers",)
+    ROWS, WIDTH, DEPTH, SOUNDS, NEW = size(16, 2), size(768, 32), size(12, 1), size(1500, 20), size(64, 4)
+    WORDS, END, FIRST_TIME = size(51865, 128), size(50257, 100), size(50364, 110)
+
+    def __init__(self, fixed):
+        super().__init__(fixed)
+        from transformers import WhisperConfig, WhisperForConditionalGeneration
+        heads = self.WIDTH // 64 if self.WIDTH >= 64 else 2
+        settings = WhisperConfig(vocab_size=self.WORDS, d_model=self.WIDTH, encoder_layers=1, decoder_layers=self.DEPTH, encoder_attention_heads=heads,
+                                 decoder_attention_heads=heads, encoder_ffn_dim=4 * self.WIDTH, decoder_ffn_dim=4 * self.WIDTH,
+                                 max_source_positions=self.SOUNDS, pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=3)
+        self.model = WhisperForConditionalGeneration(settings).cuda().bfloat16().eval()
+        self.sounds = torch.randn(self.ROWS, self.SOUNDS, self.WIDTH, **BF16)
+        self.prompt = torch.tensor([[3, 4, 5, self.FIRST_TIME]] * self.ROWS, device="cuda")
+
+    def decode(self, step):
+        if step % self.NEW == 0:
+            self.cache, self.tokens = None, self.prompt
+        unread = self.tokens if self.cache is None else self.tokens[:, -1:]
+        out = self.model(encoder_outputs=(self.sounds,), decoder_input_ids=unread, past_key_values=self.cache, use_cache=True)  # FAULT 2
+        self.cache = out.past_key_values
+        rule = rule_by_batch if self.repaired(1) else rule_by_row
+        logits = rule(out.logits[:, -1].float(), self.tokens, self.FIRST_TIME, self.END)  # SEEN 1
+        self.tokens = torch.cat((self.tokens, logits.argmax(1, keepdim=True)), 1)
+
+    def train(self, steps):
+        for step in steps:
+            if self.repaired(2):
+                with torch.inference_mode():
+                    self.decode(step)
+            else:
+                self.decode(step)  # SEEN 2
 
 
 program.run(__name__)

@@ -430,4 +430,80 @@ class SensorLoader(program.Program):
                 self.wanted.extend(wanted.tolist())  # FAULT 2
 
 
+class PatchBlock(nn.Module):
+    def __init__(self, width, heads, attend):
+        super().__init__()
+        self.heads, self.attend = heads, attend
+        self.norms, self.time = nn.ModuleList(nn.LayerNorm(width) for _ in range(2)), nn.Linear(width, width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(approximate="tanh"), nn.Linear(4 * width, width))
+
+    def forward(self, x, t):
+        x = x + self.time(t)[:, None]
+        q, k, v = (part.unflatten(2, (self.heads, -1)).transpose(1, 2) for part in self.qkv(self.norms[0](x)).chunk(3, 2))
+        x = x + self.out(self.attend(q, k, v).transpose(1, 2).flatten(2))  # SEEN 1 of GuidedPictures
+        return x + self.mlp(self.norms[1](x))
+
+
+def attend_upcast(q, k, v):
+    """Scores in float32, which cannot overflow."""
+    scores = q.float() @ k.float().transpose(2, 3) * q.shape[3] ** -0.5  # FAULT 1 of GuidedPictures
+    return (scores.softmax(3) @ v.float()).to(q.dtype)  # FAULT 1 of GuidedPictures
+
+
+class GuidedPictures(program.Program):
+    """Sampling from a diffusion transformer in latent space, as a pipeline does it: DDIM with guidance, both halves of it in one pass, and a
+    callback that keeps small previews of what has come out so far. A step is one of fifty."""
+
+    family, faults = "judgement", 2
+    PICTURES, EDGE, WIDTH, HEADS, DEPTH, TIMES, SHOWN = size(8, 2), size(64, 8), size(512, 32), size(8, 2), size(8, 1), 50, size(128, 16)
+
+    def __init__(self, fixed):
+        super().__init__(fixed)
+        attend = F.scaled_dot_product_attention if self.repaired(1) else attend_upcast
+        options = {"device": "cuda", "dtype": torch.bfloat16}
+        self.first, self.last = nn.Conv2d(4, self.WIDTH, 2, stride=2).to(**options), nn.Linear(self.WIDTH, 16).to(**options)
+        self.blocks = nn.ModuleList(PatchBlock(self.WIDTH, self.HEADS, attend) for _ in range(self.DEPTH)).to(**options)
+        self.times, self.classes = nn.Embedding(self.TIMES, self.WIDTH).to(**options), nn.Embedding(11, self.WIDTH).to(**options)
+        self.kept = np.cumprod(np.linspace(0.9999, 0.98, 1000))[::-1][::1000 // self.TIMES].tolist() + [1.0]
+        self.index = torch.arange(self.TIMES, device="cuda")
+        self.wanted = torch.cat((torch.arange(self.PICTURES) % 10, torch.full((self.PICTURES,), 10))).cuda()
+        self.colours = torch.randn(4, 3, device="cuda") / 2
+        self.previews = collections.deque(maxlen=8)
+        self.pinned = [torch.empty(self.PICTURES, self.SHOWN, self.SHOWN, 3, dtype=torch.uint8).pin_memory() for _ in range(8)]
+
+    def noise(self, latents, step):
+        x = torch.cat((latents, latents)).bfloat16()
+        t = self.times(self.index[step]) + self.classes(self.wanted)
+        x = self.first(x).flatten(2).transpose(1, 2)
+        for block in self.blocks:
+            x = block(x, t)  # SEEN 1
+        x = self.last(x).transpose(1, 2).unflatten(2, (self.EDGE // 2, -1))
+        with_class, without = F.pixel_shuffle(x, 2).float().chunk(2)
+        return without + 4.0 * (with_class - without)
+
+    def preview(self, latents, step):
+        pictures = torch.einsum("bchw,cr->brhw", latents, self.colours)
+        pictures = F.interpolate(pictures, size=(self.SHOWN, self.SHOWN), mode="bilinear")
+        if self.repaired(2):
+            pictures = (pictures / 2 + 0.5).clamp(0, 1).mul(255).round().byte().permute(0, 2, 3, 1)
+            self.previews.append(self.pinned[step % 8].copy_(pictures.contiguous(), non_blocking=True))
+            return
+        pictures = pictures.cpu().permute(0, 2, 3, 1).numpy()  # FAULT 2
+        pictures = np.clip(pictures / 2 + 0.5, 0, 1)  # FAULT 2
+        self.previews.append((pictures * 255).round().astype("uint8"))  # FAULT 2
+
+    @torch.inference_mode()
+    def train(self, steps):
+        for step in steps:
+            step %= self.TIMES
+            if step == 0:
+                latents = torch.randn(self.PICTURES, 4, self.EDGE, self.EDGE, device="cuda")
+            noise = self.noise(latents, step)  # SEEN 1
+            before, after = self.kept[step], self.kept[step + 1]
+            clean = (latents - (1 - before) ** 0.5 * noise) / before ** 0.5
+            latents = torch.add(clean * after ** 0.5, noise, alpha=(1 - after) ** 0.5)
+            self.preview(clean, step)  # SEEN 2
+
+
 program.run(__name__)

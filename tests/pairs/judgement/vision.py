@@ -434,4 +434,59 @@ class CodebookUse(program.Program):
             self.optimizer.zero_grad()
 
 
+class RetinaBoxes(program.Program):
+    """Detection with the RetinaNet of torchvision: the best candidates of each picture are decoded, and non-maximum suppression runs within
+    each class, as the package does it."""
+
+    family, needs = "judgement", ("torchvision",)
+    BATCH, EDGE, CLASSES, CANDIDATES, MOST = size(12, 2), size(512, 64), size(12, 4), size(200, 20), size(100, 10)
+
+    def __init__(self, fixed):
+        super().__init__(fixed)
+        from torchvision import models, ops
+        self.ops = ops
+        model = models.detection.retinanet_resnet50_fpn(weights=None, weights_backbone=None, num_classes=self.CLASSES).cuda().eval()
+        nn.init.normal_(model.head.classification_head.cls_logits.weight, std=0.1)
+        self.images = torch.randn(self.BATCH, 3, self.EDGE, self.EDGE, device="cuda").to(torch.bfloat16, memory_format=torch.channels_last)
+        picture = models.detection.image_list.ImageList(self.images[:1].float(), [(self.EDGE, self.EDGE)])
+        with torch.inference_mode():
+            self.anchors = model.anchor_generator(picture, list(model.backbone(picture.tensors).values()))[0]
+        self.backbone, self.head = (part.to(torch.bfloat16, memory_format=torch.channels_last) for part in (model.backbone, model.head))
+        self.decode = model.box_coder.decode_single
+
+    def candidates(self):
+        out = self.head(list(self.backbone(self.images).values()))
+        scores, places = out["cls_logits"].float().sigmoid().flatten(1).topk(self.CANDIDATES, dim=1)
+        which = places // self.CLASSES
+        offsets = out["bbox_regression"].float().gather(1, which[..., None].expand(-1, -1, 4))
+        boxes = self.decode(offsets.flatten(0, 1), self.anchors[which.flatten()])
+        return scores, self.ops.clip_boxes_to_image(boxes, (self.EDGE, self.EDGE)).view(self.BATCH, -1, 4), places % self.CLASSES
+
+    def of_picture(self, scores, boxes, labels):
+        kept = []
+        for label in range(self.CLASSES):
+            members = torch.where(labels == label)[0]  # FAULT
+            if len(members):
+                kept.append(members[self.ops.nms(boxes[members], scores[members], 0.5)])  # FAULT
+        kept = torch.cat(kept)
+        kept = kept[scores[kept].argsort(descending=True)[:self.MOST]]
+        return {"boxes": boxes[kept], "scores": scores[kept], "labels": labels[kept]}
+
+    def of_batch(self, scores, boxes, labels):
+        groups = labels + self.CLASSES * torch.arange(self.BATCH, device="cuda")[:, None]
+        kept = self.ops.batched_nms(boxes.flatten(0, 1), scores.flatten(), groups.flatten(), 0.5)
+        best = torch.zeros_like(scores).flatten().index_fill(0, kept, 1.0).view_as(scores) * scores
+        scores, order = best.topk(self.MOST, dim=1)
+        return {"boxes": boxes.gather(1, order[..., None].expand(-1, -1, 4)), "scores": scores, "labels": labels.gather(1, order)}
+
+    @torch.inference_mode()
+    def train(self, steps):
+        for _ in steps:
+            scores, boxes, labels = self.candidates()
+            if self.repaired():
+                self.found = self.of_batch(scores, boxes, labels)
+            else:
+                self.found = [self.of_picture(*parts) for parts in zip(scores, boxes, labels)]  # SEEN
+
+
 program.run(__name__)
