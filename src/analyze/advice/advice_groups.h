@@ -49,8 +49,7 @@ int64_t advice_least(const struct adviser *adviser);
 
 /* Hands the largest groups over to the adviser, at most MOST_GROUPS, each of which is replayed. A group that only one
  * of several steps has is left out: it is no habit of the loop. describe() sets the texts of a cause, which has the
- * count and the time of the events; it returns 0 if
- * the group is no cause after all. */
+ * count and the time of the events; it returns 0 if the group is no cause after all. */
 enum { MOST_GROUPS = 8 };
 int advice_groups_add(struct advice_groups *groups, int64_t least_ns,
                       int (*describe)(struct advice_groups *groups, uint32_t group), struct error *err);
