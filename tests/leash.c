@@ -3,7 +3,10 @@
  * ctest waits until nobody holds the pipe of a test's output, so a single process that outlives its test (the `sleep
  * 1000` of a case that failed halfway) would hold up the whole run. The leash adopts orphans of the test as their
  * subreaper, and kills all that is left when the test ends, when its time is over, or when the run is interrupted. It
- * exits with the status of the test. */
+ * exits with the status of the test.
+ *
+ * SECONDS are those of an idle machine: while more processes are ready to run than there are CPUs, a second counts for
+ * the share of it that one of them gets. So a test beside eight busy loops has as much time as one alone. */
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +17,7 @@
 #include <unistd.h>
 
 enum { TIMED_OUT = 124, NOT_STARTED = 126 };
+static const double LEAST_SHARE = 0.1; /* a test that hangs ends on any machine, after ten times as long */
 
 /* Kills all descendants. A process is the child of the thread that started it. */
 static void kill_children(pid_t parent)
@@ -57,6 +61,20 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
+/* The share of a CPU that each process which is ready to run gets now. */
+static double cpu_share(void)
+{
+    double ready = 1, cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
+    FILE *file = fopen("/proc/loadavg", "r");
+    if (file) {
+        if (fscanf(file, "%*f %*f %*f %lf", &ready) != 1)
+            ready = 1;
+        fclose(file);
+    }
+    double share = ready > cpus ? cpus / ready : 1;
+    return share < LEAST_SHARE ? LEAST_SHARE : share;
+}
+
 /* Reaps what has ended; 1 with the status of the test once that has. */
 static int has_ended(pid_t test, int *status)
 {
@@ -89,10 +107,10 @@ static pid_t start(char **command, const sigset_t *mask)
 
 int main(int argc, char **argv)
 {
-    double seconds = argc > 2 ? atof(argv[1]) : 0, deadline = now() + seconds;
+    double left = argc > 2 ? atof(argv[1]) : 0, counted = now();
     sigset_t awaited, before;
     int status = 0;
-    if (seconds <= 0) {
+    if (left <= 0) {
         fprintf(stderr, "usage: leash SECONDS COMMAND...\n");
         return NOT_STARTED;
     }
@@ -108,10 +126,13 @@ int main(int argc, char **argv)
         return NOT_STARTED;
     }
     while (!has_ended(test, &status)) {
-        double left = deadline - now();
-        const struct timespec wait = { (time_t)left, (long)((left - (double)(time_t)left) * 1e9) };
-        int signal = left > 0 ? sigtimedwait(&awaited, NULL, &wait) : -1;
-        if (signal == SIGTERM || signal == SIGINT || now() >= deadline) {
+        double slice = left < 1 ? left + 0.001 : 1;
+        const struct timespec wait = { (time_t)slice, (long)((slice - (double)(time_t)slice) * 1e9) };
+        int signal = sigtimedwait(&awaited, NULL, &wait);
+        double seen = now();
+        left -= (seen - counted) * cpu_share();
+        counted = seen;
+        if (signal == SIGTERM || signal == SIGINT || left <= 0) {
             fprintf(stderr, "leash: the test %s\n", signal > 0 ? "was interrupted" : "took too long");
             end_all();
             return TIMED_OUT;
