@@ -53,15 +53,16 @@ SKIPPED = 77
 
 def marks_of(path, name):
     """{number of a fault: {"FAULT": lines, "SEEN": lines}}. A mark belongs to the class or function that it stands in, or to those that it names; in
-    CUDA C++ to the program of the file. A mark without a number is of the only fault."""
+    CUDA C++ to the program of the file. A mark without a number is of the only fault; one of several faults has their numbers (SEEN 1, 2)."""
     marks, owner = {}, None
     with open(path) as file:
         for number, line in enumerate(file, 1):
             if match := re.match(r"(?:class|def) (\w+)", line):
                 owner = match[1]
-            mark = re.search(r"(?:#|//) (FAULT|SEEN)(?: (\d+))?(?: of (.+))?$", line)
+            mark = re.search(r"(?:#|//) (FAULT|SEEN)(?: (\d+(?:, \d+)*))?(?: of (.+))?$", line)
             if mark and (path.endswith(".cu") or name in (mark[3] or owner).split(", ")):
-                marks.setdefault(int(mark[2] or 1), {"FAULT": [], "SEEN": []})[mark[1]].append(number)
+                for fault in (mark[2] or "1").split(", "):
+                    marks.setdefault(int(fault), {"FAULT": [], "SEEN": []})[mark[1]].append(number)
     return marks
 
 
