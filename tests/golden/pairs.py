@@ -61,6 +61,9 @@ def check_judge():
                  "found": [{"rule": "result_waits", "file": "solver.cu", "line": 88, "low": 0.8 * estimate, "high": 1.2 * estimate, "estimate": estimate}]}
         verdict = judge.verdict_of(facts, known)
         check(f"judge: {what}", (True, found, found), tuple(verdict[key] for key in ("first", "range", "estimate")))
+    # Two steps of 4 ms are one of the program, and recording makes each of them 1.3 ms longer.
+    known = {"times": {"faulty": [7000.0] * 7}, "traced": 2 * 5300.0, "tacho_step": 4000.0, "recording": 1300.0}
+    check("judge: two steps that take longer when they are recorded", 2, judge.steps_in(known))
 
 
 def without_estimates(pair):

@@ -130,8 +130,10 @@ def judge_program(name, facts, results, options):
     traced = json.loads(out.splitlines()[-1])["step"]
     found = compare.causes(compare.advice(run.TACHO, results.report(name, "faulty")))
     of_step = compare.step(run.TACHO, results.report(name, "faulty"))
+    recording = compare.in_summary(run.TACHO, results.report(name, "faulty"), f"recording made a step about {compare.TIME}")
     run.say(f"{name}: {statistics.median(bare['times']['faulty']):.0f} µs, traced {traced:.0f}, {len(found)} findings, {time.monotonic() - start:.1f} s")
-    return {"failed": None, **bare, "traced": traced, "found": found, "tacho_step": of_step and of_step[0]}
+    return {"failed": None, **bare, "traced": traced, "found": found, "tacho_step": of_step and of_step[0],
+            "recording": recording and recording[1]}
 
 
 def judge_all(truth, results, at_once, options):
@@ -175,9 +177,12 @@ def savings(times):
 
 
 def steps_in(known):
-    """How many of Tacho's steps a step of the program has, as it was recorded; 1 if the bare step is no longer than one of them may be."""
+    """How many of Tacho's steps a step of the program has, as it was recorded; 1 if the bare step is no longer than one of them may be. Tacho's step is
+    without what recording took, where that is known."""
     step = known.get("tacho_step")
-    return round(known["traced"] / step) if step and statistics.median(known["times"]["faulty"]) >= MULTIPLE * step else 1
+    if not step or statistics.median(known["times"]["faulty"]) < MULTIPLE * step:
+        return 1
+    return round(known["traced"] / (step + (known.get("recording") or 0)))
 
 
 def of_program(cause, steps):
@@ -224,10 +229,12 @@ def rows_of(truth, results):
         step = statistics.median(known["times"]["faulty"])
         found = verdict_of(facts, known)
         if not facts["faults"]:
-            left = [cause for cause in (of_program(cause, steps_in(known)) for cause in known["found"]) if cause["estimate"] > LEAST * step]
+            steps = steps_in(known)
+            left = [cause for cause in (of_program(cause, steps) for cause in known["found"]) if cause["estimate"] > LEAST * step]
+            in_each = f", in each of {steps} steps" if steps > 1 else ""
             clean += not left
             others += [f"{name}: to be carried out: about {cause['estimate'] / 1000:.2f} of {step / 1000:.2f} ms: {cause['rule']}, {cause['file']}:{cause['line']}: "
-                       f"{cause['finding']}" for cause in left] or [f"{name}: nothing above {100 * LEAST:.0f} % of {step / 1000:.2f} ms"]
+                       f"{cause['finding']}{in_each}" for cause in left] or [f"{name}: nothing above {100 * LEAST:.0f} % of {step / 1000:.2f} ms"]
         elif not found:
             others.append(f"{name}: not judged: its repair saves less than {100 * LEAST:.0f} % of {step / 1000:.2f} ms, or nothing for certain")
         else:
