@@ -21,11 +21,14 @@ that have results are left out until --again is given. Ends with 1 if a program 
 A program judges once: then truth.toml has the day (judged), its result is published, and rules may be mended with it. Such programs run only
 when they are named, or with --judged.
 
-    python3 tests/pairs/judge.py --host cpu     runs each program with tiny sizes on the CPU, without Tacho, to see that it works
-    python3 tests/pairs/judge.py --host none    checks truth.toml against the sources, and prints the table of what is known"""
+    python3 tests/pairs/judge.py --host cpu          runs each program with tiny sizes on the CPU, without Tacho, to see that it works
+    python3 tests/pairs/judge.py --host none         checks truth.toml against the sources, and prints the table of what is known
+    python3 tests/pairs/judge.py --carried RESULTS   without Tacho, times the programs of carried.py, in which findings of RESULTS are carried out;
+                                                     RESULTS is results.json of a folder, or a file of bench/results"""
 
 import argparse
 import concurrent.futures
+import functools
 import glob
 import json
 import os
@@ -44,7 +47,7 @@ from unplanted import programs
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(HERE, "judgement")
 PACKAGES = os.path.join(run.ROOT, "carry", "judgement", "lib", "python3.12", "site-packages")  # where judgement/fetch puts them
-BARE_SECONDS, CPU_SECONDS = 120, 900  # time limits: of the bare runs of a program with its wait for the GPU, of a file on the CPU
+BARE_SECONDS, CARRIED_SECONDS, CPU_SECONDS = 120, 300, 900  # time limits: of the bare runs of a program with its wait for the GPU, of a file on the CPU
 WITHIN, LEAST, MULTIPLE = 0.25, 0.03, 1.5
 SKIPPED = 77
 
@@ -101,13 +104,13 @@ def command_of(name, facts, folder):
     return [sys.executable, os.path.join(FOLDER, facts["file"]), name]
 
 
-def time_program(name, command, results):
+def time_program(name, command, results, seconds=BARE_SECONDS):
     """What a program prints of its bare runs; a text if there are none."""
     what, log = "all" if command[0] == sys.executable else "both", os.path.join(results.folder, f"{name}-bare.log")
     with open(log, "w") as errors:
         process = subprocess.Popen([*command, what], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=run.environment(results), cwd=HERE,
                                    text=True, start_new_session=True)
-        out, status = run.finish(process, BARE_SECONDS)
+        out, status = run.finish(process, seconds)
     if status == SKIPPED:
         return out.strip().splitlines()[-1]
     if status != 0:
@@ -136,14 +139,26 @@ def judge_program(name, facts, results, options):
             "recording": recording and recording[1]}
 
 
-def judge_all(truth, results, at_once, options):
+def time_carried(name, results):
+    """Bare runs of a program, and of what its findings say: what is to be kept of it."""
+    start = time.monotonic()
+    bare = time_program(f"{name}-carried", [sys.executable, os.path.join(FOLDER, "carried.py"), name], results, CARRIED_SECONDS)
+    failed = bare if isinstance(bare, str) else None
+    run.say(f"{name}: {failed or 'timed: ' + ', '.join(bare['times'])}, {time.monotonic() - start:.1f} s")
+    with open(os.path.join(results.folder, f"{name}-carried-bare.log")) as log:
+        if "Traceback" in (errors := log.read()):
+            run.say(f"{name}: {errors[-2000:]}")
+    return {"failed": failed} if failed else {"failed": None, **bare}
+
+
+def run_all(jobs, results, at_once):
+    """Runs functions that return what is to be kept: {name: function}."""
     import pair
     first, second = pair.cores()
     os.sched_setaffinity(0, second)
     os.environ["PAIRS_CORES"] = ",".join(map(str, first))
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-        jobs = [(name, pool.submit(judge_program, name, facts, results, options)) for name, facts in truth.items()]
-        for name, job in jobs:
+        for name, job in [(name, pool.submit(function)) for name, function in jobs.items()]:
             try:
                 results.add(name, **job.result())
             except Exception as error:
@@ -218,6 +233,32 @@ def milliseconds(*values):
     return [f"{value / 1000:.2f}" for value in values]
 
 
+def above_least(known):
+    """The findings on a program without a planted fault that are to be carried out, with their savings in a step of it."""
+    least = LEAST * statistics.median(known["times"]["faulty"])
+    return [cause for cause in (of_program(cause, steps_in(known)) for cause in known["found"]) if cause["estimate"] > least]
+
+
+def rows_of_carried(promised, names, results):
+    """The table of what was promised and what carrying it out saved, as text. A promise comes true if what was saved is in its range, or more."""
+    rows, verdicts = [], []
+    for name in (name for name in names if name in promised):
+        known = results.of.get(f"{name}-carried", {"failed": "not run"})
+        for cause in above_least(promised[name]):
+            times = known.get("times", promised[name]["times"])
+            recorded = steps_in(promised[name]) * (promised[name]["tacho_step"] or 0)
+            step, recorded, about, least, most = milliseconds(statistics.median(times["faulty"]), recorded, *(cause[key] for key in ("estimate", "low", "high")))
+            saved, verdict = known["failed"] or "not carried out", ""
+            if cause["rule"] in times:
+                middle, low, high = compare.interval([before - after for before, after in zip(times["faulty"], times[cause["rule"]])])
+                saved = "{} ({} to {})".format(*milliseconds(middle, low, high))
+                verdict = "no" if high < cause["low"] else "more" if low > cause["high"] else "yes"
+                verdicts.append(verdict)
+            rows.append(f"| {name} | {cause['rule']} | {about} ({least} to {most}) of {recorded} | {saved} of {step} | {verdict} |")
+    return ["| program | rule | about | saved when carried out | true |", "|---|---|---|---|---|", *rows, "",
+            f"true: {len(verdicts) - verdicts.count('no')} of the {len(verdicts)} that were carried out"]
+
+
 def rows_of(truth, results):
     """The table of the docs, the criteria that hold of each program that counts, and what is to be carried out, as text."""
     rows, verdicts, others, clean = [], [], [], 0
@@ -229,8 +270,7 @@ def rows_of(truth, results):
         step = statistics.median(known["times"]["faulty"])
         found = verdict_of(facts, known)
         if not facts["faults"]:
-            steps = steps_in(known)
-            left = [cause for cause in (of_program(cause, steps) for cause in known["found"]) if cause["estimate"] > LEAST * step]
+            left, steps = above_least(known), steps_in(known)
             in_each = f", in each of {steps} steps" if steps > 1 else ""
             clean += not left
             others += [f"{name}: to be carried out: about {cause['estimate'] / 1000:.2f} of {step / 1000:.2f} ms: {cause['rule']}, {cause['file']}:{cause['line']}: "
@@ -259,12 +299,42 @@ def read_arguments():
     parser.add_argument("--host", choices=("gpu", "cpu", "none"), default="gpu", help="cpu: only see that the programs work; none: run nothing")
     parser.add_argument("--folder", default=os.path.join(run.ROOT, "build", "judge"), help="where results are kept")
     parser.add_argument("--packages", default=PACKAGES, help="where judgement/fetch put the packages; a host's own come first")
-    parser.add_argument("--at-once", type=int, default=run.AT_ONCE, help="programs that are started at once; one has the GPU")
+    parser.add_argument("--at-once", type=int, help=f"programs that are started at once, of which one has the GPU; default: {run.AT_ONCE}, with --carried all")
     parser.add_argument("--again", action="store_true", help="also run programs that have results")
     parser.add_argument("--judged", action="store_true", help="the programs that were judged before, instead of those that were not")
+    parser.add_argument("--carried", metavar="RESULTS", help="time what was found in these results when it is carried out")
     parser.add_argument("--options", default="", help="more options of tacho profile")
     parser.add_argument("names", nargs="*", help="programs; default: all that were not judged yet")
     return parser.parse_args()
+
+
+def keep(name, lines, results):
+    """Prints a table, and writes it beside the results; with OUT set there as well."""
+    print("\n".join(lines))
+    with open(os.path.join(results.folder, name), "w") as file:
+        file.write("\n".join(lines) + "\n")
+    out = os.environ.get("OUT")
+    if out and os.path.exists(results.path):
+        shutil.copy(results.path, os.path.join(out, "judge.json"))
+        shutil.copy(os.path.join(results.folder, name), out)
+
+
+def failures(results, names):
+    return sum((results.of.get(name, {}).get("failed") or "").startswith("failed") for name in names)
+
+
+def carry_out(arguments, results):
+    """Times the programs of carried.py, and compares; returns how many failed."""
+    with open(arguments.carried) as file:
+        promised = json.load(file)
+    with open(os.path.join(FOLDER, "carried.py")) as file:
+        names = [name for name in re.findall(r"^class (\w+)\(.*\bclean\.\w+\)", file.read(), re.M) if not arguments.names or name in arguments.names]
+    if arguments.host == "cpu":
+        return run_on_cpu({name: {"file": "carried.py"} for name in names})
+    if arguments.host == "gpu":
+        run_all({f"{name}-carried": functools.partial(time_carried, name, results) for name in names}, results, arguments.at_once or len(names))
+    keep("carried.txt", rows_of_carried(promised, names, results), results)
+    return failures(results, (f"{name}-carried" for name in names))
 
 
 def main():
@@ -274,20 +344,16 @@ def main():
     os.environ["JUDGE_PACKAGES"] = os.path.abspath(arguments.packages)
     results = run.Results(os.path.abspath(arguments.folder))
     os.environ.setdefault("PYTHONPYCACHEPREFIX", os.path.join(results.folder, "pycache"))
+    if arguments.carried:
+        sys.exit(1 if carry_out(arguments, results) else 0)
     if arguments.host == "cpu":
         sys.exit(1 if run_on_cpu(truth) else 0)
     if arguments.host == "gpu":
         todo = {name: facts for name, facts in truth.items() if arguments.again or results.of.get(name, {}).get("failed", "not run")}
-        judge_all(todo, results, arguments.at_once, arguments.options.split())
-    lines = rows_of(truth, results)
-    print("\n".join(lines))
-    with open(os.path.join(results.folder, "table.txt"), "w") as out:
-        out.write("\n".join(lines) + "\n")
-    out = os.environ.get("OUT")
-    if out and arguments.host == "gpu":
-        shutil.copy(results.path, os.path.join(out, "judge.json"))
-        shutil.copy(os.path.join(results.folder, "table.txt"), out)
-    sys.exit(any((results.of.get(name, {}).get("failed") or "").startswith("failed") for name in truth))
+        options = arguments.options.split()
+        run_all({name: functools.partial(judge_program, name, facts, results, options) for name, facts in todo.items()}, results, arguments.at_once or run.AT_ONCE)
+    keep("table.txt", rows_of(truth, results), results)
+    sys.exit(1 if failures(results, truth) else 0)
 
 
 if __name__ == "__main__":

@@ -119,10 +119,12 @@ def captured(step):
 
 class Program(pair.Pair):
     """A program with `faults` faults. fixed: False, True (all), or the number of the one fault that is repaired. needs: packages that
-    PyTorch does not bring. A program without a planted fault has the family "clean"."""
+    PyTorch does not bring. A program without a planted fault has the family "clean"; in carried.py fixed is one of its `rules`, whose
+    finding is carried out."""
 
     family = None
     needs = ()
+    rules = ()
 
     def repaired(self, number=1):
         return self.fixed is True or (self.fixed is not False and self.fixed == number)
@@ -131,14 +133,29 @@ class Program(pair.Pair):
 def variants(kind):
     """What is timed: {name: fixed}."""
     if kind.family == "clean":
-        return {"faulty": False}
+        return {"faulty": False, **{rule: rule for rule in kind.rules}}
     each = {str(number): number for number in range(1, kind.faults + 1)} if kind.faults > 1 else {}
     return {"faulty": False, **each, "fixed": True}
 
 
-def time_all(kind):
+def build_all(kind):
+    """All variants. A finding whose code does not run on this host is left out."""
+    programs = {}
+    for name, fixed in variants(kind).items():
+        try:
+            programs[name] = kind(fixed)
+            if kind.rules:
+                pair.timed(programs[name], 3, 1)  # compiles
+        except Exception:
+            programs.pop(name, None)
+            if not kind.rules:
+                raise
+            traceback.print_exc()
+    return programs
+
+
+def time_all(programs):
     """µs per step of all variants, in rounds that take turns."""
-    programs = {name: kind(fixed) for name, fixed in variants(kind).items()}
     if ON_CPU:
         return {name: [pair.timed(program, 2, 1)] for name, program in programs.items()}
     counts, times = {}, {name: [] for name in programs}
@@ -178,6 +195,13 @@ def try_each(module, names):
         print(json.dumps({"name": name, "status": status}), flush=True)
 
 
+def follow_main_thread():
+    """Moves the threads that started before the turn, such as that of autograd, to the cores of the one that took it."""
+    for thread in os.listdir("/proc/self/task"):
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            os.sched_setaffinity(int(thread), os.sched_getaffinity(0))
+
+
 def main(module, name, what="faulty"):
     if ON_CPU and "," in name:
         try_each(module, name.strip(",").split(","))
@@ -188,11 +212,14 @@ def main(module, name, what="faulty"):
         print(f"skipped: {name} needs {', '.join(lacking)}", flush=True)
         os._exit(SKIPPED)
     found = versions(kind)
+    programs = build_all(kind) if what == "all" and kind.rules else None  # torch.compile takes long: others have the GPU meanwhile
     pair.take_turn()
     if what == "all":
-        print(json.dumps({"times": time_all(kind), "versions": found}))
+        if programs:
+            follow_main_thread()
+        print(json.dumps({"times": time_all(programs or build_all(kind)), "versions": found}))
         return
-    fixed = {"faulty": False, "fixed": True}[what] if what in ("faulty", "fixed") else int(what)
+    fixed = {"faulty": False, "fixed": True}[what] if what in ("faulty", "fixed") else what if what in kind.rules else int(what)
     start = time.perf_counter()
     step_us = pair.timed(kind(fixed), pair.STEPS, pair.LEAD)
     print(json.dumps({"step": step_us, "seconds": time.perf_counter() - start}))
