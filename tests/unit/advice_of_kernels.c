@@ -63,7 +63,7 @@ static void runs(struct program *program, struct op op, const char *kernel, int6
     int64_t from = program->cpu, called = from + 2;
 
     call(program->writer, MAIN, called, called + 5, "cudaLaunchKernel", program->id);
-    program->gpu = program->gpu ? program->gpu + GAP : called + 5;
+    program->gpu = program->gpu + GAP > called + 5 ? program->gpu + GAP : called + 5;
     made_kernel(program->writer, (struct made_kernel){ program->gpu * US, (program->gpu + us) * US, 1, program->id++, 0,
                                                        7, kernel, NULL, NULL });
     program->gpu += us;
@@ -262,6 +262,26 @@ static void a_chain_of_pointwise_kernels_becomes_one(void **state)
         chain(&program, TENSOR);
     expect(&program, &rule_pointwise_chains, 10 * (210 + 2 * GAP) - 35, 10 * (210 + 2 * GAP) - 750,
            "chains of pointwise kernels: 30 kernels in 2.10 ms", "train.py:12 forward");
+}
+
+/* The CPU is the limit, so that what is saved is the time of the operators that go: one adds the bias of a convolution,
+ * which remains, and one is a product. */
+static void operators_beside_a_chain_keep_their_time(void **state)
+{
+    struct program program = { .writer = start(), .id = 1, .sequence = NO_SEQUENCE };
+
+    gpu_row(program.writer);
+    for (int i = 0; i < 10; i++) {
+        int64_t from = program.cpu;
+        runs(&program, (struct op){ .name = "aten::cudnn_convolution" }, "sm90_xmma_fprop_bf16bf16_nhwc", 1);
+        runs(&program, (struct op){ .name = "aten::add_", .shapes = TENSOR }, pointwise, 1);
+        operator_row(&program, from, (struct op){ .name = "aten::conv2d", .stack = line });
+        runs(&program, (struct op){ .name = "aten::mul", .shapes = TENSOR, .stack = line }, pointwise, 1);
+        runs(&program, (struct op){ .name = "aten::add", .shapes = TENSOR, .stack = line }, pointwise, 2);
+        runs(&program, (struct op){ .name = "aten::mm" }, gemm, 1);
+    }
+    expect(&program, &rule_pointwise_chains, 10 * 2 * OPERATOR_US, 10 * 2 * OPERATOR_US,
+           "chains of pointwise kernels: 30 kernels in 40.0 µs", "train.py:12 forward");
 }
 
 /* Every other chain begins with a kernel of the caller, which makes it the caller's. But most of its time is on the
@@ -482,6 +502,7 @@ int main(void)
         cmocka_unit_test(a_softmax_between_other_products_is_none),
         cmocka_unit_test(a_chain_of_pointwise_kernels_becomes_one),
         cmocka_unit_test(chains_of_one_line_are_one_finding),
+        cmocka_unit_test(operators_beside_a_chain_keep_their_time),
         cmocka_unit_test(kernels_on_tensors_of_other_sizes_are_no_chain),
         cmocka_unit_test(a_norm_that_is_written_out_is_a_chain),
         cmocka_unit_test(a_chain_through_a_wider_type_keeps_the_narrow_tensors),

@@ -162,6 +162,33 @@ static uint32_t pointwise_group_of(struct pointwise_search *search, const struct
     return advice_group(search->groups, place.file, place.function);
 }
 
+/* Whether an operator launches a kernel: of its own, or in an operator within. */
+static int is_launched_in(const struct advice_kernels *kernels, size_t kernel, uint32_t op)
+{
+    uint32_t around = kernel < kernels->count ? kernels->list[kernel].op : NO_OPERATOR;
+
+    while (around != NO_OPERATOR && around != op)
+        around = kernels->operators->list[around].parent;
+    return around != NO_OPERATOR;
+}
+
+/* The outermost operator around a kernel that launches kernels of the chain alone, or NO_OPERATOR: a convolution whose
+ * bias the chain adds remains. The kernels of an operator follow each other, so that the two beside the chain say it.
+ */
+static uint32_t pointwise_operator_of(const struct advice_kernels *kernels, const struct pointwise_chain *chain,
+                                      const struct advice_kernel *kernel)
+{
+    uint32_t found = NO_OPERATOR;
+
+    for (uint32_t op = kernel->op; op != NO_OPERATOR; op = kernels->operators->list[op].parent) {
+        if (kernels->operators->list[op].kind != OPERATOR || is_launched_in(kernels, chain->end, op) ||
+            (chain->first && is_launched_in(kernels, chain->first - 1, op)))
+            break;
+        found = op;
+    }
+    return found;
+}
+
 /* One kernel of the fused operator, in place of the longest one, remains. */
 static int pointwise_add_chain(struct pointwise_search *search, struct pointwise_chain *chain)
 {
@@ -174,7 +201,7 @@ static int pointwise_add_chain(struct pointwise_search *search, struct pointwise
     for (size_t i = chain->first; i < chain->end; i++) {
         const struct advice_kernel *kernel = &kernels->list[i];
         struct advice_cause *cause = &search->groups->list[group].cause;
-        uint32_t root = advice_operator_root(kernels, kernel->op);
+        uint32_t op = pointwise_operator_of(kernels, chain, kernel);
         if (advice_kernel_note(search->groups, group, kernels, kernel) != 0)
             return ERR_NO_MEMORY;
         if (i == chain->longest) {
@@ -183,11 +210,11 @@ static int pointwise_add_chain(struct pointwise_search *search, struct pointwise
                 return ERR_NO_MEMORY;
         } else if (advice_kernel_vanish(&cause->bound, kernels, kernel) != 0 ||
                    advice_kernel_vanish(&cause->estimate, kernels, kernel) != 0 ||
-                   (root != last && (advice_operator_vanish(&cause->bound, kernels, root) != 0 ||
-                                     advice_operator_vanish(&cause->estimate, kernels, root) != 0))) {
+                   (op != last && (advice_operator_vanish(&cause->bound, kernels, op) != 0 ||
+                                   advice_operator_vanish(&cause->estimate, kernels, op) != 0))) {
             return ERR_NO_MEMORY;
         }
-        last = root;
+        last = op;
     }
     return 0;
 }
