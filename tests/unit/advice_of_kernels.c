@@ -238,6 +238,70 @@ static void a_softmax_between_other_products_is_none(void **state)
     expect(&program, &rule_unfused_attention, 0, 0, NULL, NULL);
 }
 
+/* A copy into another type, as the operator that the program calls for it. */
+static void casts(struct program *program, const char *types)
+{
+    int64_t from = program->cpu++;
+    const char *shapes = types ? "[[16, 1024, 64], [16, 1024, 64], []]" : NULL;
+
+    runs(program, (struct op){ .name = "aten::copy_", .shapes = shapes, .types = types }, pointwise, 20);
+    program->cpu++;
+    operator_row(program, from, (struct op){ .name = "aten::to", .stack = line });
+}
+
+/* Attention in fp32. is_cast: q and k are cast before it, v in the middle, and the result behind it; else a mask is,
+ * before it. */
+static void attention_in_fp32(struct program *program, int has_shapes, int is_cast)
+{
+    static const char both[] = "[\"float\", \"float\"]",
+                      kernel[] = "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x256x8_stage3_ffma_aligna4_alignc4";
+    const char *up = has_shapes ? "[\"float\", \"c10::BFloat16\", \"Scalar\"]" : NULL,
+               *down = has_shapes ? "[\"c10::BFloat16\", \"float\", \"Scalar\"]" : NULL,
+               *scores = has_shapes ? SCORES : NULL, *values = has_shapes ? VALUES : NULL;
+
+    casts(program, up);
+    casts(program, up);
+    runs(program, (struct op){ "aten::bmm", scores, line, 0, both }, kernel, 200);
+    runs(program, (struct op){ .name = "aten::mul", .stack = line }, pointwise, 70);
+    runs(program, (struct op){ .name = "aten::_softmax", .stack = line }, "void softmax_warp_forward<float>", 80);
+    if (is_cast)
+        casts(program, up);
+    runs(program, (struct op){ "aten::bmm", values, line, 0, both }, kernel, 180);
+    if (is_cast)
+        casts(program, down);
+    runs(program, (struct op){ .name = "aten::mm" }, gemm, 150);
+}
+
+enum { UPCAST = 10 * (4 * 20 + 200 + 70 + 80 + 180 + 7 * GAP) }; /* of eight kernels one remains */
+
+/* With shapes as above, but for the casts. Without, the two products take 2 · 66.91 / 989.4 of their 380 µs, 51.4 µs,
+ * and half of that in the bound. */
+static void attention_that_is_cast_to_fp32_becomes_one_of_16_bits(void **state)
+{
+    for (int has_shapes = 0; has_shapes < 2; has_shapes++) {
+        struct program program = begin();
+        for (int i = 0; i < 10; i++)
+            attention_in_fp32(&program, has_shapes, 1);
+        expect(&program, &rule_unfused_attention, UPCAST - (has_shapes ? 44 : 257), UPCAST - (has_shapes ? 109 : 514),
+               "unfused attention: 80 kernels compute softmax(QK)V in 6.10 ms", "train.py:12 forward");
+        program = begin();
+        for (int i = 0; i < 10; i++)
+            attention_in_fp32(&program, has_shapes, 1);
+        expect(&program, &rule_tensor_cores, 0, 0, NULL, NULL);
+    }
+}
+
+/* Products of fp32 remain, and are a matter of both rules. */
+static void attention_of_fp32_stays_what_it_is(void **state)
+{
+    struct program program = begin();
+
+    for (int i = 0; i < 10; i++)
+        attention_in_fp32(&program, 0, 0);
+    expect(&program, &rule_unfused_attention, 10 * (530 + 3 * GAP - 190), 10 * (530 + 3 * GAP - 380),
+           "unfused attention: 40 kernels compute softmax(QK)V in 5.30 ms", "train.py:12 forward");
+}
+
 /* ---- chains ---------------------------------------------------------------------------------------------------- */
 
 #define TENSOR "[[1024, 4096], []]"
@@ -500,6 +564,8 @@ int main(void)
         cmocka_unit_test(a_bias_before_a_layer_norm_stays),
         cmocka_unit_test(written_out_attention_becomes_one_kernel),
         cmocka_unit_test(a_softmax_between_other_products_is_none),
+        cmocka_unit_test(attention_that_is_cast_to_fp32_becomes_one_of_16_bits),
+        cmocka_unit_test(attention_of_fp32_stays_what_it_is),
         cmocka_unit_test(a_chain_of_pointwise_kernels_becomes_one),
         cmocka_unit_test(chains_of_one_line_are_one_finding),
         cmocka_unit_test(operators_beside_a_chain_keep_their_time),

@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "advice_kernels.h"
+#include "advice_attentions.h"
 #include "analyze/model/flops/operator_flops.h"
 #include "analyze/registry.h"
 #include "base/human.h"
@@ -201,12 +201,18 @@ static int tensor_advice_add_others(struct advice_groups *groups, const struct a
     return 0;
 }
 
+/* Products that a fused attention makes of 16-bit tensors are left to the rule unfused_attention. */
 static int add_products(struct advice_groups *groups, struct advice_kernels *kernels)
 {
-    for (size_t i = 0; i < kernels->count; i++)
-        if (add_product(groups, kernels, &kernels->list[i]) != 0)
-            return ERR_NO_MEMORY;
-    return tensor_advice_add_others(groups, kernels);
+    struct attentions attentions = { 0 };
+    int code = attentions_find(&attentions, kernels);
+
+    for (size_t i = 0; i < kernels->count && code == 0; i++) {
+        const struct attention *attention = attention_of(&attentions, i);
+        code = attention && attention->is_upcast ? 0 : add_product(groups, kernels, &kernels->list[i]);
+    }
+    attentions_free(&attentions);
+    return code == 0 ? tensor_advice_add_others(groups, kernels) : ERR_NO_MEMORY;
 }
 
 /* "tensor cores unused: 24 matrix products of fp32 in 8.31 ms" */
