@@ -167,6 +167,45 @@ static void operators_that_compute_on_the_cpu(void **state)
     done(&adviser, report);
 }
 
+/* A step of 600 µs: a kernel of 100 µs, a copy to the CPU of 2 µs that is waited for until 117 µs after the launch, and
+ * 400 µs that compute with it there. On the GPU neither is left: ten kernels in a row, with gaps of 1 µs. The copies
+ * remain in the estimate. */
+static void operators_that_compute_on_the_cpu_what_their_line_copies_there(void **state)
+{
+    enum { LOOP = 600, RUN = 9 * LOOP + 117, WITHOUT_COPIES = 5 + 10 * 100 + 9, WITHOUT_WAITS = 5 + 10 * 102 + 19 };
+    static const char *const lines[] = { "train.py(40): train", "train.py(41): train" };
+    static const struct steps none;
+    static const struct analysis_filter without_steps = { .steps = &none };
+
+    for (int lines_apart = 0; lines_apart < 2; lines_apart++) {
+        struct writer *writer = start();
+        struct adviser adviser;
+        struct error err;
+        for (int i = 0; i < STEPS; i++) {
+            int64_t at = LOOP * i;
+            launch(writer, at, at + 5, at + 5 + KERNEL, 3 * i + 1, 7);
+            operator(writer, at + 7, at + 120, "aten::to", lines[0]);
+            call(writer, MAIN, at + 10, at + 13, "cudaMemcpyAsync", 3 * i + 2);
+            made_copy(writer, (struct made_memory){ (at + 106) * US, (at + 108) * US, 3 * i + 2, 4, 2, 2, 1 });
+            call(writer, MAIN, at + 15, at + 117, "cudaStreamSynchronize", 3 * i + 3);
+            sync_record(writer, STREAM_SYNC, 7, 3 * i + 3, 0);
+            operator(writer, at + 121, at + 521, "aten::histc", lines[lines_apart]);
+        }
+        struct report *report = finish(writer);
+        if (adviser_open(&adviser, report, &(struct analysis_request){ .filter = &without_steps }, &err) != 0 ||
+            adviser_find(&adviser, &rule_result_waits, &err) != 0 ||
+            adviser_find(&adviser, &rule_slow_operators, &err) != 0 || adviser_judge(&adviser, &err) != 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(adviser.count, lines_apart ? 2 : 1);
+        assert_ptr_equal(adviser.causes[0].rule, &rule_slow_operators);
+        if (!lines_apart)
+            expect(&adviser.causes[0], RUN - WITHOUT_COPIES, RUN - WITHOUT_WAITS,
+                   "histc computes on the CPU: 4.00 ms; a copy to the CPU waits for the GPU (10 times)",
+                   "train.py:40 train");
+        done(&adviser, report);
+    }
+}
+
 /* emit_nvtx gives each call of an operator a name of its own, with numbers and shapes. */
 static void operators_that_emit_nvtx_named(void **state)
 {
@@ -786,6 +825,7 @@ int main(void)
         cmocka_unit_test(a_wait_while_the_gpu_has_work_saves_nothing),
         cmocka_unit_test(operators_that_prepare_their_kernels),
         cmocka_unit_test(operators_that_compute_on_the_cpu),
+        cmocka_unit_test(operators_that_compute_on_the_cpu_what_their_line_copies_there),
         cmocka_unit_test(operators_that_emit_nvtx_named),
         cmocka_unit_test(operators_that_are_fast_enough),
         cmocka_unit_test(python_between_launches),

@@ -1,6 +1,9 @@
 /* Causes of one rule at one place that say the same are one change: whoever follows one of them follows all. They
  * become one cause before it is judged, so that the replay has all of its edits at once and the saving has the rank
- * that the change deserves. To compare them, what they say keeps its figures apart until then. */
+ * that the change deserves. To compare them, what they say keeps its figures apart until then.
+ *
+ * A cause may also take those of another rule at its place: an operator that computes on the CPU what the line copies
+ * there. Each of them says what it is, and the cause what to change. */
 #include <string.h>
 
 #include "adviser.h"
@@ -84,6 +87,50 @@ static int advice_merge_join(struct advice_cause *cause, const struct advice_cau
                : 0;
 }
 
+/* Adds a cause of another rule. The rate of either is that of both: only one of them is modelled. */
+static int take(struct advice_cause *cause, struct advice_cause *other)
+{
+    text_addf(&cause->what, "; %s", text_string(&other->what));
+    if (other->confidence == ADVICE_MODELLED && cause->confidence == ADVICE_MEASURED) {
+        cause->confidence = ADVICE_MODELLED;
+        text_add(&cause->rate, text_string(&other->rate));
+    }
+    return text_failed(&cause->what) || text_failed(&cause->rate) ||
+                   replay_edits_add(&cause->bound, &other->bound) != 0 ||
+                   replay_edits_add(&cause->estimate, &other->estimate) != 0
+               ? ERR_NO_MEMORY
+               : 0;
+}
+
+/* The first cause that takes another one, or NULL. */
+static struct advice_cause *taker_of(const struct adviser *adviser, const struct advice_cause *other)
+{
+    for (size_t i = adviser->judged; i < adviser->count && other->where.length; i++)
+        if (adviser->causes[i].takes == other->rule && has_same_text(&adviser->causes[i].where, &other->where))
+            return &adviser->causes[i];
+    return NULL;
+}
+
+static int take_others(struct adviser *adviser)
+{
+    size_t kept = adviser->judged;
+    int code = 0;
+
+    for (size_t i = adviser->judged; i < adviser->count; i++) {
+        struct advice_cause *other = &adviser->causes[i], *taker = taker_of(adviser, other);
+        if (taker) {
+            code |= take(taker, other);
+            advice_cause_free(other);
+            *other = (struct advice_cause){ 0 };
+        }
+    }
+    for (size_t i = adviser->judged; i < adviser->count; i++)
+        if (adviser->causes[i].rule)
+            adviser->causes[kept++] = adviser->causes[i];
+    adviser->count = kept;
+    return code;
+}
+
 int adviser_merge(struct adviser *adviser, struct error *err)
 {
     struct advice_cause *list = adviser->causes;
@@ -105,5 +152,6 @@ int adviser_merge(struct adviser *adviser, struct error *err)
     for (size_t i = adviser->judged; i < kept; i++)
         if (list[i].figure_count)
             code |= advice_merge_say(adviser, &list[i]);
+    code |= take_others(adviser);
     return code != 0 ? error_short_memory(err, "for the advice") : 0;
 }

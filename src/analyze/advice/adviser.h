@@ -53,6 +53,7 @@ struct advice_cause {
     struct text where;             /* "train.py:57 (train)"; empty: not known */
     struct text rate;              /* of a modelled one: "pinned memory copies 55 GB/s (H200)" */
     const char *advice;            /* the change, in the user's own terms */
+    const struct analysis *takes;  /* causes of that rule at the same place are a part of this change; or NULL */
     enum advice_confidence confidence;
     int64_t count, total_ns;       /* of the events that it is made of, in all steps */
     int64_t start_ns, duration_ns; /* its longest event: where to look on the timeline */
@@ -158,7 +159,7 @@ int adviser_add(struct adviser *adviser, struct advice_cause *cause, struct erro
 int adviser_judge(struct adviser *adviser, struct error *err);
 
 /* The first part of it: makes one cause of those of one rule that have one place and say the same but for their
- * figures, and puts the figures into what all say (advice_merge.c). */
+ * figures, puts the figures into what all say, and adds causes to those that take them (advice_merge.c). */
 int adviser_merge(struct adviser *adviser, struct error *err);
 
 /* Sets where a cause is: the line at which most of the time lies that its estimate removes (advice_where.c). */

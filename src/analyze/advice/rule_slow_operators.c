@@ -3,7 +3,8 @@
  * Launching a kernel takes some µs. An operator that takes much longer between two CUDA calls prepares its kernels, as
  * cuDNN and Triton do for each new shape, or computes on the CPU. The times between the calls in an operator belong to
  * the outermost operator, and are a cause for each line that calls it. Waits for the GIL in them are left to the rule
- * python_between. Bound and estimate: these times are gone. */
+ * python_between. Bound and estimate: these times are gone. If the line of an operator that computes on the CPU also
+ * waits for copies from the GPU, these are its tensors: on the GPU nothing of that would be copied. */
 #include <string.h>
 
 #include "advice_gil.h"
@@ -145,6 +146,7 @@ static int slow_operators_describe(struct advice_groups *groups, uint32_t group)
     text_add(&cause->what, has_calls ? " on the CPU" : "");
     place_text(&cause->where, groups->places, place);
     cause->advice = has_calls ? slow_operators_kinds[kind].advice : on_cpu;
+    cause->takes = has_calls ? NULL : &rule_result_waits;
     return 1;
 }
 
