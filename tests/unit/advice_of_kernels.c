@@ -146,6 +146,56 @@ static void batch_norms_change_with_the_layout(void **state)
     expect(&program, &rule_layout_conversions, 0, 0, NULL, NULL);
 }
 
+/* A copy by contiguous(), from NCHW to NHWC or back. */
+static void reorders(struct program *program, const char *shapes)
+{
+    int64_t from = program->cpu++;
+
+    runs(program, (struct op){ .name = "aten::copy_", .shapes = shapes }, "elementwise_kernel<direct_copy>", 160);
+    program->cpu++;
+    operator_row(program, from, (struct op){ .name = "aten::contiguous", .stack = line });
+}
+
+/* Forward a norm has one kernel, backward it has three. */
+static void norm_of_channels(struct program *program, const char *there, const char *back)
+{
+    reorders(program, there);
+    runs(program, (struct op){ .name = "aten::native_layer_norm", .stack = line }, "vectorized_layer_norm", 200);
+    reorders(program, back);
+    runs(program, (struct op){ .name = "aten::mm" }, gemm, 300);
+    reorders(program, there);
+    runs(program, (struct op){ .name = "aten::native_layer_norm_backward" }, "layer_norm_grad_input", 140);
+    runs(program, (struct op){ .name = "aten::native_layer_norm_backward" }, "layer_norm_gamma_beta", 40);
+    runs(program, (struct op){ .name = "aten::sum" }, "reduce_kernel", 10);
+    reorders(program, back);
+    runs(program, (struct op){ .name = "aten::mm" }, gemm, 300);
+}
+
+#define CHANNELS_LAST "[[48, 56, 28, 192], [48, 56, 28, 192], []]"
+#define CHANNELS_SECOND "[[48, 192, 56, 28], [48, 192, 56, 28], []]"
+
+static void conversions_around_a_norm_go(void **state)
+{
+    struct program program = begin();
+
+    for (int i = 0; i < 10; i++)
+        norm_of_channels(&program, CHANNELS_LAST, CHANNELS_SECOND);
+    expect(&program, &rule_layout_conversions, 40 * (160 + GAP), 40 * (160 + GAP),
+           "layout conversions: 40 kernels (NCHW/NHWC) in 6.40 ms", "train.py:12 forward");
+}
+
+/* Heads side by side again after a norm, and a copy that nothing takes back. */
+static void other_copies_around_a_norm_stay(void **state)
+{
+    struct program program = begin();
+
+    for (int i = 0; i < 10; i++) {
+        norm_of_channels(&program, CHANNELS_LAST, "[[48, 28, 56, 192], [48, 28, 56, 192], []]");
+        norm_of_channels(&program, "[[2688, 28, 192], [2688, 28, 192], []]", CHANNELS_SECOND);
+    }
+    expect(&program, &rule_layout_conversions, 0, 0, NULL, NULL);
+}
+
 /* ---- bias ------------------------------------------------------------------------------------------------------ */
 
 /* A convolution with a bias, an operator behind it, and its gradients. */
@@ -560,6 +610,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conversions_of_layouts_go),
         cmocka_unit_test(batch_norms_change_with_the_layout),
+        cmocka_unit_test(conversions_around_a_norm_go),
+        cmocka_unit_test(other_copies_around_a_norm_stay),
         cmocka_unit_test(a_bias_before_a_batch_norm_goes),
         cmocka_unit_test(a_bias_before_a_layer_norm_stays),
         cmocka_unit_test(written_out_attention_becomes_one_kernel),

@@ -1,4 +1,5 @@
-/* The rule layout_conversions: cuDNN converts tensors between NCHW and NHWC around its convolutions.
+/* The rule layout_conversions: cuDNN converts tensors between NCHW and NHWC around its convolutions, or the program
+ * does so around a norm over the channels, there and back.
  *
  * Tensor cores want NHWC. A model in PyTorch's default layout, NCHW, makes cuDNN convert the inputs and outputs of
  * convolutions, forward and backward. Bound and estimate: these kernels are not there. How long cuDNN takes on the CPU
@@ -12,13 +13,70 @@
 
 #define READ_TWICE (5.0 / 3) /* of the bytes of two inputs and a result, if the inputs are read twice */
 
+enum { MOST_OF_NORM = 8 }; /* kernels of a norm and of its gradients */
+
+/* Reads the shape of a tensor with four dimensions that contiguous() copies: it does so if the order of the elements
+ * changes. 0: a kernel does something else. */
+static int read_reordered(const struct advice_kernels *kernels, const struct advice_kernel *kernel,
+                          struct op_input *out)
+{
+    const struct operators_event *list = kernels->operators->list;
+    struct op_inputs inputs;
+    uint32_t op = kernel->op;
+
+    if (kernel->class != OP_COPY || op == NO_OPERATOR)
+        return 0;
+    struct op_texts texts = op_texts_of(kernels->operators, &list[op]);
+    while (op != NO_OPERATOR && strcmp(advice_operator_name(kernels, op).bytes, "aten::contiguous") != 0)
+        op = list[op].parent;
+    op_inputs_read(&inputs, &texts);
+    if (op == NO_OPERATOR || !inputs.count || !inputs.list[0].tensors || inputs.list[0].rank != 4)
+        return 0;
+    *out = inputs.list[0];
+    return 1;
+}
+
+static int is_last_for_second(const struct op_input *last, const struct op_input *second)
+{
+    return last->dims[0] == second->dims[0] && last->dims[1] == second->dims[2] && last->dims[2] == second->dims[3] &&
+           last->dims[3] == second->dims[1];
+}
+
+/* The copy back after this kernel, if it is a copy from NCHW to NHWC, or the other way round, before a norm; else 0. */
+static size_t way_back(const struct advice_kernels *kernels, size_t there)
+{
+    struct op_input from, to;
+    size_t at = there + 1;
+    int has_norm = 0;
+
+    if (!read_reordered(kernels, &kernels->list[there], &from))
+        return 0;
+    for (; at < kernels->count && at - there <= MOST_OF_NORM; at++) {
+        const struct advice_kernel *kernel = &kernels->list[at];
+        if (!advice_kernel_follows(kernels, &kernels->list[there], kernel) ||
+            (kernel->class != OP_NORM && kernel->class != OP_REDUCTION))
+            break;
+        has_norm |= kernel->class == OP_NORM;
+    }
+    return has_norm && at < kernels->count &&
+                   advice_kernel_follows(kernels, &kernels->list[there], &kernels->list[at]) &&
+                   read_reordered(kernels, &kernels->list[at], &to) &&
+                   (is_last_for_second(&from, &to) || is_last_for_second(&to, &from))
+               ? at
+               : 0;
+}
+
 static int add_conversions(struct advice_groups *groups, struct advice_kernels *kernels)
 {
     uint32_t last = NO_OPERATOR; /* operator with a conversion */
+    size_t back = 0;
 
     for (size_t i = 0; i < kernels->count; i++) {
         const struct advice_kernel *kernel = &kernels->list[i];
-        if (!kernels->named[kernel->name].is_layout)
+        int is_back = back && i == back;
+        size_t next = way_back(kernels, i);
+        back = next ? next : back;
+        if (!kernels->named[kernel->name].is_layout && !is_back && !next)
             continue;
         uint32_t group = advice_group(groups, 0, 0);
         if (group == NO_KEY || advice_kernel_note(groups, group, kernels, kernel) != 0 ||
