@@ -1,11 +1,11 @@
 /* The rule pointwise_chains: elementwise kernels one after the other, each of which reads what the last one wrote, and
  * reductions between them: an activation, a norm or a softmax that is written out.
  *
- * One fused kernel reads what comes from outside of the chain, and writes what its last kernel does. Of the tensors
- * that a chain reads it is not known which are the same: its kernels read r bytes and write w besides the result, so r
- * − w at most come from outside. Estimate: half of those beyond the inputs of the first kernel are read again, and the
- * fused kernel moves memory as fast as the kernels of the chain. Bound: it reads and writes one tensor, of the
- * narrowest type in the chain, at the peak rate of the memory. */
+ * One fused kernel reads what comes from outside of the chain, and writes the result, which is mostly that of its last
+ * kernel. Of the tensors that a chain reads it is not known which are the same: its kernels read r bytes and write w
+ * besides the result, so r − w at most come from outside. Estimate: half of those beyond the inputs of the first kernel
+ * are read again, and the fused kernel moves memory as fast as the kernels of the chain. Bound: it reads and writes one
+ * tensor, of the narrowest type in the chain, at the peak rate of the memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,11 +117,28 @@ static int pointwise_extend(struct pointwise_search *search, struct pointwise_ch
 
 /* ---- what is left ---------------------------------------------------------------------------------------------- */
 
+/* The kernel that writes the result of a chain: the last one, but for kernels on small tensors that follow it. A sum at
+ * the end is the result of a forward pass; in a backward pass it is the gradient of a parameter, and the gradient that
+ * it sums up goes on. */
+static size_t result_of(struct pointwise_search *search, const struct pointwise_chain *chain)
+{
+    const struct advice_kernel *list = search->kernels->list;
+
+    for (size_t i = chain->end; i-- > chain->first;) {
+        int is_sum = list[i].class == OP_REDUCTION;
+        if (is_sum && !list[i].is_backward)
+            break;
+        if (!is_sum && extent_of(search, &list[i])->elements == chain->elements)
+            return i;
+    }
+    return chain->end - 1;
+}
+
 static void predict(struct pointwise_search *search, struct pointwise_chain *chain)
 {
     const struct advice_kernel *list = search->kernels->list;
     const struct extent *begin = extent_of(search, &list[chain->first]),
-                        *end = extent_of(search, &list[chain->end - 1]);
+                        *end = extent_of(search, &list[result_of(search, chain)]);
     double read = 0, written = 0, narrowest = 0;
 
     chain->longest = chain->first;
