@@ -261,6 +261,55 @@ static void python_between_launches(void **state)
     done(&adviser, report);
 }
 
+static void native_sample(struct writer *writer, int64_t id, int64_t time, const char *function)
+{
+    struct row_COMPOSITE_EVENTS row = { 0 };
+    struct row_SAMPLING_CALLCHAINS frame = { 0 };
+
+    ROW_SET(&row, COMPOSITE_EVENTS, id, id);
+    ROW_SET(&row, COMPOSITE_EVENTS, start, time * US);
+    ROW_SET(&row, COMPOSITE_EVENTS, globalTid, made_thread(1, MAIN));
+    writer_append(writer, TABLE_COMPOSITE_EVENTS, &row);
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, id, id);
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, symbol, made_string(writer, function));
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, module, made_string(writer, "[nvidia_uvm]"));
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, stackDepth, 0);
+    writer_append(writer, TABLE_SAMPLING_CALLCHAINS, &frame);
+}
+
+/* Steps of three kernels, the first of which takes 300 µs and the others 100, and of 500 µs of the program's code, of
+ * which a part is in page faults. If that is most, kernels behind it take 100 µs, too; the first of all has nothing
+ * before it. */
+static void code_that_touches_managed_memory(void **state)
+{
+    enum { LOOP = 15 + OWN, RUN = 9 * LOOP + 507, FIRST = 300, SAMPLES = 5, ALL_FAST = 5 + FIRST + 29 * (KERNEL + 1) };
+
+    for (int faults = 2; faults <= 3; faults++) {
+        struct writer *writer = start();
+        struct adviser adviser;
+        for (int i = 0; i < STEPS; i++) {
+            int64_t at = LOOP * i, second = at + 5 + FIRST + 1, third = second + KERNEL + 1;
+            launch(writer, at, at + 5, at + 5 + FIRST, 3 * i + 1, 7);
+            launch(writer, at + 5, second, second + KERNEL, 3 * i + 2, 7);
+            launch(writer, at + 10, third, third + KERNEL, 3 * i + 3, 7);
+            for (int k = 0; k < SAMPLES; k++)
+                native_sample(writer, SAMPLES * i + k + 1, at + 20 + 100 * k,
+                              k < faults ? "uvm_vm_fault_entry" : "steer");
+        }
+        function(writer, 0, RUN, "train.py(40): train");
+        struct report *report = advise(&adviser, writer, &rule_python_between, WITHOUT_STEPS);
+        assert_int_equal(adviser.step_ns, RUN * US);
+        assert_int_equal(adviser.count, 1);
+        int is_most = 2 * faults > SAMPLES;
+        int64_t left = is_most ? ALL_FAST : ALL_FAST + 9 * (FIRST - KERNEL);
+        expect(&adviser.causes[0], RUN - left, RUN - left,
+               is_most ? "pages of managed memory move to the CPU: 4.50 ms" : "Python between launches: 4.50 ms",
+               "train.py:40 train");
+        assert_int_equal(adviser.causes[0].confidence, is_most ? ADVICE_MODELLED : ADVICE_MEASURED);
+        done(&adviser, report);
+    }
+}
+
 /* Three kernels; in between, the program is in a function of PyTorch, `own` µs each time. */
 static void expect_library_code(int64_t own, size_t causes)
 {
@@ -829,6 +878,7 @@ int main(void)
         cmocka_unit_test(operators_that_emit_nvtx_named),
         cmocka_unit_test(operators_that_are_fast_enough),
         cmocka_unit_test(python_between_launches),
+        cmocka_unit_test(code_that_touches_managed_memory),
         cmocka_unit_test(code_of_pytorch_is_a_way_to_launches_unless_it_is_long),
         cmocka_unit_test(another_thread_holds_the_gil),
         cmocka_unit_test(most_launches_are_in_a_line),

@@ -4,13 +4,20 @@
  * The lines of a function are one cause. Code of PyTorch itself, up to 2 ms, is left to the rule launch_bound,
  * collections and compilations to rules of their own. Time in which the thread waits for Python's GIL, also in an
  * operator, belongs to the thread that holds it. Bound and estimate: the function takes no time, or the thread does not
- * wait. */
+ * wait.
+ *
+ * A function may take long because it touches managed memory, whose pages then move to the CPU. The next kernel that
+ * needs them waits until they are back. So, where most samples of a function are in such faults, the kernel behind it
+ * takes no longer than kernels of its name usually do. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "advice_faults.h"
 #include "advice_gil.h"
-#include "advice_groups.h"
+#include "advice_kernels.h"
 #include "advice_operators.h"
 #include "analyze/registry.h"
+#include "base/array.h"
 #include "sampled_compilations.h"
 
 enum { LONG_NS = 2000000 };  /* code of PyTorch that takes longer is no way to a launch: launch_bound leaves it */
@@ -21,7 +28,14 @@ struct between {
     struct advice_groups groups;
     struct advice_operators operators; /* only operators, DataLoaders and events of Python, none in another */
     struct gil_waits gil_waits;
+    struct piece {
+        uint32_t group, call;          /* before which the thread runs its own code */
+        int64_t from_ns, to_ns;
+    } *pieces;                         /* owned; of its time */
+    size_t piece_count, piece_room;
+    struct fault_tally *tallies;       /* owned; by group, of those in which pages may move */
     const struct replay_thread *thread;
+    uint32_t call;                     /* before which the thread runs its own code */
 };
 
 static int add_sampled_compilations(struct thread_spans *spans, struct report *report, struct error *err)
@@ -67,7 +81,9 @@ static int python_between_add_event(struct between *between, uint32_t group, uin
         .place = place, .thread = between->thread->id, .start_ns = from_ns, .end_ns = to_ns
     };
 
-    if (group == NO_KEY || advice_group_note(&between->groups, group, &event) != 0)
+    if (group == NO_KEY || advice_group_note(&between->groups, group, &event) != 0 ||
+        ARRAY_PUSH(between->pieces, between->piece_room, between->piece_count,
+                   (struct piece){ group, between->call, from_ns, to_ns }) != 0)
         return ERR_NO_MEMORY;
     struct advice_cause *cause = &between->groups.list[group].cause;
     const struct replay *replay = &between->adviser->replay;
@@ -181,6 +197,7 @@ static int python_between_add_thread(struct between *between)
             !adviser_counts(between->adviser, call))
             continue;
         int64_t from_ns = replay_edge_start(replay, edge);
+        between->call = at;
         if (is_long(between, from_ns, call->start_ns) && python_between_add_gap(between, from_ns, call->start_ns) != 0)
             return ERR_NO_MEMORY;
     }
@@ -199,19 +216,150 @@ static int python_between_add_threads(struct between *between)
     return 0;
 }
 
+/* ---- managed memory -------------------------------------------------------------------------------------------- */
+
+/* Whether most samples of a group are in faults on managed memory. */
+static int waits_for_pages(const struct between *between, uint32_t group)
+{
+    return between->tallies && 2 * between->tallies[group].faults > between->tallies[group].samples;
+}
+
+/* The median time of the kernels of this name, in *out. */
+static int usual_ns(const struct advice_kernels *kernels, uint32_t name, int64_t *out)
+{
+    int64_t *times = malloc((kernels->count + 1) * sizeof *times);
+    size_t count = 0;
+
+    if (!times)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < kernels->count; i++)
+        if (kernels->list[i].name == name)
+            times[count++] = kernels->list[i].run_ns;
+    if (count)
+        qsort(times, count, sizeof *times, array_by_int64);
+    *out = count ? times[count / 2] : 0;
+    free(times);
+    return 0;
+}
+
+/* The first kernel that a thread launches from a call on, or NULL. */
+static const struct advice_kernel *kernel_from(const struct between *between, const struct advice_kernels *kernels,
+                                               const uint32_t *kernel_of, uint32_t call)
+{
+    const struct replay_events *events = &between->adviser->replay.events;
+    uint32_t end = events->threads[events->calls[call].thread].end;
+
+    while (call < end && !kernel_of[call])
+        call++;
+    return call < end ? &kernels->list[kernel_of[call] - 1] : NULL;
+}
+
+static int shorten_kernels(struct between *between, const struct advice_kernels *kernels, const uint32_t *kernel_of)
+{
+    uint32_t name = NO_KEY;
+    int64_t usual = 0;
+
+    for (size_t i = 0; i < between->piece_count; i++) {
+        const struct piece *piece = &between->pieces[i];
+        const struct advice_kernel *kernel = waits_for_pages(between, piece->group)
+                                                 ? kernel_from(between, kernels, kernel_of, piece->call)
+                                                 : NULL;
+        if (kernel && kernel->name != name && usual_ns(kernels, name = kernel->name, &usual) != 0)
+            return ERR_NO_MEMORY;
+        if (!kernel || kernel->run_ns <= usual)
+            continue;
+        struct advice_cause *cause = &between->groups.list[piece->group].cause;
+        cause->confidence = ADVICE_MODELLED;
+        if (advice_kernel_take(&cause->bound, kernel, usual) != 0 ||
+            advice_kernel_take(&cause->estimate, kernel, usual) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+/* Counts the samples in the pieces, and those that are in faults. The thread of a piece is that of its call. */
+static int tally_faults(struct between *between, const struct managed_faults *faults)
+{
+    const struct replay_events *events = &between->adviser->replay.events;
+
+    between->tallies = calloc(between->groups.keys.count + 1, sizeof *between->tallies);
+    for (size_t i = 0; between->tallies && i < between->piece_count; i++) {
+        const struct piece *piece = &between->pieces[i];
+        managed_faults_add(faults, events->threads[events->calls[piece->call].thread].id, piece->from_ns, piece->to_ns,
+                           &between->tallies[piece->group]);
+    }
+    return between->tallies ? 0 : ERR_NO_MEMORY;
+}
+
+static int cut_waits_for_pages(struct between *between, struct error *err)
+{
+    const struct replay_events *events = &between->adviser->replay.events;
+    struct advice_kernels *kernels;
+    int code;
+
+    if ((code = adviser_kernels(between->adviser, &kernels, err)) != 0)
+        return code;
+    uint32_t *kernel_of = calloc(events->call_count + 1u, sizeof *kernel_of);
+    for (size_t i = kernel_of ? kernels->count : 0; i-- > 0;)
+        kernel_of[events->works[kernels->list[i].work].call] = (uint32_t)i + 1;
+    code = kernel_of && shorten_kernels(between, kernels, kernel_of) == 0 ? 0
+                                                                          : error_short_memory(err, "for the kernels");
+    free(kernel_of);
+    return code;
+}
+
+/* Samples may be many: they are read if a group is large enough to be a cause. */
+static int add_managed_memory(struct between *between, struct error *err)
+{
+    struct managed_faults faults = { 0 };
+    size_t large = 0;
+    int code;
+
+    while (large < between->groups.keys.count && between->groups.list[large].total_ns < advice_least(between->adviser))
+        large++;
+    if (large == between->groups.keys.count)
+        return 0;
+    if ((code = managed_faults_read(&faults, between->adviser->report, err)) == 0 && faults.count)
+        code = tally_faults(between, &faults) != 0 ? error_short_memory(err, "for page faults")
+                                                   : cut_waits_for_pages(between, err);
+    managed_faults_free(&faults);
+    return code;
+}
+
+/* ---- the rule -------------------------------------------------------------------------------------------------- */
+
+static void describe_pages(struct advice_cause *cause)
+{
+    text_add(&cause->what, "pages of managed memory move to the CPU: ");
+    if (cause->confidence == ADVICE_MODELLED)
+        text_add(&cause->rate, "kernels behind it take as long as others of their name");
+    cause->advice =
+        "It touches managed memory that kernels use, so that its pages move to the CPU, and back in the next "
+        "kernel. Give what the CPU reads or writes memory of its own (cudaMallocHost), and copy it.";
+}
+
 /* "Python between launches: 2.03 ms in each step" */
 static int python_between_describe(struct advice_groups *groups, uint32_t group)
 {
+    const struct between *between = (const struct between *)((const char *)groups - offsetof(struct between, groups));
     struct advice_cause *cause = &groups->list[group].cause;
+    int is_of_pages = waits_for_pages(between, group);
     uint32_t place;
     int64_t kind;
 
-    cause->total_ns = 0;
-    for (size_t i = 0; i < cause->bound.count; i++)
+    cause->total_ns = is_of_pages ? cause->total_ns : 0;
+    for (size_t i = 0; i < cause->bound.count && !is_of_pages; i++)
         cause->total_ns = saturating_add(cause->total_ns, cause->bound.list[i].cut_ns);
     advice_group_most(groups, group, &place, &kind);
     int waits_for_gil = keys_get(&groups->keys, group)[0] == WAITS_FOR_GIL;
-    if (waits_for_gil)
+    cause->advice =
+        waits_for_gil ? "Python runs one thread at a time. Move this to another process (multiprocessing), or to "
+                        "code that releases the GIL (NumPy, C extensions)."
+                      : "Launch the GPU's work first, or move this to a DataLoader's worker, another thread, or out of "
+                        "the loop.";
+    if (is_of_pages)
+        describe_pages(cause);
+    else if (waits_for_gil)
         text_add(&cause->what, "another thread holds the GIL: ");
     else
         text_add(&cause->what, places_get(groups->places, place).kind == PLACE_PYTHON ? "Python between launches: "
@@ -219,11 +367,6 @@ static int python_between_describe(struct advice_groups *groups, uint32_t group)
     advice_cause_figure(cause, FIGURE_TIME);
     text_add(&cause->what, groups->adviser->steps->count ? " in each step" : "");
     place_text(&cause->where, groups->places, place);
-    cause->advice =
-        waits_for_gil ? "Python runs one thread at a time. Move this to another process (multiprocessing), or to "
-                        "code that releases the GIL (NumPy, C extensions)."
-                      : "Launch the GPU's work first, or move this to a DataLoader's worker, another thread, or out of "
-                        "the loop.";
     return 1;
 }
 
@@ -241,8 +384,11 @@ static int find_python_between(struct adviser *adviser, struct error *err)
     if (python_between_add_threads(&between) != 0 &&
         (code = error_short_memory(err, "for the times between launches")) != 0)
         goto done;
-    code = advice_groups_add(&between.groups, advice_least(adviser), python_between_describe, err);
+    if ((code = add_managed_memory(&between, err)) == 0)
+        code = advice_groups_add(&between.groups, advice_least(adviser), python_between_describe, err);
 done:
+    free(between.tallies);
+    free(between.pieces);
     gil_waits_free(&between.gil_waits);
     advice_operators_free(&between.operators);
     advice_groups_free(&between.groups);
