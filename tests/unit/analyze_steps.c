@@ -1,7 +1,7 @@
 /* Steps that nobody named: the loops in sequences of letters, the rhythm of marks, and the warm-up. */
 #include "analyze/model/outer_steps.h"
 #include "analyze/model/steps.h"
-#include "analyze/model/steps/period.h"
+#include "analyze/model/steps/turns.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static void letters_close(struct letters *letters)
 }
 
 /* The steps of a text, with blanks between them; parentheses around what lies in none. */
-static const char *steps_of_text(const char *text)
+static const char *steps_found(const char *text, int (*find)(struct period *period, const struct sequence *sequence))
 {
     static char out[1 << 16];
     struct letters letters;
@@ -71,7 +71,7 @@ static const char *steps_of_text(const char *text)
     size_t used = 0, at = 0;
 
     letters_open(&letters, text);
-    assert_int_equal(period_find(&period, &letters.sequence), 0);
+    assert_int_equal(find(&period, &letters.sequence), 0);
     for (size_t i = 0; i < period.count; i++) {
         for (; at < period.steps[i].first && i > 0; at++)
             out[used++] = '+'; /* between two steps */
@@ -83,6 +83,11 @@ static const char *steps_of_text(const char *text)
     period_free(&period);
     letters_close(&letters);
     return out;
+}
+
+static const char *steps_of_text(const char *text)
+{
+    return steps_found(text, period_find);
 }
 
 static const char *repeated(const char *text, size_t times)
@@ -182,6 +187,32 @@ static void what_does_not_repeat_has_no_steps(void **state)
         assert_string_equal(steps_of_text(text), "");
     }
     assert_string_equal(steps_of_text(""), "");
+}
+
+/* A loop that writes a text: K is launched for each letter so far, and Q sometimes. L comes in each of two layers. */
+static void kernels_that_take_turns_make_steps(void **state)
+{
+    static const char
+        rounds[] = "ALKLKBCwDE ALKKLKBCQwDE ALKLKKKBCwDE ALKKKKLKBCwDE ALLKBCQQwDE ALKLBCwDE ALKKLKKBCQwDE "
+                   "ALKKKLKKKBCwDE ALKLKQBCwDE";
+    char text[sizeof rounds + 8] = "MKNN", *end = text + 4;
+
+    for (const char *at = rounds; *at; at++)
+        *end = *at, end += *at != ' ';
+    assert_string_equal(steps_of_text(text), "");
+    assert_string_equal(steps_found(text, turns_find), rounds);
+}
+
+/* The layers of a text that is read take turns, but most of the time another text is written. Four kernels that come in
+ * any order do not. */
+static void other_kernels_take_no_turns(void **state)
+{
+    char text[512];
+
+    snprintf(text, sizeof text, "%s%s", "ABCDABCDABCDABCDABCDABCDABCDABCD", repeated("KKQKKKKQQKQKKKKQKQ", 10));
+    assert_string_equal(steps_found(text, turns_find), "");
+    assert_string_equal(steps_found("ABCDKBADCKKACBDDCBAKABCDBADCKACBDKKDCBA", turns_find), "");
+    assert_string_equal(steps_found("ABCDKABCDABCDKKABCDABCDABCDK", turns_find), ""); /* too few */
 }
 
 /* ---- warm-up --------------------------------------------------------------------------------------------------- */
@@ -307,6 +338,8 @@ int main(void)
         cmocka_unit_test(two_rounds_must_be_long_and_varied),
         cmocka_unit_test(one_kernel_is_no_step_and_one_graph_is),
         cmocka_unit_test(what_does_not_repeat_has_no_steps),
+        cmocka_unit_test(kernels_that_take_turns_make_steps),
+        cmocka_unit_test(other_kernels_take_no_turns),
         cmocka_unit_test(first_steps_that_take_longer_are_warm_up),
         cmocka_unit_test(a_step_of_several_updates_begins_with_the_long_interval),
         cmocka_unit_test(what_disturbs_a_rhythm_is_in_no_whole_step),

@@ -2,7 +2,7 @@
  * launch and ends where the next one begins. */
 #include <stdio.h>
 
-#include "analyze/model/steps/period.h"
+#include "analyze/model/steps/turns.h"
 #include "steps_read_state.h"
 
 /* The contents to compare, one after the other, if nothing repeats in search->sequences. */
@@ -68,22 +68,27 @@ static int steps_looped_add_steps(struct steps_search *search, const struct gpu_
     return 0;
 }
 
+typedef int finder(struct period *period, const struct sequence *sequence);
+
 /* Adds the steps of a process, if something repeats in its sequence. The greatest loop names the source. */
 static int find_loop(struct steps_search *search, const struct gpu_sequences *sequences, const struct gpu_sequence *of,
-                     uint64_t *greatest, struct error *err)
+                     finder *find, uint64_t *greatest, struct error *err)
 {
     struct period period;
     int code = 0;
 
-    if (period_find(&period, &of->sequence) != 0 && (code = error_short_memory(err, "for the steps")) != 0)
+    if (find(&period, &of->sequence) != 0 && (code = error_short_memory(err, "for the steps")) != 0)
         goto free_period;
-    struct round round = count_round(sequences, of, &period);
     uint64_t places = (uint64_t)period.count * period.length;
     if (period.count < 2)
         goto free_period;
     if (places > *greatest) {
+        struct round round = count_round(sequences, of, &period);
         *greatest = places;
-        name_source(search->steps, &round);
+        if (find == turns_find)
+            snprintf(search->steps->source, sizeof search->steps->source, "steps by kernels that come once in each");
+        else
+            name_source(search->steps, &round);
     }
     code = steps_looped_add_steps(search, of, &period, err);
 free_period:
@@ -91,30 +96,41 @@ free_period:
     return code;
 }
 
-static int find_loops(struct steps_search *search, const struct gpu_sequences *sequences, struct error *err)
+static int find_loops(struct steps_search *search, const struct gpu_sequences *sequences, finder *find,
+                      struct error *err)
 {
     uint64_t greatest = 0;
     int code;
 
     for (size_t i = 0; i < sequences->count; i++)
-        if ((code = find_loop(search, sequences, &sequences->list[i], &greatest, err)) != 0)
+        if ((code = find_loop(search, sequences, &sequences->list[i], find, &greatest, err)) != 0)
             return code;
     return 0;
 }
 
+static int find_loops_of(struct steps_search *search, int contents, finder *find, struct error *err)
+{
+    struct gpu_sequences sequences;
+    int code = gpu_sequences_make(&sequences, search->launches, contents, err);
+
+    if (code != 0)
+        return code;
+    code = find_loops(search, &sequences, find, err);
+    gpu_sequences_free(&sequences);
+    return code;
+}
+
 int steps_find_looped(struct steps_search *search, struct error *err)
 {
-    int code = find_loops(search, &search->sequences, err);
+    int code = find_loops(search, &search->sequences, period_find, err);
 
-    for (size_t i = 0; i < COUNT_OF(contents_tried); i++) {
-        struct gpu_sequences sequences;
-        if (!gpu_launches_differ(search->launches, contents_tried[i]))
-            continue;
-        if (code != 0 || search->steps->count ||
-            (code = gpu_sequences_make(&sequences, search->launches, contents_tried[i], err)) != 0)
-            return code;
-        code = find_loops(search, &sequences, err);
-        gpu_sequences_free(&sequences);
-    }
+    for (size_t i = 0; i < COUNT_OF(contents_tried) && code == 0 && !search->steps->count; i++)
+        if (gpu_launches_differ(search->launches, contents_tried[i]))
+            code = find_loops_of(search, contents_tried[i], period_find, err);
     return code;
+}
+
+int steps_find_in_turn(struct steps_search *search, struct error *err)
+{
+    return find_loops_of(search, 0, turns_find, err);
 }

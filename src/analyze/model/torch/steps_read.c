@@ -88,10 +88,8 @@ static const struct steps_read_source {
     int (*find)(struct steps_search *search, struct error *err);
     int is_guess;
 } steps_read_sources[] = {
-    { steps_find_named, 0 },
-    { steps_find_marked, 1 },
-    { steps_find_looped, 1 },
-    { steps_find_graphs, 1 },
+    { steps_find_named, 0 },  { steps_find_marked, 1 },  { steps_find_looped, 1 },
+    { steps_find_graphs, 1 }, { steps_find_in_turn, 1 },
 };
 
 int steps_add(struct steps_search *search, const struct step *step, struct error *err)

@@ -15,11 +15,12 @@ struct steps_search {
 };
 
 /* A source adds its steps, in any order, and sets steps->source. It adds none if the report has none of its kind. */
-int steps_find_named(struct steps_search *search, struct error *err);  /* by names, or as the request defines them */
-int steps_find_marked(struct steps_search *search, struct error *err); /* by what PyTorch calls once a step */
-int steps_find_looped(struct steps_search *search, struct error *err); /* by launches that come again and again */
+int steps_find_named(struct steps_search *search, struct error *err);   /* by names, or as the request defines them */
+int steps_find_marked(struct steps_search *search, struct error *err);  /* by what PyTorch calls once a step */
+int steps_find_looped(struct steps_search *search, struct error *err);  /* by launches that come again and again */
 
-int steps_find_graphs(struct steps_search *search, struct error *err); /* by launches of a graph */
+int steps_find_graphs(struct steps_search *search, struct error *err);  /* by launches of a graph */
+int steps_find_in_turn(struct steps_search *search, struct error *err); /* by kernels that come once in each */
 
 int steps_add(struct steps_search *search, const struct step *step, struct error *err);
 
