@@ -247,6 +247,15 @@ static void first_steps_that_take_longer_are_warm_up(void **state)
     assert_string_equal(WARM_UP(900, 100), "w-");
 }
 
+/* A text is written with a plan for each of its lengths; the next one finds them. Three fast steps are chance, and one
+ * that was as fast before shows that the others were no warm-up. */
+static void a_loop_that_gets_faster_for_good_has_warmed_up(void **state)
+{
+    assert_string_equal(WARM_UP(900, 50, 51, 49, 52, 50, 48, 51, 12, 11, 13, 12), "wwwwwwww----");
+    assert_string_equal(WARM_UP(50, 51, 49, 52, 50, 48, 51, 50, 12, 11, 13), "-----------");
+    assert_string_equal(WARM_UP(50, 51, 49, 14, 50, 48, 51, 50, 12, 11, 13, 12), "------------");
+}
+
 /* ---- several marks in a step ----------------------------------------------------------------------------------- */
 
 /* The lengths of intervals, as digits and letters ('1' is 10 µs, 'a' 100, 'f' 600), in whole outer steps and, in
@@ -341,6 +350,7 @@ int main(void)
         cmocka_unit_test(kernels_that_take_turns_make_steps),
         cmocka_unit_test(other_kernels_take_no_turns),
         cmocka_unit_test(first_steps_that_take_longer_are_warm_up),
+        cmocka_unit_test(a_loop_that_gets_faster_for_good_has_warmed_up),
         cmocka_unit_test(a_step_of_several_updates_begins_with_the_long_interval),
         cmocka_unit_test(what_disturbs_a_rhythm_is_in_no_whole_step),
         cmocka_unit_test(two_optimizers_make_a_step),

@@ -19,7 +19,7 @@ void advice_cause_figure(struct advice_cause *cause, enum advice_figure kind)
 static void add_figure(struct text *out, const struct adviser *adviser, const struct advice_cause *cause,
                        enum advice_figure kind)
 {
-    int64_t steps = (int64_t)adviser->step_count, each = cause->count / steps;
+    int64_t steps = (int64_t)adviser->step_count, each = (cause->count + steps / 2) / steps;
 
     switch (kind) {
     case FIGURE_TIME: human_time(out, cause->total_ns / steps); return;

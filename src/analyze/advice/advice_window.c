@@ -51,16 +51,20 @@ static const struct step_process *leading_process(const struct steps *steps)
     return leading;
 }
 
+/* Of the steps after the warm-up, which may be most of them. */
 static int median_length(const struct step *list, size_t count, int64_t *out)
 {
     int64_t *lengths = array_alloc(count + 1, sizeof *lengths);
+    size_t steady = 0;
 
     if (!lengths)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
-        lengths[i] = length_of(&list[i]);
-    qsort(lengths, count, sizeof *lengths, array_by_int64);
-    *out = lengths[count / 2];
+        if (!list[i].is_warm_up)
+            lengths[steady++] = length_of(&list[i]);
+    if (steady)
+        qsort(lengths, steady, sizeof *lengths, array_by_int64);
+    *out = steady ? lengths[steady / 2] : 0;
     free(lengths);
     return 0;
 }

@@ -161,9 +161,12 @@ int adviser_changes(const struct adviser *adviser, const struct replay_call *cal
     return call->start_ns >= adviser->span.from_ns && call->start_ns < adviser->span.to_ns;
 }
 
+/* The mean step is taken without the warm-up. What is found in it would be counted for the other steps. */
 static int step_counts(const struct adviser *adviser, uint32_t step)
 {
-    return !adviser->steps->count || (step != NO_STEP && adviser->steps->list[step].is_chosen);
+    const struct step *list = adviser->steps->list;
+
+    return !adviser->steps->count || (step != NO_STEP && list[step].is_chosen && !list[step].is_warm_up);
 }
 
 int adviser_counts(const struct adviser *adviser, const struct replay_call *call)

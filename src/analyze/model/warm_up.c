@@ -5,7 +5,9 @@
 #include "base/saturating.h"
 #include "steps.h"
 
-enum { STEADY_RUN = 3 };
+/* A loop has settled if at least SETTLED_RUN steps remain, and every step before them took TIMES_FASTER as long as any
+ * of them. */
+enum { STEADY_RUN = 3, SETTLED_RUN = 4, TIMES_FASTER = 2 };
 
 /* The durations of the steps that are usual. */
 struct band {
@@ -44,6 +46,22 @@ static size_t warm_up_length(const struct band *band, const int64_t *durations, 
     return 0;
 }
 
+/* A loop may get faster once and for good, late: a text is written with a plan made for each of its lengths, and the
+ * next text has lengths that were there before. least: room for as many. */
+static size_t settled_from(const int64_t *durations, size_t count, int64_t *least)
+{
+    int64_t most = 0;
+
+    for (size_t i = 0; i < count; i++)
+        least[i] = i && least[i - 1] < durations[i] ? least[i - 1] : durations[i];
+    for (size_t i = count; i-- > 1;) {
+        most = durations[i] > most ? durations[i] : most;
+        if (count - i >= SETTLED_RUN && least[i - 1] / TIMES_FASTER >= most)
+            return i;
+    }
+    return 0;
+}
+
 int steps_mark_warm_up(struct steps *steps, struct error *err)
 {
     int64_t *durations = malloc((steps->count + 1) * 3 * sizeof *durations);
@@ -58,7 +76,9 @@ int steps_mark_warm_up(struct steps *steps, struct error *err)
             durations[i] = saturating_duration(list[i].start_ns, list[i].end_ns);
         struct band band = usual_band(durations + half, own->count - half, durations + steps->count + 1,
                                       durations + 2 * (steps->count + 1));
-        size_t length = warm_up_length(&band, durations, own->count);
+        size_t length = warm_up_length(&band, durations, own->count),
+               settled = settled_from(durations, own->count, durations + steps->count + 1);
+        length = settled > length ? settled : length;
         for (size_t i = 0; i < own->count; i++)
             list[i].is_warm_up = i < length;
     }
