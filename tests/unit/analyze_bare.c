@@ -421,9 +421,21 @@ static void busy_gpu_keeps_its_step(void **state)
     adviser_free(&adviser);
 }
 
+static void operator_at(struct writer *writer, int64_t start)
+{
+    struct row_TACHO_TORCH_OP row = { 0 };
+
+    ROW_SET(&row, TACHO_TORCH_OP, start, start * US);
+    ROW_SET(&row, TACHO_TORCH_OP, end, start * US + 100);
+    ROW_SET(&row, TACHO_TORCH_OP, globalTid, made_thread(1, MAIN));
+    ROW_SET(&row, TACHO_TORCH_OP, nameId, made_string(writer, "aten::add"));
+    ROW_SET(&row, TACHO_TORCH_OP, category, made_string(writer, "cpu_op"));
+    writer_append(writer, TABLE_TACHO_TORCH_OP, &row);
+}
+
 /* Ten launches a step, every 25 µs while they are recorded and every 20 µs while they are not, of kernels of this
- * length. Returns the number of causes that the rule launch_bound finds. */
-static size_t launch_bound_causes(int64_t kernel)
+ * length, each behind so many operators. Returns the number of causes that the rule launch_bound finds. */
+static size_t launch_bound_causes(int64_t kernel, int operators)
 {
     struct writer *writer = start();
     struct adviser adviser;
@@ -432,8 +444,11 @@ static size_t launch_bound_causes(int64_t kernel)
     several(writer, 0, 1, 250, "settling");
     several(writer, 250, 8, 250, "traced");
     several(writer, 2250, 1, 250, "settling");
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < 100; i++) {
+        for (int k = 0; k < operators; k++)
+            operator_at(writer, 25 * i + 2 + k);
         launch(writer, 25 * i + 20, 25 * i + 25, 25 * i + 25 + kernel, i + 1, 7);
+    }
     several(writer, 10000, 1, 200, "settling");
     several(writer, 10200, 16, 200, "timed");
     struct report *report = finish(writer);
@@ -450,8 +465,16 @@ static size_t launch_bound_causes(int64_t kernel)
  * recording cost 9 µs a call instead of 5, launches take 16, and the kernels do not wait. */
 static void what_recording_may_have_cost_is_no_finding(void **state)
 {
-    assert_int_equal(launch_bound_causes(10), 1);
-    assert_int_equal(launch_bound_causes(18), 0);
+    assert_int_equal(launch_bound_causes(10, 0), 1);
+    assert_int_equal(launch_bound_causes(18, 0), 0);
+}
+
+/* 16 operators before each launch usually cost 23 µs with it, and here cost 5. Were it 14 µs more, kernels of 10 µs
+ * would not wait for launches that take 6. But then the step would take half of what the timed steps took. */
+static void timed_steps_limit_what_recording_may_have_cost(void **state)
+{
+    assert_int_equal(launch_bound_causes(10, 16), 1);
+    assert_int_equal(launch_bound_causes(18, 16), 0);
 }
 
 /* Kernels of 10 µs, the first half every 20 µs and the second half 1000 µs later: nothing was recorded in between. */
@@ -526,6 +549,7 @@ int main(void)
         cmocka_unit_test(a_bound_is_of_a_slow_step),
         cmocka_unit_test(busy_gpu_keeps_its_step),
         cmocka_unit_test(what_recording_may_have_cost_is_no_finding),
+        cmocka_unit_test(timed_steps_limit_what_recording_may_have_cost),
         cmocka_unit_test(pauses_are_no_idle_time),
         cmocka_unit_test(pauses_are_no_finding),
     };

@@ -8,9 +8,9 @@
  * Where the host is the bottleneck, the bare step gives the multiple. Where it is not, because the GPU is or because
  * the host waits for it, any multiple yields about the bare step. Yet it matters once a wait is gone. So the multiple
  * is the likeliest one: the bare step is known to 2 %, and the cost to a third of what is usual. Savings are also
- * computed with twice that error. A bound is the larger one: a repair may save more if recording cost more. A cause
- * that then saves nothing is none: a host that is short of the GPU's pace by no more than what recording may have cost
- * is fast enough. */
+ * computed with twice that error, as far as the step is not much shorter then than the timed steps were. A bound is the
+ * larger one: a repair may save more if recording cost more. A cause that then saves nothing is none: a host that is
+ * short of the GPU's pace by no more than what recording may have cost is fast enough. */
 #include <stdlib.h>
 
 #include "adviser.h"
@@ -24,7 +24,8 @@
 enum { CALL_NS = 7000, OPERATOR_NS = 1000 };
 #define USUAL_ERROR 0.3 /* of the usual cost */
 #define BARE_ERROR 0.02 /* of the bare step */
-enum { MULTIPLE_MAX = 4, ROUNDS = 10 };
+#define TIMED_ERROR 0.15 /* of the bare step: timed steps are that much longer than those of a bare run, at most */
+enum { MULTIPLE_MAX = 4, ROUNDS = 10, MOST_ROUNDS = 6 };
 
 /* ---- usual costs ----------------------------------------------------------------------------------------------- */
 
@@ -125,15 +126,38 @@ static int find_multiple(struct adviser *adviser, const struct replay_edits *usu
     return 0;
 }
 
+/* The greatest multiple that may be: twice the error more than the likeliest one, unless the step would then be shorter
+ * than the bare one may be. */
+static int find_most(struct adviser *adviser, const struct replay_edits *usual, double multiple, int64_t bare_ns,
+                     double *out, struct error *err)
+{
+    const double least_ns = (double)bare_ns / (1 + TIMED_ERROR);
+    double low = multiple, high = multiple + 2 * USUAL_ERROR, at = high;
+    int64_t step_ns;
+    int code;
+
+    for (int round = 0; round < MOST_ROUNDS; round++, at = (low + high) / 2) {
+        if ((code = set_base(&adviser->base, usual, at, err)) != 0 ||
+            (code = adviser_replay(adviser, &(struct replay_edits){ 0 }, &step_ns, err)) != 0)
+            return code;
+        *((double)step_ns < least_ns ? &high : &low) = at;
+        if (round == 0 && low == at)
+            break;
+    }
+    *out = low;
+    return 0;
+}
+
 static int set_bases(struct adviser *adviser, const struct replay_edits *usual, int64_t bare_ns, struct error *err)
 {
-    double multiple;
+    double multiple, most;
     int code;
 
     if ((code = find_multiple(adviser, usual, bare_ns, &multiple, err)) != 0 ||
-        (code = set_base(&adviser->base, usual, multiple + 2 * USUAL_ERROR, err)) != 0 ||
+        (code = find_most(adviser, usual, multiple, bare_ns, &most, err)) != 0 ||
+        (code = set_base(&adviser->base, usual, most, err)) != 0 ||
         (code = adviser_replay(adviser, &(struct replay_edits){ 0 }, &adviser->least_step_ns, err)) != 0 ||
-        (code = set_base(&adviser->most, usual, multiple + 2 * USUAL_ERROR, err)) != 0)
+        (code = set_base(&adviser->most, usual, most, err)) != 0)
         return code;
     return set_base(&adviser->base, usual, multiple, err);
 }
