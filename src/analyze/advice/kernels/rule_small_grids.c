@@ -22,9 +22,9 @@
 #include "analyze/registry.h"
 #include "base/human.h"
 
-enum { SHORTEST_NS = 5000, LEAST_NS = 50000, MOST_SHARE_PERCENT = 75 };
-/* Kernels in a row: at least so many, each with blocks for at most so many multiprocessors. */
-enum { SHORTEST_ROW = 8, MOST_OF_ROW_PERCENT = 25 };
+enum { SHORTEST_NS = 5000, LEAST_NS = 20000, MOST_SHARE_PERCENT = 75 };
+/* Kernels in a row: at least so many, as long together, each with blocks for at most so many multiprocessors. */
+enum { SHORTEST_ROW = 8, LEAST_OF_ROW_NS = 50000, MOST_OF_ROW_PERCENT = 25 };
 enum { FEW_BLOCKS, LAST_ROUND, IN_A_ROW }; /* the second part of a group's key; the first is the name of the kernel */
 
 static const char *const fixed_grids[] = { "multi_tensor_apply", "nll_loss", "nccl", "GammaBetaBackward", "bn_", NULL };
@@ -265,7 +265,7 @@ static int small_grids_add_rows(struct grids *grids)
         struct grid_row row = { .first = first, .end = first };
         while (row.end < grids->kernels->count && grid_row_extend(grids, &row))
             continue;
-        if (row.end - first >= SHORTEST_ROW && row.run_ns >= LEAST_NS && add_row(grids, &row) != 0)
+        if (row.end - first >= SHORTEST_ROW && row.run_ns >= LEAST_OF_ROW_NS && add_row(grids, &row) != 0)
             return ERR_NO_MEMORY;
         first = row.end > first ? row.end : first + 1;
     }
