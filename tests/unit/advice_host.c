@@ -1,6 +1,28 @@
 /* Rules on the time of threads, on small captures made by hand, with savings that can be worked out on paper, in µs. */
 #include "made_advice.h"
 
+/* ---- launches --------------------------------------------------------------------------------------------------- */
+
+/* Twenty rounds of 95 µs: a launch of 5 µs, its kernel of 10 µs, 50 µs of other code, a wait of 10 µs that finds it
+ * done, and 30 µs until the next launch. No graph goes on behind a wait, so the launches remain, and so does the way to
+ * each wait: only the way to the launches goes. */
+static void a_graph_ends_where_a_result_is_read(void **state)
+{
+    enum { ROUNDS = 20, ROUND = 95, TO_LAUNCH = 30 };
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        launch(writer, ROUND * i, ROUND * i + 5, ROUND * i + 15, 2 * i + 1, 7);
+        call(writer, MAIN, ROUND * i + 55, ROUND * i + 65, "cudaStreamSynchronize", 2 * i + 2);
+        sync_record(writer, STREAM_SYNC, 7, 2 * i + 2, 0);
+    }
+    struct report *report = advise(&adviser, writer, &rule_launch_bound, WITHOUT_STEPS);
+    assert_int_equal(adviser.count, 1);
+    assert_int_equal(adviser.causes[0].estimate_ns, (ROUNDS - 1) * TO_LAUNCH * US);
+    done(&adviser, report);
+}
+
 /* ---- waits ----------------------------------------------------------------------------------------------------- */
 
 enum { STEPS = 10, STEP = 150, KERNEL = 100 };
@@ -868,6 +890,7 @@ static void the_line_with_most_of_the_time_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_graph_ends_where_a_result_is_read),
         cmocka_unit_test(a_result_in_each_step),
         cmocka_unit_test(values_that_a_line_reads_one_by_one),
         cmocka_unit_test(calls_that_share_an_id),

@@ -2,8 +2,9 @@
  *
  * Bound: threads that launch kernels take no time for it, neither between their calls, up to 2 ms, nor in them; and
  * kernels follow each other at once, since those of a graph have shorter gaps.
- * Estimate: a CUDA graph, or compiled code. Launches but the first of a step, and times between calls of up to 200 µs,
- * go; longer ones are other code, which remains. */
+ * Estimate: CUDA graphs, or compiled code. A graph ends where the program reads a result, so that the first launch of a
+ * step and the first one after each read remain, and so does the time before the read. Other launches, and other times
+ * between calls of up to 200 µs, go; longer ones are other code, which remains. */
 #include <stdlib.h>
 
 #include "adviser.h"
@@ -19,7 +20,8 @@ struct launch_bound_launches {
     struct adviser *adviser;
     struct advice_cause cause;
     uint8_t *launches;         /* owned; by call: whether it launches kernels */
-    int64_t kernels;           /* in the steps that the mean is taken of */
+    uint8_t *reads;            /* owned; by call: whether it waits for the GPU, or copies from it */
+    int64_t kernels;           /* that count */
     int64_t kernel_ns;
     struct report_span *spans; /* owned; by step, and one for calls of no step: from its first launch to its last */
     int64_t longest_host_ns;
@@ -31,14 +33,6 @@ static int is_kernel(const struct replay_events *events, const struct replay_wor
     int table = replay_table_of(events, work->at);
 
     return work->call != NO_CALL && (table == REPLAY_KERNEL || table == REPLAY_GRAPH);
-}
-
-/* Steps of the warm-up are changed, but the mean step is taken without them. */
-static int is_of_warm_up(const struct adviser *adviser, const struct replay_call *call)
-{
-    uint32_t step = adviser_step(adviser, call);
-
-    return step != NO_STEP && adviser->steps->list[step].is_warm_up;
 }
 
 static void note_launch(struct launch_bound_launches *launches, const struct replay_call *call)
@@ -67,16 +61,19 @@ static int count_kernels(struct launch_bound_launches *launches)
     const struct replay_events *events = &launches->adviser->replay.events;
 
     launches->launches = calloc(events->call_count + 1u, 1);
+    launches->reads = calloc(events->call_count + 1u, 1);
     launches->spans = calloc(launches->adviser->steps->count + 1, sizeof *launches->spans);
-    if (!launches->launches || !launches->spans)
+    if (!launches->launches || !launches->reads || !launches->spans)
         return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < events->call_count; i++)
+        launches->reads[i] = events->calls[i].wait == REPLAY_WAITED || events->calls[i].wait == REPLAY_READY;
     for (uint32_t i = 0; i < events->work_count; i++) {
         const struct replay_work *work = &events->works[i];
+        if (work->call != NO_CALL && replay_engine_of(events, work) == REPLAY_FROM_GPU)
+            launches->reads[work->call] = 1;
         if (!is_kernel(events, work) || !adviser_counts(launches->adviser, &events->calls[work->call]))
             continue;
         launches->launches[work->call] = 1;
-        if (is_of_warm_up(launches->adviser, &events->calls[work->call]))
-            continue;
         note_launch(launches, &events->calls[work->call]);
         launches->kernels++;
         launches->kernel_ns = saturating_add(launches->kernel_ns, saturating_duration(work->start_ns, work->end_ns));
@@ -97,8 +94,9 @@ static void note_host(struct launch_bound_launches *launches, uint32_t call, int
     launches->cause.thread = events->threads[events->calls[call].thread].id;
 }
 
-/* The first launch of a step remains: it is the launch of the graph. */
-static int is_first_of_step(struct launch_bound_launches *launches, uint32_t call)
+/* The first launch of a step remains: it is the launch of the graph. So does the first one after a result was read: a
+ * graph ends there. */
+static int is_first_of_graph(struct launch_bound_launches *launches, uint32_t call)
 {
     uint32_t step = adviser_step(launches->adviser, &launches->adviser->replay.events.calls[call]);
     int is_first = step != launches->last_step;
@@ -112,7 +110,7 @@ static int cut_call(struct launch_bound_launches *launches, uint32_t call)
     static const enum replay_kind before[] = { REPLAY_HOST, REPLAY_HANDOVER };
     const struct replay *replay = &launches->adviser->replay;
     struct advice_cause *cause = &launches->cause;
-    int stays = launches->launches[call] && is_first_of_step(launches, call);
+    int stays = launches->launches[call] && is_first_of_graph(launches, call);
 
     for (size_t i = 0; i < COUNT_OF(before); i++) {
         uint32_t edge = replay_edge_to(replay, replay_call_start(call), before[i]);
@@ -121,9 +119,11 @@ static int cut_call(struct launch_bound_launches *launches, uint32_t call)
             continue;
         note_host(launches, call, host_ns);
         if (replay_edit_cut(&cause->bound, edge, host_ns) != 0 ||
-            (host_ns <= SHORT_NS && replay_edit_cut(&cause->estimate, edge, host_ns) != 0))
+            (host_ns <= SHORT_NS && !launches->reads[call] && replay_edit_cut(&cause->estimate, edge, host_ns) != 0))
             return ERR_NO_MEMORY;
     }
+    if (launches->reads[call])
+        launches->last_step = NO_STEP - 1;
     if (!launches->launches[call])
         return 0;
     uint32_t edge = replay_edge_to(replay, replay_call_end(call), REPLAY_CALL);
@@ -241,10 +241,12 @@ static int find_launch_bound(struct adviser *adviser, struct error *err)
         goto free_cause;
     launch_bound_describe(&launches);
     free(launches.launches);
+    free(launches.reads);
     free(launches.spans);
     return adviser_add(adviser, &launches.cause, err);
 free_cause:
     free(launches.launches);
+    free(launches.reads);
     free(launches.spans);
     advice_cause_free(&launches.cause);
     return code == ERR_NO_MEMORY ? error_short_memory(err, "for the launches") : code;
@@ -256,7 +258,8 @@ const struct analysis rule_launch_bound = {
     .help = "Whether the GPU waits for the CPU to launch its kernels. The saving is that of a replay in which threads "
             "that launch kernels take no time for their launches and between their CUDA calls, up to 2 ms, and in "
             "which kernels follow each other at once. The estimate leaves gaps between kernels, one launch in each "
-            "step, and times of more than 200 µs between two calls.",
+            "step and after each wait for a result, the time before such a wait, and times of more than 200 µs between "
+            "two calls.",
     .needs = ADVICE_NEEDS,
     ADVICE_GENERAL_RULE(
         launch_bound,
