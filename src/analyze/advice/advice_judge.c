@@ -206,7 +206,7 @@ static void advice_judge_keep(struct adviser *adviser)
 
 static int is_general(const struct advice_cause *cause)
 {
-    return adviser_rule(cause->rule)->is_general;
+    return adviser_rule(cause->rule)->order == ADVICE_GENERAL;
 }
 
 static int advice_judge_by_rank(const void *a, const void *b)
@@ -257,6 +257,18 @@ static int try_together(struct adviser *adviser, struct advice_trials *trials, s
     return advice_trials_run(trials, err);
 }
 
+/* A general cause comes after those of rules that are carried out first if one of these may save as much: within the
+ * error of an estimate their order would be chance. */
+static void rank_after_first(const struct adviser *adviser, struct advice_cause *general)
+{
+    for (size_t i = 0; i < adviser->count; i++) {
+        const struct advice_cause *cause = &adviser->causes[i];
+        if (adviser_rule(cause->rule)->order == ADVICE_FIRST && cause->range.high_ns >= general->estimate_ns &&
+            cause->rank_ns < general->rank_ns)
+            general->rank_ns = cause->rank_ns;
+    }
+}
+
 /* A general cause ranks by what it saves in addition to all special ones, if that is less. */
 static int rank(struct adviser *adviser, struct advice_trials *trials, struct error *err)
 {
@@ -273,8 +285,10 @@ static int rank(struct adviser *adviser, struct advice_trials *trials, struct er
     for (size_t i = 0; i < adviser->count && code == 0 && ranking.special.count; i++) {
         struct advice_cause *cause = &adviser->causes[i];
         int64_t more_ns = saturating_subtract(saved(adviser, ranking.step_ns[i]), saved(adviser, ranking.special_ns));
-        if (is_general(cause) && more_ns < cause->rank_ns)
-            cause->rank_ns = more_ns;
+        if (!is_general(cause))
+            continue;
+        cause->rank_ns = more_ns < cause->rank_ns ? more_ns : cause->rank_ns;
+        rank_after_first(adviser, cause);
     }
     replay_edits_free(&ranking.special);
     free(ranking.step_ns);

@@ -112,7 +112,11 @@ struct adviser_rule {
     struct analysis_rule rule;
     /* Adds its causes. advice_sum has a row for each of them. */
     int (*find)(struct adviser *adviser, struct error *err);
-    int is_general; /* causes of other rules that explain its own come first */
+    enum advice_order {
+        ADVICE_SPECIAL,
+        ADVICE_GENERAL, /* causes of other rules that explain its own come before it */
+        ADVICE_FIRST,   /* what general rules say can be done once its own causes are gone */
+    } order;
 };
 
 static inline const struct adviser_rule *adviser_rule(const struct analysis *rule)
@@ -242,13 +246,14 @@ enum {
  *
  *     const struct analysis rule_launch_bound = { .name = "launch_bound", …,
  *                                                 ADVICE_RULE(launch_bound, .advice = …, .praise = …) }; */
-#define ADVICE_RULE(rule, ...) ADVICE_RULE_OF(rule, 0, __VA_ARGS__)
-#define ADVICE_GENERAL_RULE(rule, ...) ADVICE_RULE_OF(rule, 1, __VA_ARGS__)
-#define ADVICE_RULE_OF(name, general, ...)                                                                             \
+#define ADVICE_RULE(rule, ...) ADVICE_RULE_OF(rule, ADVICE_SPECIAL, __VA_ARGS__)
+#define ADVICE_GENERAL_RULE(rule, ...) ADVICE_RULE_OF(rule, ADVICE_GENERAL, __VA_ARGS__)
+#define ADVICE_FIRST_RULE(rule, ...) ADVICE_RULE_OF(rule, ADVICE_FIRST, __VA_ARGS__)
+#define ADVICE_RULE_OF(name, order, ...)                                                                             \
     .run_as = advice_table, .as = &rule_##name,                                                                        \
     .rule = &(const struct adviser_rule){ { __VA_ARGS__, .finding = advice_say, .is_replayed = 1 },                    \
                                           find_##name,                                                                 \
-                                          general }                                                                    \
+                                          order }                                                                    \
                  .rule
 /* Data without which there is no replay, for analysis.needs. */
 #define ADVICE_NEEDS                                                                                                   \

@@ -287,7 +287,7 @@ const struct analysis rule_result_waits = {
             "replay in which the line does nothing; the estimate leaves its calls and copies, once in a step, but does "
             "not wait. A wait while the GPU has other work saves nothing and is not listed.",
     .needs = ADVICE_NEEDS,
-    ADVICE_RULE(
+    ADVICE_FIRST_RULE(
         result_waits,
         .advice = "Wait later or less often: keep results on the GPU, and launch the work of the next step first.",
         .praise = "The GPU does not run dry because of waits for it."),
