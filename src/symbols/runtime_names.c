@@ -1,4 +1,5 @@
-/* Reads /proc/kallsyms and perf maps: see runtime_names.h. Both are lines of untrusted text. */
+/* Asks the kernel for names, reads /proc/kallsyms where it refuses, and perf maps: see runtime_names.h. Both files are
+ * lines of untrusted text. */
 #include "runtime_names.h"
 
 #include <fcntl.h>
@@ -61,7 +62,7 @@ static int take_function(const char *at, struct symbol_names_entry *entry)
         .start = address,
         .text = name,
         .room = strcspn(name, "\n"),
-        .rank = *at == 'T' ? 2 : 1,
+        .rank = 1,
     };
     return 1;
 }
@@ -86,6 +87,7 @@ void kernel_names_free(struct kernel_names *kept)
 {
     runtime_names_join(kept);
     runtime_names_forget(kept);
+    kernel_lookup_close(&kept->lookup);
 }
 
 /* Parses "ffffffff81000000 T ": the address of a function, or 0 for another line. strtoull() is too slow for all lines
@@ -177,9 +179,11 @@ static void read_kernel(struct kernel_names *kept)
     kept->is_read = 1;
 }
 
-static void *read_aside(void *kept)
+static void *read_aside(void *argument)
 {
-    read_kernel(kept);
+    struct kernel_names *kept = argument;
+    if (kept->reads_list || kernel_lookup_open(&kept->lookup) != 0)
+        read_kernel(kept);
     return NULL;
 }
 
@@ -188,7 +192,8 @@ void kernel_names_begin(struct kernel_names *kept)
     kept->is_reading = pthread_create(&kept->reader, NULL, read_aside, kept) == 0;
 }
 
-/* Only the function that begins last before an address can contain it; it may have several names. */
+/* Only the function that begins last before an address can contain it. Of several names the first one is taken, as the
+ * kernel itself does. */
 static void runtime_names_add_nearest(struct symbol_names *names, const struct kernel_names *kept, uint64_t address)
 {
     size_t end = BISECT(0, kept->count, i, kept->functions[i].start <= address);
@@ -201,9 +206,38 @@ static void runtime_names_add_nearest(struct symbol_names *names, const struct k
             symbol_names_add(names, &entry);
 }
 
+/* Adds the name that the kernel gave an address: "name" or "name [module]". */
+static void runtime_names_add_answer(struct symbol_names *names, struct kernel_lookup_slot *slot)
+{
+    char *blank = strchr(slot->name, ' ');
+    if (blank)
+        *blank = '\t';
+    if (!text_begins_with(slot->name, "0x"))
+        symbol_names_add(names, &(struct symbol_names_entry){ .start = slot->address,
+                                                              .size = 1,
+                                                              .text = slot->name,
+                                                              .room = strlen(slot->name),
+                                                              .rank = 1 });
+}
+
+/* Returns -1 if the kernel does not answer. */
+static int runtime_names_ask(struct symbol_names *names, struct kernel_names *kept)
+{
+    for (size_t i = 0; i < names->count; i += KERNEL_LOOKUP_MAX) {
+        size_t count = names->count - i < KERNEL_LOOKUP_MAX ? names->count - i : KERNEL_LOOKUP_MAX;
+        if (!kept->lookup.slots || kernel_lookup_ask(&kept->lookup, names->addresses + i, count) != 0)
+            return -1;
+        for (size_t k = 0; k < count; k++)
+            runtime_names_add_answer(names, &kept->lookup.slots[k]);
+    }
+    return 0;
+}
+
 void names_add_kernel(struct symbol_names *names, struct kernel_names *kept)
 {
     runtime_names_join(kept);
+    if (runtime_names_ask(names, kept) == 0)
+        return;
     int is_stale = !kept->is_read;
     for (size_t i = 0; i < names->count && kept->count; i++)
         is_stale |= names->addresses[i] < kept->start || names->addresses[i] >= kept->end;

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "base/text.h"
+#include "kernel_lookup.h"
 #include "symbols/names/symbol_names.h"
 
 struct symbols_process;
@@ -14,21 +15,23 @@ struct kernel_function {
     size_t line; /* where its line begins */
 };
 
-/* The functions of /proc/kallsyms, which takes the kernel a tenth of a second to write. */
+/* The kernel says the names of a few addresses, or else the functions of /proc/kallsyms are kept: 120,000 lines, which
+ * take it 30 ms to write. */
 struct kernel_names {
+    struct kernel_lookup lookup;
+    int reads_list;                    /* the kernel is not asked: for tests */
     struct text lines;                 /* as there */
     struct kernel_function *functions; /* by address, then by line */
     size_t count, room;
     int is_read;
-    pthread_t reader;                  /* reads them while the program runs */
+    pthread_t reader;                  /* begins to ask, or reads the list, while the program runs */
     int is_reading;                    /* that thread is to be joined */
     uint64_t start, end; /* of the kernel's own code, which does not change; modules and BPF programs come and go */
 };
 
-/* Adds the names of /proc/kallsyms, if it shows addresses, and keeps them for the next call. The text of a function in
- * a loadable kernel module is followed by a tab and [module]. */
+/* Adds the kernel's names. The text of a function in a loadable kernel module is followed by a tab and [module]. */
 void names_add_kernel(struct symbol_names *names, struct kernel_names *kept);
-/* Begins to read them, so that the end of a short program need not wait for the kernel. */
+/* Begins with it, so that the end of a short program need not wait for the kernel. */
 void kernel_names_begin(struct kernel_names *kept);
 void kernel_names_free(struct kernel_names *kept);
 

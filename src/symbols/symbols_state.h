@@ -9,6 +9,7 @@
  *     resolve.c           rounds of naming: all frames that have no name yet
  *     name_job.c          the names of one module's frames, found by any thread
  *     runtime_names.c     names of code in no file: the kernel's, code made at run time
+ *     kernel_lookup.c     asks the kernel for names of its functions
  *     debug_file.c        the file that holds a module's debug information
  *
  * elf/ reads ELF files, cfi/ their call frame information, names/ their symbol tables and, by libdw in a child of ours,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -124,40 +125,99 @@ static void test_skipped_texts_change_no_name(void **state)
     elf_image_close(&image);
 }
 
-/* The kernel's functions, against a plain reading of its list; the first name of an address may be any of them. */
-static void test_names_of_the_kernel(void **state)
+enum { KERNEL_FUNCTIONS = 50 };
+struct kernel_list {
+    uint64_t wanted[KERNEL_FUNCTIONS];
+    char expected[KERNEL_FUNCTIONS][128];
+    size_t count;
+};
+
+/* A plain reading of the kernel's list: some functions, each by the first name of its address. */
+static void read_kernel_list(struct kernel_list *list)
 {
-    enum { FUNCTIONS = 50, APART = 997 };
+    enum { APART = 997 };
     static char line[4096];
-    uint64_t wanted[FUNCTIONS];
-    char expected[FUNCTIONS][128], type;
-    size_t count = 0, lines = 0;
+    unsigned long long address, last = 0;
+    size_t lines = 0;
+    char type;
     FILE *file = fopen("/proc/kallsyms", "re");
-    while (file && count < FUNCTIONS && fgets(line, sizeof line, file)) {
-        unsigned long long address;
-        if (sscanf(line, "%llx %c %127s", &address, &type, expected[count]) == 3 && address &&
-            (type == 't' || type == 'T') && lines++ % APART == 0 && (!count || address > wanted[count - 1]))
-            wanted[count++] = address;
+    *list = (struct kernel_list){ 0 };
+    while (file && list->count < KERNEL_FUNCTIONS && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "%llx %c %127s", &address, &type, list->expected[list->count]) != 3)
+            continue;
+        if ((type == 't' || type == 'T') && address > last && lines++ % APART == 0)
+            list->wanted[list->count++] = address;
+        last = address > last ? address : last;
     }
     if (file)
         fclose(file);
-    if (!count) {
+    if (!list->count) {
         print_message("skipped: /proc/kallsyms shows no addresses\n");
         skip();
     }
-    struct kernel_names kept = { 0 };
+}
+
+static void assert_kernel_names(const struct kernel_list *list, struct kernel_names *kept)
+{
     struct symbol_names names;
-    size_t same = 0;
-    assert_int_equal(symbol_names_begin(&names, wanted, count), 0);
-    kernel_names_begin(&kept);
-    names_add_kernel(&names, &kept);
+    assert_int_equal(symbol_names_begin(&names, list->wanted, list->count), 0);
+    names_add_kernel(&names, kept);
     symbol_names_settle(&names);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < list->count; i++) {
         const char *name = symbol_names_get(&names, i);
         assert_non_null(name);
-        same += strncmp(name, expected[i], strlen(expected[i])) == 0;
+        assert_true(strncmp(name, list->expected[i], strlen(list->expected[i])) == 0);
     }
-    assert_in_range(same, count * 3 / 4, count);
+    symbol_names_free(&names);
+}
+
+static void test_names_of_the_kernel(void **state)
+{
+    struct kernel_list list;
+    read_kernel_list(&list);
+    for (int reads_list = 0; reads_list < 2; reads_list++) {
+        struct kernel_names kept = { .reads_list = reads_list };
+        kernel_names_begin(&kept);
+        assert_kernel_names(&list, &kept);
+        assert_true(!reads_list || kept.is_read);
+        kernel_names_free(&kept);
+    }
+}
+
+/* A kernel that stops answering, as when the privileges are gone, has its list read. */
+static void test_the_list_is_read_when_the_kernel_stops_answering(void **state)
+{
+    struct kernel_list list;
+    struct kernel_names kept = { 0 };
+    read_kernel_list(&list);
+    if (kernel_lookup_open(&kept.lookup) != 0) {
+        print_message("skipped: the kernel refuses the program that asks for names\n");
+        skip();
+    }
+    assert_kernel_names(&list, &kept);
+    assert_false(kept.is_read);
+    close(kept.lookup.program);
+    kept.lookup.program = -1;
+    assert_kernel_names(&list, &kept);
+    assert_true(kept.is_read);
+    kernel_names_free(&kept);
+}
+
+/* The kernel answers for user space and for addresses of nothing, too. */
+static void test_no_name_of_the_kernel_for_what_it_does_not_know(void **state)
+{
+    const uint64_t foreign[] = { 0x1000, (uint64_t)(uintptr_t)&addresses };
+    struct kernel_names kept = { 0 };
+    struct symbol_names names;
+    if (kernel_lookup_open(&kept.lookup) != 0) {
+        print_message("skipped: the kernel refuses the program that asks for names\n");
+        skip();
+    }
+    assert_int_equal(symbol_names_begin(&names, foreign, COUNT_OF(foreign)), 0);
+    names_add_kernel(&names, &kept);
+    symbol_names_settle(&names);
+    assert_null(symbol_names_get(&names, 0));
+    assert_null(symbol_names_get(&names, 1));
     symbol_names_free(&names);
     kernel_names_free(&kept);
 }
@@ -221,6 +281,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_skipped_texts_change_no_name),
         cmocka_unit_test(test_names_of_the_kernel),
+        cmocka_unit_test(test_the_list_is_read_when_the_kernel_stops_answering),
+        cmocka_unit_test(test_no_name_of_the_kernel_for_what_it_does_not_know),
         cmocka_unit_test(test_lines_wait_until_they_are_worth_it),
         cmocka_unit_test(test_a_label_ends_with_its_section),
         cmocka_unit_test(test_a_label_reaches_to_the_next_function),
