@@ -1,5 +1,5 @@
-/* The line number tables of files, against what libdw reads from them: of this program, or of the files that it is
- * given. */
+/* The line number tables and the functions of files, against what libdw reads from them: of this program, or of the
+ * files that it is given. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 #include <libelf.h>
 
 #include "base/array.h"
+#include "symbols/names/entry_scan.h"
 #include "symbols/names/line_table.h"
 
 static const char *const own_file[] = { "/proc/self/exe", NULL };
@@ -25,6 +26,7 @@ struct opened {
     Elf *elf;
     Dwarf *dwarf;
     struct line_table_sections sections;
+    struct entry_scan_sections tree;
 };
 
 static struct line_table_bytes bytes_of(Elf *elf, const char *name)
@@ -52,6 +54,8 @@ static struct opened open_file(const char *path)
     opened.sections = (struct line_table_sections){ bytes_of(opened.elf, ".debug_line"),
                                                     bytes_of(opened.elf, ".debug_line_str"),
                                                     bytes_of(opened.elf, ".debug_str") };
+    opened.tree = (struct entry_scan_sections){ bytes_of(opened.elf, ".debug_info"),
+                                                bytes_of(opened.elf, ".debug_abbrev") };
     return opened;
 }
 
@@ -200,11 +204,137 @@ static void test_damage(void **state)
     close_file(&opened);
 }
 
+/* ---- Functions ------------------------------------------------------------------------------------------------- */
+
+static int contains_some(Dwarf_Die *die, const uint64_t *addresses, size_t count)
+{
+    Dwarf_Addr base, start, end;
+    for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0;) {
+        size_t i = array_first_not_below(addresses, count, start);
+        if (i < count && addresses[i] < end)
+            return 1;
+    }
+    return 0;
+}
+
+struct functions {
+    const uint64_t *addresses;
+    size_t address_count;
+    uint64_t *found; /* those that contain an address, outside of functions */
+    size_t count, room;
+    size_t all;
+};
+
+static void find_functions(Dwarf_Die *parent, struct functions *functions)
+{
+    Dwarf_Die die;
+    if (dwarf_child(parent, &die) != 0)
+        return;
+    do {
+        int tag = dwarf_tag(&die);
+        if (tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type || tag == DW_TAG_structure_type)
+            find_functions(&die, functions);
+        functions->all += tag == DW_TAG_subprogram;
+        if (tag == DW_TAG_subprogram && contains_some(&die, functions->addresses, functions->address_count)) {
+            assert_int_equal(array_reserve(&functions->found, &functions->room, functions->count + 1,
+                                           sizeof *functions->found),
+                             0);
+            functions->found[functions->count++] = dwarf_dieoffset(&die);
+        }
+    } while (dwarf_siblingof(&die, &die) == 0);
+}
+
+/* Of the scan's functions those that contain an address are all that do, in the same order. */
+static int expect_functions(const struct opened *opened, Dwarf_Die *unit, const uint64_t *addresses, size_t count)
+{
+    struct functions expected = { .addresses = addresses, .address_count = count };
+    struct entry_scan scan;
+    size_t same = 0;
+    if (entry_scan_read(&scan, &opened->tree, dwarf_dieoffset(unit) - dwarf_cuoffset(unit), addresses, count) != 0) {
+        entry_scan_free(&scan);
+        return 0;
+    }
+    find_functions(unit, &expected);
+    for (size_t i = 0; i < scan.count; i++) {
+        Dwarf_Die die;
+        assert_non_null(dwarf_offdie(opened->dwarf, scan.functions[i], &die));
+        assert_int_equal(dwarf_tag(&die), DW_TAG_subprogram);
+        if (!contains_some(&die, addresses, count))
+            continue;
+        assert_true(same < expected.count);
+        assert_int_equal(scan.functions[i], expected.found[same]);
+        same++;
+    }
+    assert_int_equal(same, expected.count);
+    assert_in_range(scan.count, 0, expected.all);
+    entry_scan_free(&scan);
+    free(expected.found);
+    return 1;
+}
+
+static void test_functions_are_those_of_libdw(void **state)
+{
+    for (size_t i = 0; files[i]; i++) {
+        struct opened opened = open_file(files[i]);
+        Dwarf_CU *unit = NULL;
+        Dwarf_Die die, split;
+        uint8_t kind;
+        size_t read = 0, all = 0;
+        while (dwarf_get_units(opened.dwarf, unit, &unit, NULL, &kind, &die, &split) == 0) {
+            uint64_t *addresses = NULL;
+            if (dwarf_tag(&die) != DW_TAG_compile_unit)
+                continue;
+            size_t count = addresses_of(&die, 97, &addresses);
+            all++;
+            read += (size_t)expect_functions(&opened, &die, addresses, count);
+            expect_functions(&opened, &die, addresses, count > 0);
+            free(addresses);
+        }
+        print_message("%s: %zu of %zu units\n", files[i], read, all);
+        assert_in_range(read, 1, all);
+        close_file(&opened);
+    }
+}
+
+/* No byte of the sections is trusted: of a damaged unit other functions are found, or none, and all of them inside. */
+static void test_damaged_units(void **state)
+{
+    enum { ROUNDS = 400 };
+    struct opened opened = open_file(own_file[0]);
+    const uint64_t addresses[] = { 0x1000, 0x2000, 0x3000 };
+    uint32_t random = 1;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct entry_scan_sections sections = opened.tree;
+        struct line_table_bytes *damaged = round % 2 ? &sections.entries : &sections.abbreviations;
+        struct entry_scan scan;
+        size_t size = damaged->size < 20000 ? damaged->size : 20000;
+        unsigned char *bytes = malloc(size);
+        assert_non_null(bytes);
+        memcpy(bytes, damaged->bytes, size);
+        for (int i = 0; i < 3; i++) {
+            random = random * 1664525u + 1013904223u;
+            bytes[4 + (random >> 8) % (size - 4)] ^= (unsigned char)(1u << (random & 7));
+        }
+        const uint32_t length = (uint32_t)size - 4;
+        if (round % 2)
+            memcpy(bytes, &length, sizeof length); /* else most rounds would end there */
+        *damaged = (struct line_table_bytes){ bytes, size };
+        entry_scan_read(&scan, &sections, 0, addresses, COUNT_OF(addresses));
+        for (size_t i = 0; i < scan.count; i++)
+            assert_in_range(scan.functions[i], 1, sections.entries.size - 1);
+        entry_scan_free(&scan);
+        free(bytes);
+    }
+    close_file(&opened);
+}
+
 int main(int count, char **arguments)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines_are_those_of_libdw),
         cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_functions_are_those_of_libdw),
+        cmocka_unit_test(test_damaged_units),
     };
     if (count > 1)
         files = (const char *const *)arguments + 1;

@@ -1,7 +1,7 @@
 /* Queries libdw: see debug_info.h. This runs in a child process of ours, so it may crash and need not free.
  *
- * Units whose code contains none of the addresses are skipped. In the others the tree is walked once for all
- * addresses, and only where the code of an entry contains one of them. */
+ * Units whose code contains none of the addresses are skipped. In the others a scan finds the functions that may
+ * contain one, and only these are walked through. */
 #include "debug_info.h"
 
 #include <dwarf.h>
@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/newfile.h"
 #include "base/text.h"
+#include "entry_scan.h"
 #include "line_table.h"
 
 #define DEEPEST 256
@@ -121,6 +122,28 @@ static void debug_info_visit(struct debug_info_unit *unit, Dwarf_Die *parent, in
     } while (dwarf_siblingof(&die, &die) == 0);
 }
 
+struct debug_info_sections {
+    struct line_table_sections lines;
+    struct entry_scan_sections tree;
+};
+
+/* Visits the functions of a unit: those that our own scan finds, or else all that libdw sees. */
+static void debug_info_visit_unit(struct debug_info_unit *unit, Dwarf_Die *tree,
+                                  const struct debug_info_sections *sections)
+{
+    struct entry_scan scan = { 0 };
+    Dwarf_Die die;
+    if (tree != unit->die || entry_scan_read(&scan, &sections->tree, dwarf_dieoffset(tree) - dwarf_cuoffset(tree),
+                                             unit->addresses, unit->count) != 0)
+        debug_info_visit(unit, tree, 0);
+    else
+        for (size_t i = 0; i < scan.count; i++)
+            if (dwarf_offdie(dwarf_cu_getdwarf(tree->cu), scan.functions[i], &die) &&
+                visit_code(unit, &die, DW_TAG_subprogram))
+                debug_info_visit(unit, &die, 1);
+    entry_scan_free(&scan);
+}
+
 /* ---- Output to the parent -------------------------------------------------------------------------------------- */
 
 static void tell_number(struct text *out, uint32_t number)
@@ -210,14 +233,14 @@ struct debug_info_part {
 };
 
 static int tell_part(Dwarf_Die *die, Dwarf_Die *tree, const struct debug_info_part *part,
-                     const struct line_table_sections *sections, struct text *out, int to)
+                     const struct debug_info_sections *sections, struct text *out, int to)
 {
     struct debug_info_unit unit = { .die = die, .addresses = part->addresses, .count = part->count };
     unit.places = calloc(part->count, sizeof *unit.places);
     if (!unit.places)
         return -1;
-    read_lines(&unit, sections);
-    debug_info_visit(&unit, tree, 0);
+    read_lines(&unit, &sections->lines);
+    debug_info_visit_unit(&unit, tree, sections);
     for (size_t i = 0; i < part->count; i++) {
         tell_address(&unit, i, part->numbers[i], out);
         free(unit.places[i]);
@@ -229,7 +252,7 @@ static int tell_part(Dwarf_Die *die, Dwarf_Die *tree, const struct debug_info_pa
 }
 
 static int tell_unit(Dwarf_Die *die, Dwarf_Die *tree, const uint64_t *addresses, size_t count,
-                     struct debug_info_part *part, const struct line_table_sections *sections, struct text *out, int to)
+                     struct debug_info_part *part, const struct debug_info_sections *sections, struct text *out, int to)
 {
     Dwarf_Addr base, start, end;
     size_t low = count, high = 0;
@@ -281,20 +304,28 @@ static void leave_out(Elf_Scn *section, const char *name, void *unused)
 /* Finds what libdw has decompressed. */
 static void note_section(Elf_Scn *section, const char *name, void *context)
 {
-    struct line_table_sections *sections = context;
+    struct debug_info_sections *sections = context;
+    const struct {
+        const char *kind;
+        struct line_table_bytes *noted;
+    } wanted[] = {
+        { "line", &sections->lines.lines },          { "line_str", &sections->lines.line_strings },
+        { "str", &sections->lines.strings },         { "info", &sections->tree.entries },
+        { "abbrev", &sections->tree.abbreviations },
+    };
     const char *kind = text_begins_with(name, ".debug_")    ? name + 7
                        : text_begins_with(name, ".zdebug_") ? name + 8
                                                             : "";
-    struct line_table_bytes *noted = strcmp(kind, "line") == 0       ? &sections->lines
-                                     : strcmp(kind, "line_str") == 0 ? &sections->line_strings
-                                     : strcmp(kind, "str") == 0      ? &sections->strings
-                                                                     : NULL;
     const Elf64_Shdr *head = elf64_getshdr(section);
-    const Elf_Data *data = noted && !noted->bytes && head->sh_type != SHT_NOBITS && !(head->sh_flags & SHF_COMPRESSED)
-                               ? elf_rawdata(section, NULL)
-                               : NULL;
-    if (data && data->d_buf)
-        *noted = (struct line_table_bytes){ data->d_buf, data->d_size };
+    for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+        struct line_table_bytes *noted = wanted[i].noted;
+        if (strcmp(kind, wanted[i].kind) != 0 || noted->bytes || head->sh_type == SHT_NOBITS ||
+            head->sh_flags & SHF_COMPRESSED)
+            continue;
+        const Elf_Data *data = elf_rawdata(section, NULL);
+        if (data && data->d_buf)
+            *noted = (struct line_table_bytes){ data->d_buf, data->d_size };
+    }
 }
 
 int debug_info_tell(int file, const uint64_t *addresses, size_t count, int to)
@@ -306,7 +337,7 @@ int debug_info_tell(int file, const uint64_t *addresses, size_t count, int to)
     struct debug_info_part part = { .addresses = calloc(count, sizeof *part.addresses),
                                     .numbers = calloc(count, sizeof *part.numbers),
                                     .is_taken = calloc(count, 1) };
-    struct line_table_sections sections = { 0 };
+    struct debug_info_sections sections = { 0 };
     struct text out = { 0 };
     Dwarf_CU *unit = NULL;
     Dwarf_Die die, split;
