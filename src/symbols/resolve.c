@@ -21,8 +21,8 @@
 #include "symbols_state.h"
 
 /* The intervals between rounds of a module grow to this many times the CPU time that its last round took. */
-#define LEAST_INTERVALS 128
-#define GROWTH 2 /* times the time until then */
+#define LEAST_INTERVALS 256
+#define GROWTH 4 /* times the time until then */
 /* What the lines of a file may take: this much, and this share of the time that samples saw it in. */
 #define LINES_ALWAYS_NS 20000000
 #define LINES_SHARE 4
@@ -132,7 +132,7 @@ static int has_lines(const struct symbols *symbols, uint32_t number)
 }
 
 /* A module that costs much is asked at growing intervals, until they are long enough for it to take a small share of
- * the time: after 2, 6 and 18 seconds. */
+ * the time: after 2, 10 and 50 seconds. */
 static int resolve_is_due(const struct symbols *symbols, const struct symbols_module *module, int64_t now_ns)
 {
     int64_t grown_ns = GROWTH * (module->asked_ns - symbols->began_ns), enough_ns = module->naming_ns * LEAST_INTERVALS;
