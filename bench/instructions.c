@@ -1,7 +1,7 @@
 /* How many instructions a call takes, counted by single steps: for machines without performance counters, and exact.
  *
- *     instructions                    a free mutex, a trylock, a character from a buffer
- *     instructions COUNT PROGRAM …    a program between two signals SIGUSR1 that it sends itself, divided by COUNT
+ *     instructions                    a free mutex, a trylock, a condition that nobody waits for, a character from a
+ * buffer instructions COUNT PROGRAM …    a program between two signals SIGUSR1 that it sends itself, divided by COUNT
  *
  * Run the first alone and as the program of `tacho profile -t osrt -s none`: the difference is what the hooks take.
  * Single steps take microseconds, so calls that are timed look long and are recorded: only those that are counted can
@@ -40,6 +40,13 @@ static void call_trylock(void)
     pthread_mutex_unlock(&lock);
 }
 
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+
+static void call_signal(void)
+{
+    pthread_cond_signal(&condition);
+}
+
 static void call_getc(void)
 {
     getc(stream);
@@ -49,7 +56,8 @@ static const struct {
     const char *name;
     void (*call)(void);
 } kinds[] = {
-    { "nothing", call_nothing }, { "mutex pair", call_mutex }, { "trylock pair", call_trylock }, { "getc", call_getc }
+    { "nothing", call_nothing },  { "mutex pair", call_mutex }, { "trylock pair", call_trylock },
+    { "condition", call_signal }, { "getc", call_getc },
 };
 
 static void signal_self(void)

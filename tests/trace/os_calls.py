@@ -162,6 +162,46 @@ class Loading(lib.Case):
                 self.assertEqual(self.output.stdout, bare.stdout)
                 self.assertEqual(report.count("osrt", "untimed") + report.calls().get("dlopen", 0), 4)
 
+    def test_conditions(self):
+        """A signal is timed if a thread waits for it, else counted. The thread holds the mutex until it waits."""
+        self.write("main.c", """#include <pthread.h>
+            static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+            static pthread_cond_t plain = PTHREAD_COND_INITIALIZER, by_monotonic;
+            static int begun, over;
+            static void *wait_for(void *condition) {
+                pthread_mutex_lock(&mutex);
+                begun = 1;
+                while (!over) pthread_cond_wait(condition, &mutex);
+                pthread_mutex_unlock(&mutex);
+                return 0;
+            }
+            int main(void) {
+                pthread_condattr_t attributes;
+                pthread_condattr_init(&attributes);
+                pthread_condattr_setclock(&attributes, 1);
+                pthread_cond_init(&by_monotonic, &attributes);
+                for (int i = 0; i < 4; i++) {
+                    pthread_cond_t *condition = i % 2 ? &plain : &by_monotonic;
+                    pthread_t thread;
+                    for (int j = 0; j < 1000; j++) pthread_cond_signal(condition), pthread_cond_broadcast(condition);
+                    begun = over = 0;
+                    pthread_create(&thread, 0, wait_for, condition);
+                    for (int seen = 0; !seen;) {
+                        pthread_mutex_lock(&mutex);
+                        seen = over = begun;
+                        if (seen) (i < 2 ? pthread_cond_signal : pthread_cond_broadcast)(condition);
+                        pthread_mutex_unlock(&mutex);
+                    }
+                    pthread_join(thread, 0);
+                }
+                return 0;
+            }\n""")
+        self.build("-o", "main", "main.c", "-lpthread")
+        report = self.profile(self.path("main"), options=["--osrt-threshold=0"])
+        calls = report.calls()
+        self.assertEqual((calls["pthread_cond_signal"], calls["pthread_cond_broadcast"]), (2, 2))
+        self.assertGreaterEqual(report.count("osrt", "untimed"), 8000)
+
 
 if __name__ == "__main__":
     lib.main()

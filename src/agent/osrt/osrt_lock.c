@@ -1,5 +1,6 @@
 /* Locks: the hook tries first. It takes a free lock by its trylock, without reading a clock and without an event
- * (counted as untimed). Only a lock that is held is timed. Unlocking is not hooked.
+ * (counted as untimed). Only a lock that is held is timed. Unlocking is not hooked. A condition that nobody waits for
+ * is signalled without a clock, too.
  *
  * The trylock of every kind of mutex returns what its lock would return (EOWNERDEAD of a robust one, the next level of
  * a recursive one), or EBUSY; in that case the real lock decides (EDEADLK of an error-checking one). Timed calls whose
@@ -141,6 +142,41 @@ SEMAPHORE(sem_wait, (void *lock), (lock), 1)
 EXPAND(SEMAPHORE, sem_timedwait, TIMED, valid_time(until))
 EXPAND(SEMAPHORE, sem_clockwait, CLOCKED, valid_clock(clock, until))
 TRY(sem_trywait, lock)
+
+/* Nearly all signals are for conditions that nobody waits for: Python sends two whenever a thread gives its lock back.
+ * They return at once, and are only counted. glibc has the number of waiters in the upper bits of word 9, from 2.41 on
+ * in those of word 7. The other word has none or few bits there while nobody waits; if it has some, the call is timed.
+ * musl has other data there. */
+static inline int is_waited_for(const void *condition)
+{
+    enum { WAITERS = 9, WAITERS_LATER = 7, FLAG_BITS = 3 };
+    const unsigned *words = condition;
+    return !loader.dlvsym || (__atomic_load_n(&words[WAITERS], __ATOMIC_RELAXED) |
+                              __atomic_load_n(&words[WAITERS_LATER], __ATOMIC_RELAXED)) >>
+                                 FLAG_BITS;
+}
+
+#define SIGNAL(symbol)                                                                                               \
+    __attribute__((noinline)) static int timed_##symbol(void *condition)                                             \
+    {                                                                                                                \
+        struct agent_thread *thread = osrt_enter();                                                                  \
+        if (unlikely(!thread))                                                                                       \
+            return LIBC_REAL(symbol)(condition);                                                                     \
+        OS_TIMED(thread, int, symbol, (condition), ERROR_NUMBER)                                                     \
+    }                                                                                                                \
+    int osrt_hook_##symbol(void *condition)                                                                          \
+    {                                                                                                                \
+        struct agent_thread *thread = osrt_enter();                                                                  \
+        if (likely(thread != NULL)) {                                                                                \
+            if (unlikely(is_waited_for(condition)))                                                                  \
+                return timed_##symbol(condition);                                                                    \
+            agent_count(thread, WIRE_SOURCE_OSRT, WIRE_UNTIMED);                                                     \
+        }                                                                                                            \
+        return LIBC_REAL(symbol)(condition);                                                                         \
+    }
+
+SIGNAL(pthread_cond_signal)
+SIGNAL(pthread_cond_broadcast)
 
 /* The lock of a stream: ftrylockfile returns nonzero when another thread has it. */
 int osrt_hook_flockfile(void *stream)
