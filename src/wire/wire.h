@@ -96,9 +96,10 @@ enum wire_capture {
 };
 
 enum wire_flag {
-    WIRE_FLAG_TRACE_FORK = 1,  /* forked children are traced even before they call exec */
-    WIRE_FLAG_STEP_PROBES = 2, /* of the source STEPS: a few steps are only timed, all others recorded */
-    WIRE_FLAG_DELAYED = 4,     /* recording begins later, without a word from the program (--delay) */
+    WIRE_FLAG_TRACE_FORK = 1,   /* forked children are traced even before they call exec */
+    WIRE_FLAG_STEP_PROBES = 2,  /* of the source STEPS: a few steps are only timed, all others recorded */
+    WIRE_FLAG_DELAYED = 4,      /* recording begins later, without a word from the program (--delay) */
+    WIRE_FLAG_STEP_WINDOWS = 8, /* with STEP_PROBES: where recording costs much, few steps have operators */
 };
 
 /* A switch says that the program began or ended a capture range. Switches live in the header and are not records,

@@ -1,5 +1,5 @@
-"""tacho profile --cost-limit: what costs most is lowered while the program runs, and the report says what and when. The programs go on until the
-report has what a test waits for."""
+"""tacho profile --cost-limit, and what any capture does if recording makes steps much longer: what costs most is lowered while the program runs, and
+the report says what and when. The programs go on until the report has what a test waits for."""
 import os
 import shutil
 import subprocess
@@ -145,6 +145,34 @@ class Operators(Storms):
         recorded = report.value("SELECT count(*) FROM TACHO_TORCH_OP")
         self.assertEqual(report.count("pytorch", "recorded"), recorded)
         self.assertTrue(0 < recorded < operators, (recorded, operators))
+
+    def test_steps_that_recording_makes_longer_have_windows(self):
+        """Without a limit: an eighth of the later steps have operators, the first 50 have them in any case."""
+        lowered = self.storm(self.caller, self.library, "is slow if observed", options=[], until=lambda: len(
+            self.ask("""SELECT count(*) FROM TACHO_STEP_TIME WHERE phase = 'traced' AND start > (SELECT min(start) FROM TACHO_STEP_TIME WHERE phase = 'lowered')
+                        HAVING count(*) >= 16""")) == 1)
+        report, (observed, _), words = lowered
+        phases = [phase for phase, in report.rows("SELECT phase FROM TACHO_STEP_TIME ORDER BY start")]
+        self.assertEqual(phases[:phases.index("lowered")].count("traced") >= 50, True, phases)
+        letters = "".join({"traced": "T", "lowered": "l", "settling": "s", "timed": "t", "detailed": "D"}[phase] for phase in phases)
+        self.assertRegex(letters[letters.index("l"):], "^l+(s(T{1,8}(l{1,63})?)?|sst+)*s*$")
+        inside = report.rows("""SELECT s.phase, sum(n.value = 'aten::work'), sum(n.value = 'Optimizer.step#SGD.step')
+                                FROM TACHO_STEP_TIME s LEFT JOIN TACHO_TORCH_OP o ON o.start >= s.start AND o.start < s."end"
+                                LEFT JOIN StringIds n ON n.id = o.nameId WHERE s.phase IN ('traced', 'lowered') GROUP BY s.number""")
+        self.assertEqual(set(inside), {("traced", 4, 1), ("lowered", 0, 1)})
+        self.assertEqual(report.value("SELECT count(*) FROM TACHO_TORCH_OP JOIN StringIds ON id = nameId WHERE value = 'aten::work'"), observed)
+        said = r"from .* on PyTorch operators were recorded in an eighth of the steps, because recording all of them made a step \d+ % longer \(--step-probes=false records all\)"
+        self.assertRegex(" ".join(words.split()), "lowered: " + said)
+        self.assertEqual(report.rows("SELECT source, level, share > 0.1, limitShare FROM TACHO_COST_LIMIT"), [("pytorch", 1, 1, None)])
+        info = subprocess.run([lib.TACHO, "info", self.path("report.tacho")], capture_output=True, text=True)
+        self.assertRegex(info.stdout, r"\nLowered +" + said + "\n")
+
+    def test_steps_are_recorded_in_full_if_that_is_wanted(self):
+        for options in (["--step-probes=false"], ["--pytorch=auto"], ["-t", "osrt", "--pytorch=auto", "--step-probes=true"]):
+            report, (observed, steps), words = self.storm(self.caller, self.library, "is slow if observed", options=options, until=lambda: len(
+                self.ask("SELECT count(*) FROM TACHO_TORCH_OP HAVING count(*) >= 5 * 160")) == 1)
+            self.assertNotIn("lowered", words)
+            self.assertFalse(report.has("TACHO_COST_LIMIT"))
 
 
 lib.main()

@@ -12,6 +12,9 @@
 enum { STEPS_MAX = 1 << 20 };
 static char phases[STEPS_MAX + 1];
 
+/* By how much recording makes each step longer, and each second one besides. */
+static uint64_t longer_ns, second_ns;
+
 /* A letter for each step, capital where something is recorded. */
 static void run_as(struct step_schedule schedule, uint32_t steps, uint64_t step_ns)
 {
@@ -20,7 +23,9 @@ static void run_as(struct step_schedule schedule, uint32_t steps, uint64_t step_
     for (uint32_t i = 0; i < steps; i++, now_ns += step_ns) {
         struct step_plan plan = step_schedule_next(&schedule, now_ns);
         int is_recorded = plan.records != STEP_RECORDS_NOTHING;
-        phases[i] = "trdS"[plan.phase];
+        now_ns += (is_recorded && plan.records != STEP_RECORDS_FEW ? longer_ns : 0) + (i % 2 ? second_ns : 0);
+        assert_int_equal(plan.records == STEP_RECORDS_FEW, plan.phase == WIRE_STEP_LOWERED);
+        phases[i] = "trdSl"[plan.phase];
         if (plan.phase == WIRE_STEP_SETTLING && !is_recorded)
             phases[i] = 's';
         else
@@ -119,6 +124,72 @@ static void probes_of_long_and_short_steps(void **state)
     assert_in_range(count('t'), 3000, STEPS_MAX / 100);
 }
 
+static int no_longer(void **state)
+{
+    longer_ns = second_ns = 0;
+    return 0;
+}
+
+/* Steps that recording makes a fifth longer have operators in windows, once fifty have been recorded in full. */
+static void windows(void **state)
+{
+    const struct step_schedule may_lower = { .is_plain = 1, .may_lower = 1 };
+    const char *at = phases;
+
+    longer_ns = 2000000;
+    run_as(may_lower, 2000, 10000000);
+    static const char *const blocks[] = {
+        "SSSSSdS",
+        "rrrrrrrrrrrrrrrrrrrr",
+        "Sstttttt", /* the first probe */
+        "S",
+        "rrrrrrrrrrrrrrrrrrrrrrrrrrrrrr",
+        "llllllllllllllllllllllllllllllllllllllllllllllllll",
+        "Sstttttttttt",
+        "S",
+        "rrrrrrrr",
+        "lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll", /* an eighth of 72 */
+        "S",
+        "rrrrrrrr",
+        "lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll",
+    };
+    for (size_t i = 0; i < COUNT_OF(blocks); at += strlen(blocks[i++]))
+        assert_memory_equal(at, blocks[i], strlen(blocks[i]));
+    assert_in_range(count('r'), 50 + (2000 - 160) / 9 - 16, 50 + (2000 - 160) / 9 + 16);
+}
+
+/* Steps of 100 µs do not change phase every millisecond. */
+static void windows_of_short_steps(void **state)
+{
+    longer_ns = 50000;
+    run_as((struct step_schedule){ .is_plain = 1, .may_lower = 1 }, 60000, 100000);
+    const char *window = strstr(strstr(phases + 20000, "lSr"), "r");
+    assert_int_equal(strspn(window, "r"), 8 * 26);
+    assert_int_equal(strspn(window + 8 * 26, "l"), 63 * 26 + 25);
+}
+
+/* Recording that costs little, or a capture that is to have all of it, has no windows. */
+static void no_windows(void **state)
+{
+    longer_ns = 1000000;
+    run_as((struct step_schedule){ .is_plain = 1, .may_lower = 1 }, 2000, 10000000);
+    assert_int_equal(count('l'), 0);
+    longer_ns = 5000000;
+    run_as((struct step_schedule){ .is_plain = 1 }, 2000, 10000000);
+    assert_int_equal(count('l'), 0);
+    run_as((struct step_schedule){ .may_lower = 1 }, 2000, 10000000);
+    assert_int_equal(count('l'), 0);
+}
+
+/* A loop with marks that take turns: each second one takes five times as long. */
+static void unlike_steps_have_no_windows(void **state)
+{
+    longer_ns = 5000000;
+    second_ns = 40000000;
+    run_as((struct step_schedule){ .is_plain = 1, .may_lower = 1 }, 2000, 10000000);
+    assert_int_equal(count('l'), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +200,10 @@ int main(void)
         cmocka_unit_test(changes_lie_between_settling_steps),
         cmocka_unit_test(probes),
         cmocka_unit_test(probes_of_long_and_short_steps),
+        cmocka_unit_test_teardown(windows, no_longer),
+        cmocka_unit_test_teardown(windows_of_short_steps, no_longer),
+        cmocka_unit_test_teardown(no_windows, no_longer),
+        cmocka_unit_test_teardown(unlike_steps_have_no_windows, no_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

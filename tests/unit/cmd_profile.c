@@ -49,6 +49,33 @@ static void defaults(void **state)
     assert_string_equal(settings.output, "report%n");
 }
 
+/* Few steps have operators only where nobody has asked for all. */
+static void windows_of_steps(void **state)
+{
+    static const struct {
+        const char *line;
+        int wanted;
+    } lines[] = {
+        { "./a.out", 1 },
+        { "-s none ./a.out", 1 },
+        { "--step-probes=true ./a.out", 1 },
+        { "--step-probes=false ./a.out", 0 },
+        { "--pytorch=auto ./a.out", 0 },
+        { "-t cuda,osrt ./a.out", 0 },
+        { "-t osrt --pytorch=auto --step-probes=true ./a.out", 0 },
+        { "--cost-limit=5 ./a.out", 0 },
+        { "--advise ./a.out", 0 },
+        { "-d 5 ./a.out", 0 },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        assert_int_equal(parse(lines[i].line), 0);
+        if (settings.collect.step_windows != lines[i].wanted)
+            fail_msg("%s: windows %d, not %d", lines[i].line, settings.collect.step_windows, lines[i].wanted);
+        free_line();
+    }
+}
+
 /* What each source adds to the command line: its options are in the table, and there is room for its settings. */
 static void options_of_sources(void **state)
 {
@@ -393,6 +420,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),
+        cmocka_unit_test(windows_of_steps),
         cmocka_unit_test(options_of_sources),
         cmocka_unit_test(a_command_line_of_nsys),
         cmocka_unit_test(sources),

@@ -44,6 +44,7 @@ static struct {
     uint64_t count;
     uint32_t full;             /* steps since the collector has switched all sources on again; 0: some are off */
     _Atomic uint32_t left_out; /* the sources that it has switched off in the step that is open: STEP_LEFT_OUT */
+    _Atomic uint32_t lowered;  /* those that the schedule leaves out of this step */
     _Atomic uint32_t tag;
     int is_child;              /* this process was forked from one that is recorded */
 } steps;
@@ -140,7 +141,8 @@ static void step_agent_choose(const struct step_agent_candidate *candidate)
         return;
     steps.current = candidate;
     atomic_store_explicit(&agent.arena->marks_steps, 1, memory_order_relaxed);
-    steps.schedule = (struct step_schedule){ .is_plain = !steps_are_advised() };
+    steps.schedule = (struct step_schedule){ .is_plain = !steps_are_advised(),
+                                             .may_lower = (agent.arena->flags & WIRE_FLAG_STEP_WINDOWS) != 0 };
     steps.start_ticks = 0;
     steps.count = 0;
     sources_switched();
@@ -196,6 +198,7 @@ static void close_step(const struct event *event, int is_change)
     if (!record)
         return;
     record->a = (uint16_t)step_agent_phase(is_change);
+    record->b = steps.plan.records == STEP_RECORDS_FEW ? (uint16_t)steps.schedule.longer : 0;
     record->ticks = start;
     record->body[0] = event->ticks;
     record->body[1] = steps.number;
@@ -211,6 +214,8 @@ static void open_step(const struct event *event, uint32_t left_out)
         steps.full = left_out ? 0 : steps.full + (steps.full < UINT32_MAX);
     atomic_store_explicit(&steps.left_out, left_out, memory_order_relaxed);
     steps.plan = step_schedule_next(&steps.schedule, sys_now_ns());
+    atomic_store_explicit(&steps.lowered, steps.plan.records == STEP_RECORDS_FEW ? WIRE_BIT(TORCH) : 0,
+                          memory_order_relaxed);
     steps.number = step_agent_number_of(event->name, event->length);
     steps.count++;
     uint32_t tag = (uint32_t)(1 + steps.count % 63) << 1;
@@ -273,7 +278,8 @@ uint32_t step_tag(void)
 uint32_t steps_left_out(void)
 {
     if (steps_are_timed() && atomic_load_explicit(&steps.current, memory_order_relaxed))
-        return atomic_load_explicit(&steps.left_out, memory_order_relaxed);
+        return atomic_load_explicit(&steps.left_out, memory_order_relaxed) |
+               atomic_load_explicit(&steps.lowered, memory_order_relaxed);
     return atomic_load_explicit(&agent.arena->left_out, memory_order_relaxed) & STEP_LEFT_OUT;
 }
 

@@ -35,8 +35,9 @@ enum step_mark step_mark_of(const char *name, size_t length);
 void step_mark_begin(enum step_mark mark, const char *name, size_t length);
 void step_mark_end(enum step_mark mark, const char *name, size_t length);
 
-/* The sources that --cost-limit switches off for whole steps, and which of them are off now. Without steps, which a
- * program may not mark, they are off as soon as the collector says so. Call it only while attached. */
+/* The sources that --cost-limit switches off for whole steps, and which of them are off now; operators also in steps
+ * that the schedule lowers. Without steps, which a program may not mark, they are off as soon as the collector says so.
+ * Call it only while attached. */
 #define STEP_LEFT_OUT (WIRE_BIT(TORCH) | WIRE_BIT(CUDA))
 uint32_t steps_left_out(void);
 

@@ -631,11 +631,14 @@ static const char *install(const char *path)
     return NULL;
 }
 
-/* While operators are left out, nothing calls the agent in a program without annotations. So PyTorch samples some. */
+/* While the collector leaves operators out, nothing calls the agent in a program without annotations. So PyTorch
+ * samples some. */
 static void poll_if_left_out(void)
 {
     static const double seldom = 1.0 / 256;
-    int is_left_out = can_be_exchanged() && agent_attached() && torch_agent_is_left_out();
+    int is_left_out = can_be_exchanged() && agent_attached() &&
+                      (atomic_load_explicit(&agent.arena->left_out, memory_order_relaxed) & WIRE_BIT(TORCH)) &&
+                      torch_agent_is_left_out();
     if (is_left_out == (poller != 0))
         return;
     if (is_left_out) {

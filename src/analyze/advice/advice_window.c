@@ -51,20 +51,20 @@ static const struct step_process *leading_process(const struct steps *steps)
     return leading;
 }
 
-/* Of the steps after the warm-up, which may be most of them. */
-static int median_length(const struct step *list, size_t count, int64_t *out)
+/* Of the steps after the warm-up, which may be most of them; IN_FULL: of those that were recorded in full. */
+static int median_length(const struct step *list, size_t count, int in_full, int64_t *out)
 {
     int64_t *lengths = array_alloc(count + 1, sizeof *lengths);
-    size_t steady = 0;
+    size_t kept = 0;
 
     if (!lengths)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
-        if (!list[i].is_warm_up)
-            lengths[steady++] = length_of(&list[i]);
-    if (steady)
-        qsort(lengths, steady, sizeof *lengths, array_by_int64);
-    *out = steady ? lengths[steady / 2] : 0;
+        if (!list[i].is_warm_up && (!in_full || list[i].is_chosen))
+            lengths[kept++] = length_of(&list[i]);
+    if (kept)
+        qsort(lengths, kept, sizeof *lengths, array_by_int64);
+    *out = kept ? lengths[kept / 2] : 0;
     free(lengths);
     return 0;
 }
@@ -87,6 +87,36 @@ static size_t most_typical(const struct step *list, size_t count, size_t wanted,
         }
     }
     return best;
+}
+
+/* The same in a capture that records few steps in full (windows of operators, --cost-limit): `wanted` of these in a
+ * row. `count` if nowhere are so many. */
+static size_t most_typical_in_full(const struct step *list, size_t count, size_t wanted, int64_t median_ns)
+{
+    double least = 0;
+    size_t best = count, run = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        double sum = 0;
+        run = list[i].is_chosen ? run + 1 : 0;
+        for (size_t k = 0; run >= wanted && k < wanted; k++)
+            sum += (double)length_of(&list[i - k]) - (double)median_ns;
+        sum = sum < 0 ? -sum : sum;
+        if (run >= wanted && (best == count || sum < least)) {
+            least = sum;
+            best = i + 1 - wanted;
+        }
+    }
+    return best;
+}
+
+static int is_seldom_in_full(const struct step *list, size_t count)
+{
+    size_t in_full = 0;
+
+    for (size_t i = 0; i < count; i++)
+        in_full += (size_t)list[i].is_chosen;
+    return in_full < count / 2;
 }
 
 /* The steps of the run, those of the leading process: more than were recorded, if some were only timed. */
@@ -125,9 +155,19 @@ static int window_of_steps(const struct steps *steps, uint64_t events, struct re
         return ERR_NO_DATA;
     if (wanted + 2 >= own->count)
         return events <= MOST_OF_FEW ? NO_WINDOW : ERR_NO_DATA;
-    if (median_length(list, own->count, &median_ns) != 0)
+    int in_full = is_seldom_in_full(list, own->count);
+    size_t first = own->count;
+    if (median_length(list, own->count, in_full, &median_ns) != 0)
         return ERR_NO_MEMORY;
-    size_t first = most_typical(list, own->count, wanted, median_ns);
+    if (in_full) {
+        size_t fewer = wanted < LEAST_STEPS ? wanted : LEAST_STEPS;
+        first = most_typical_in_full(list, own->count, fewer, median_ns);
+        wanted = first < own->count ? fewer : wanted;
+    }
+    if (first == own->count)
+        first = most_typical(list, own->count, wanted, median_ns);
+    if (first + wanted >= own->count) /* the last step may have been cut */
+        first = own->count - wanted - 1;
     *span = (struct report_span){ list[first ? first - 1 : 0].start_ns, list[first + wanted].end_ns };
     return 0;
 }

@@ -80,6 +80,8 @@ void lowered_detail_add(struct text *out, const struct lowered_source *source)
 
 void lowered_detail_add_reason(struct text *out, const struct lowered_detail *detail)
 {
+    if (detail->limit <= 0)
+        return; /* the text says why */
     text_add(out, ", to keep the cost of recording below ");
     number_add_shortest(out, detail->limit * 100);
     text_add(out, " %");

@@ -1,5 +1,5 @@
-/* What a capture with --cost-limit recorded less of, and when: TACHO_COST_LIMIT in words. Events that it left out are
- * no loss, but tables that are made of them have too few rows. */
+/* What a capture recorded less of, with --cost-limit or because steps took too long, and when: TACHO_COST_LIMIT in
+ * words. Events that it left out are no loss, but tables that are made of them have too few rows. */
 #ifndef TACHO_ANALYZE_MODEL_LOWERED_DETAIL_H
 #define TACHO_ANALYZE_MODEL_LOWERED_DETAIL_H
 
@@ -21,7 +21,7 @@ struct lowered_source {
 struct lowered_detail {
     struct lowered_source list[LOWERED_SOURCES_MAX];
     size_t count;
-    double limit; /* 0.05 */
+    double limit; /* 0.05; 0: there is none */
 };
 
 /* A report without the table has no such sources. */
@@ -33,7 +33,7 @@ int lowered_detail_concerns(const struct lowered_source *source, const char *tab
 /* "from 2.10 s on OS calls were only counted" */
 void lowered_detail_add(struct text *out, const struct lowered_source *source);
 
-/* ", to keep the cost of recording below 5 %" */
+/* ", to keep the cost of recording below 5 %"; nothing without a limit. */
 void lowered_detail_add_reason(struct text *out, const struct lowered_detail *detail);
 
 #endif

@@ -6,7 +6,7 @@
 #include "report/reader/reader.h"
 
 enum { STEP_FAR_OFF = 2 }; /* a time of more than this many medians does not count */
-/* A lowered step lacks operators or CUDA (--cost-limit). */
+/* A lowered step lacks operators or CUDA, to keep the cost of recording low. */
 enum step_phase { STEP_TIMED, STEP_TRACED, STEP_LOWERED, STEP_DETAILED, STEP_SETTLING, STEP_PHASES };
 
 struct timed_step {

@@ -108,7 +108,9 @@ static const struct option first_options[] = {
               "CPU sampling off unless --sample is given, or the program contains GPU code." },
     { .name = "step-probes", .kind = OPTION_BOOL, .offset = FIELD(step_probes),
       .help = "Only time a few steps of a PyTorch loop, without recording them, to measure what recording costs. "
-              "Default: true; false in parallel jobs and if --trace, --duration or --capture-range is given." },
+              "Where that is more than a tenth, record operators only in an eighth of the later steps, unless "
+              "--pytorch or --cost-limit is given. Default: true; false in parallel jobs and if --trace, --duration or "
+              "--capture-range is given." },
     { .name = "cost-limit", .kind = OPTION_CUSTOM, .value = "PERCENT", .take = take_cost_limit,
       .help = "Keep the estimated cost of recording below PERCENT of the program's own CPU time (0.1 to 100): record "
               "less of the sources that cost most, and say in the report when and what. Default: no limit." },

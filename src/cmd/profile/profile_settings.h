@@ -20,6 +20,7 @@ struct profile_settings {
     int overwrite, redact, show_output, inherit_environment, stop_on_exit, trace_fork, preload;
     int stats, quiet, advise;
     int step_probes;              /* -1: not given */
+    int names_operators;          /* an option of PyTorch was given: all operators are wanted */
     int has_range_end;            /* --capture-range-end was given */
     const char *attach;           /* "caller", "caller-temporary", or NULL: there is a program */
     struct option_list exports;   /* names of exporters, without duplicates */

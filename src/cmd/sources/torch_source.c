@@ -119,6 +119,7 @@ static int torch_source_finish(struct profile_settings *settings, struct collect
         return 0;
     }
     collect->sources |= WIRE_BIT(TORCH);
+    settings->names_operators = pytorch->mode == ON || has_options(pytorch);
     /* auto and replace are for any program: one without PyTorch gets no warning. */
     collect->requested |= pytorch->nvtx || pytorch->functions ? WIRE_BIT(TORCH) : 0;
     collect->torch_flags = (pytorch->shapes || pytorch->mode_shapes ? WIRE_TORCH_SHAPES : 0) |

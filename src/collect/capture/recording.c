@@ -170,6 +170,7 @@ void recording_prepare_arena(struct collector *collector, struct wire_header *ar
     arena->clock = collector->clock.clock;
     arena->flags = (options->trace_fork_before_exec ? WIRE_FLAG_TRACE_FORK : 0) |
                    (options->step_probes ? WIRE_FLAG_STEP_PROBES : 0) |
+                   (options->step_windows ? WIRE_FLAG_STEP_WINDOWS : 0) |
                    (options->delay_ns > 0 && !recording->is_armed ? WIRE_FLAG_DELAYED : 0);
     arena->capture = (uint32_t)options->range;
     arena->capture_ends = options->range_end != COLLECT_END_NONE;

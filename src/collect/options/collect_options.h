@@ -101,6 +101,7 @@ struct collect_options {
     uint32_t openmp_details; /* enum wire_openmp_detail */
 
     int step_probes;         /* 1: of the source STEPS, a few steps are only timed; 0: most are */
+    int step_windows;        /* with step_probes: where recording costs much, few steps have operators */
 
     double cost_limit;       /* recording may take this part of the program's own CPU time: 0.05; 0: no limit */
 

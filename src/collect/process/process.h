@@ -81,6 +81,7 @@ struct process {
     /* Its agent has stopped (WIRE_LEAVE) at left_ns, or the kernel reported an exec at left_ns after that. */
     int has_left;
     int64_t left_ns;
+    int lowers_steps;      /* few of its steps have operators: steps_collect.c has written a row of that */
     enum wire_cause cause; /* why this process, or its current child, is not recorded */
     /* The cause in the report; UNKNOWN: it was recorded, or the capture is not over. */
     enum wire_cause unrecorded;

@@ -289,6 +289,23 @@ static void works(void)
     work(0);
 }
 
+/* Steps of 4 ms, which take more than twice as long while somebody observes their operators. */
+static void is_slow_if_observed(void)
+{
+    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+    long steps = 0, observed = 0;
+    for (; poll(&input, 1, 0) == 0; steps++) {
+        for (int i = 0; i < 4; i++) {
+            uint64_t before = *observations;
+            end(open_operator("aten::work", FUNCTION, -1, 0));
+            usleep(*observations > before ? 2500 : 1000);
+            observed += *observations > before;
+        }
+        end(open_operator("Optimizer.step#SGD.step", USER, -1, 0));
+    }
+    printf("%ld %ld\n", observed, steps);
+}
+
 static void memory(void)
 {
     void *op = open_operator("aten::empty", FUNCTION, -1, 0), *taken = allocate(4096);
@@ -351,7 +368,7 @@ int main(int argc, char **argv)
         { "dies", dies },       { "observed", observed },
         { "memory", memory },   { "forks amid the load", plain },
         { "train", train },     { "works in steps", works_in_steps },
-        { "works", works },
+        { "works", works },     { "is slow if observed", is_slow_if_observed },
     };
     int is_forked = strcmp(argv[2], "forks amid the load") == 0;
     void *library = is_forked  ? fork_amid_the_load(argv[1])

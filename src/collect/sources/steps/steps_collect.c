@@ -1,4 +1,6 @@
 /* Steps as a source: its row. */
+#include <stdio.h>
+
 #include "collect/core/collector.h"
 #include "collect/core/record.h"
 #include "collect/process/process.h"
@@ -9,6 +11,25 @@ static const char *const phases[] = {
     WIRE_STEP_PHASES(PHASE)
 #undef PHASE
 };
+
+/* The first step of a process without operators, because recording them made steps too long. */
+static void steps_collect_lower(const struct collect_origin *origin, int64_t time_ns, uint16_t longer)
+{
+    struct collector *collector = origin->collector;
+    struct row_TACHO_COST_LIMIT row = { 0 };
+    char text[160];
+    snprintf(text, sizeof text,
+             "PyTorch operators were recorded in an eighth of the steps, because recording all of them made a step "
+             "%u %% longer (--step-probes=false records all)",
+             (longer + 5u) / 10);
+    ROW_SET(&row, TACHO_COST_LIMIT, timestamp, time_ns);
+    ROW_SET(&row, TACHO_COST_LIMIT, source, collector_string(collector, wire_source_name(WIRE_SOURCE_TORCH)));
+    ROW_SET(&row, TACHO_COST_LIMIT, level, 1);
+    ROW_SET(&row, TACHO_COST_LIMIT, text, collector_string(collector, text));
+    ROW_SET(&row, TACHO_COST_LIMIT, share, longer / 1000.0);
+    writer_append(collector->writer, TABLE_TACHO_COST_LIMIT, &row);
+    origin->process->lowers_steps = 1;
+}
 
 static void steps_collect_take(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
@@ -28,6 +49,8 @@ static void steps_collect_take(const struct collect_origin *origin, const struct
     ROW_SET(&row, TACHO_STEP_TIME, nameId, record_text_id(origin, record, words, 2));
     writer_append(collector->writer, TABLE_TACHO_STEP_TIME, &row);
     process->counts[WIRE_SOURCE_STEPS].recorded++;
+    if (record->a == WIRE_STEP_LOWERED && record->b && !process->lowers_steps)
+        steps_collect_lower(origin, start_ns, record->b);
 }
 
 static void steps_collect_finish(struct collector *collector)
