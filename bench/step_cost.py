@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """What recording costs a step, on a GPU host, and what the closing line says about it:
 
-    bench/step_cost.py [VARIANT ...] [--loops train,images,ahead,decode,loader] [--budget SECONDS] [--json FILE]
+    bench/step_cost.py [VARIANT ...] [--loops train,images,ahead,decode,loader] [--budget SECONDS] [--cpus 0-3] [--json FILE]
 
 The loops are those of bench/cost/gpu_loops.py. Each runs bare, with a CUPTI client that records kernels, copies and fills
 (bench/cupti/client.c), under Tacho with one source, some and all, and under nsys, every run in a process of its own, in rounds of random
-order. A program times its own steps. Rounds that differ by more than 15 % from each other are not a result, and are marked so. Needs
-PyTorch, nvcc and CUPTI's headers; Tacho from the variable TACHO or build/bin/tacho.
+order. A program times its own steps, after the first third of them: then windows of operators have begun. Rounds that differ by more than
+15 % from each other are not a result, and are marked so; what a variant adds is compared with bare and with the client in the same round,
+which the noise of hours is not in. --cpus keeps all processes of a run on these CPUs. Needs PyTorch, nvcc and CUPTI's headers; Tacho from
+the variable TACHO or build/bin/tacho.
 """
 import argparse
 import os
@@ -18,12 +20,12 @@ import sys
 import tempfile
 
 from cupti_cost import USUAL, build
-from figures import HERE, chosen, find_tacho, keep_figures, run_rounds, table, version
+from figures import HERE, chosen, find_tacho, keep_figures, median_interval, run_rounds, table, version
 
 sys.path.insert(0, os.path.join(HERE, "..", "tests", "gpu"))
 import tools  # noqa: E402
 
-LOOPS = {"train": 200, "images": 60, "ahead": 60, "decode": 500, "loader": 120}  # steps
+LOOPS = {"train": 450, "images": 60, "ahead": 60, "decode": 500, "loader": 120}  # steps
 ALONE = ("-s", "none", "--cpuctxsw=none", "--python-sampling=false")
 VARIANTS = {  # options of tacho profile; None: without it
     "bare": None,
@@ -34,27 +36,35 @@ VARIANTS = {  # options of tacho profile; None: without it
     "samples": ("-t", "none", "--python-sampling=false"),
     "python": ("-t", "none", *ALONE[:3], "--python-sampling=true"),
     "default": (),
+    "before": (),  # the same, of the Tacho that the variable TACHO_BEFORE names
     "limited": ("--cost-limit=5",),
     "nsys": None,
 }
 SPREAD = 1.15
 
 
-def command(variant, loop, client, folder):
+def command(variant, loop, client, folder, steps):
     """The command line of a run, and the variables for it."""
-    words = [tools.PYTHON, os.path.join(HERE, "cost", "gpu_loops.py"), loop, str(LOOPS[loop])]
+    words = [tools.PYTHON, os.path.join(HERE, "cost", "gpu_loops.py"), loop, str(steps or LOOPS[loop])]
     if variant == "client":
         return words, {"CUDA_INJECTION64_PATH": client, "CUPTI_COST": USUAL}
     if variant == "nsys":
         return [tools.nsys(), "profile", "-f", "true", "-o", os.path.join(folder, "nsys"), *words], tools.nsys_environment()
     if VARIANTS[variant] is None:
         return words, {}
-    return [find_tacho(), "profile", "-f", "true", "-o", os.path.join(folder, "report"), *VARIANTS[variant], *words], {}
+    tacho = os.environ["TACHO_BEFORE"] if variant == "before" else find_tacho()
+    return [tacho, "profile", "-f", "true", "-o", os.path.join(folder, "report"), *VARIANTS[variant], *words], {}
 
 
-def run(variant, loop, client, folder):
+def cpus_of(text):
+    """{0, 1, 2, 3, 8} of "0-3,8"."""
+    parts = [[int(number) for number in part.split("-")] for part in text.split(",")]
+    return {cpu for part in parts for cpu in range(part[0], part[-1] + 1)}
+
+
+def run(variant, loop, client, folder, steps=0):
     """What a run printed: ms of a step, CPU seconds of the program and of everything, and the line about the cost."""
-    words, variables = command(variant, loop, client, folder)
+    words, variables = command(variant, loop, client, folder, steps)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(words, env={**os.environ, **variables}, capture_output=True, text=True, timeout=120)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -80,21 +90,50 @@ def show(rounds, loops, variants):
         table(loop, ("variant", "runs", "ms a step", "least … most", "beside bare", "CPU s beside the program", "what Tacho said last"), rows)
 
 
+def show_pairs(rounds, loops, variants):
+    """What each variant adds to bare in the same round, and how many times what the client adds. The client's is the median of all rounds: that of
+    one may be next to nothing."""
+    for loop in loops:
+        def added(variant):
+            pairs = [(one.get(f"{loop} {variant}"), one.get(f"{loop} bare")) for one in rounds]
+            return [found["mean_ms"] - bare["mean_ms"] for found, bare in pairs if found and bare]
+
+        client = added("client")
+        times = statistics.median(client) if client and statistics.median(client) > 0 else None
+        rows = []
+        for variant in variants:
+            if variant != "bare" and (more := added(variant)):
+                median, least, most = median_interval(more)
+                beside = [one for one in rounds if one.get(f"{loop} {variant}") and one.get(f"{loop} nsys")]
+                below = sum(one[f"{loop} {variant}"]["mean_ms"] <= one[f"{loop} nsys"]["mean_ms"] for one in beside)
+                rows.append((variant, len(more), f"{median:+.3f}", f"{least:+.3f} … {most:+.3f}",
+                             f"{median / times:.1f} ({least / times:.1f} … {most / times:.1f})" if times else "", f"{below} of {len(beside)}"))
+        table(f"{loop}: added in the same round", ("variant", "rounds", "ms a step", "95 %", "times the client's", "no more than nsys"), rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("variants", nargs="*", help=", ".join(VARIANTS))
     parser.add_argument("--loops", default="train")
     parser.add_argument("--budget", type=int, default=240, help="seconds; no run begins later")
+    parser.add_argument("--cpus", type=cpus_of, help="keep everything on these CPUs: 0-3,8")
     parser.add_argument("--json")
     options = parser.parse_args()
+    if not os.environ.get("TACHO_BEFORE"):
+        del VARIANTS["before"]
     variants, loops = chosen(parser, options.variants, VARIANTS), options.loops.split(",")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(folder, "bytecode")  # a system that cannot write it imports for ten seconds
         client, _ = build(folder)
+        if options.cpus:
+            os.sched_setaffinity(0, options.cpus)
+        for loop in loops:
+            run("bare", loop, client, folder, steps=6)  # fills the caches of files; not measured
         names = [f"{loop} {variant}" for loop in loops for variant in variants]
         runs = run_rounds(names, options.budget, lambda name: run(name.split(" ", 1)[1], name.split(" ", 1)[0], client, folder),
                           lambda rounds: keep_figures(options.json, tacho=version(find_tacho()), rounds=rounds))
     show(runs, loops, variants)
+    show_pairs(runs, loops, variants)
 
 
 if __name__ == "__main__":
