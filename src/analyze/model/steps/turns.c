@@ -101,6 +101,19 @@ static int try_kernels(struct period *period, const struct loop_index *index, co
     return add_rounds(period, places, list->count, end);
 }
 
+/* Tries the rarest kernels first. */
+static int find_rounds(struct period *period, const struct loop_index *index, const struct turns_symbol *list,
+                       size_t count, int64_t *scratch)
+{
+    for (size_t first = 0, end; first < count && !period->count; first = end) {
+        for (end = first; end < count && list[end].count == list[first].count;)
+            end++;
+        if (try_kernels(period, index, list + first, end - first, scratch) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
 int turns_find(struct period *period, const struct sequence *sequence)
 {
     struct turns_symbol *list = array_alloc(sequence->symbol_count + 1, sizeof *list);
@@ -109,16 +122,8 @@ int turns_find(struct period *period, const struct sequence *sequence)
     int code = ERR_NO_MEMORY;
 
     *period = (struct period){ 0 };
-    if (!list || !scratch || loop_index_open(&index, sequence) != 0)
-        goto close_index;
-    size_t count = list_kernels(&index, list);
-    code = 0;
-    for (size_t first = 0, end; first < count && code == 0 && !period->count; first = end) {
-        for (end = first; end < count && list[end].count == list[first].count;)
-            end++;
-        code = try_kernels(period, &index, list + first, end - first, scratch);
-    }
-close_index:
+    if (list && scratch && loop_index_open(&index, sequence) == 0)
+        code = find_rounds(period, &index, list, list_kernels(&index, list), scratch);
     loop_index_close(&index);
     free(scratch);
     free(list);

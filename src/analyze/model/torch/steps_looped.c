@@ -124,10 +124,13 @@ int steps_find_looped(struct steps_search *search, struct error *err)
 {
     int code = find_loops(search, &search->sequences, period_find, err);
 
-    for (size_t i = 0; i < COUNT_OF(contents_tried) && code == 0 && !search->steps->count; i++)
-        if (gpu_launches_differ(search->launches, contents_tried[i]))
-            code = find_loops_of(search, contents_tried[i], period_find, err);
-    return code;
+    if (code != 0)
+        return code;
+    for (size_t i = 0; i < COUNT_OF(contents_tried) && !search->steps->count; i++)
+        if (gpu_launches_differ(search->launches, contents_tried[i]) &&
+            (code = find_loops_of(search, contents_tried[i], period_find, err)) != 0)
+            return code;
+    return 0;
 }
 
 int steps_find_in_turn(struct steps_search *search, struct error *err)
