@@ -161,6 +161,23 @@ static void what_is_done_first_comes_first_if_it_may_save_as_much(void **state)
     assert_string_equal(first_with_pause(ADVICE_FIRST, 300), "launch_bound");
 }
 
+/* ---- the window ------------------------------------------------------------------------------------------------ */
+
+/* A window of the last steps, most of which are of a long warm-up. */
+static void a_window_is_named_by_the_steps_that_count(void **state)
+{
+    struct step list[6];
+    struct steps steps = { .list = list, .count = COUNT_OF(list), .source = "steps by marks" };
+    struct adviser adviser = { .window = (struct report *)list, .steps = &steps, .steps_of_run = 70 };
+    struct text text = { 0 };
+
+    for (int i = 0; i < (int)COUNT_OF(list); i++)
+        list[i] = (struct step){ .number = 60 + i, .is_warm_up = i < 4 };
+    adviser_add_steps(&text, &adviser);
+    assert_string_equal(text_string(&text), "from steps 64 to 65 of 70 by marks");
+    text_free(&text);
+}
+
 /* ---- causes that are one change -------------------------------------------------------------------------------- */
 
 /* Two causes, "waits: 2 for 60.0 µs" and "waits: 3 for 90.0 µs", with the same edits. */
@@ -234,6 +251,7 @@ int main(void)
         cmocka_unit_test(long_pauses_are_other_code),
         cmocka_unit_test(a_special_cause_comes_before_a_general_one_that_it_explains),
         cmocka_unit_test(what_is_done_first_comes_first_if_it_may_save_as_much),
+        cmocka_unit_test(a_window_is_named_by_the_steps_that_count),
         cmocka_unit_test(causes_that_are_one_change_are_one),
     };
 

@@ -289,9 +289,12 @@ int adviser_open_window(struct adviser *adviser, const struct analysis_request *
 static void add_numbers(struct text *out, const struct adviser *adviser)
 {
     const struct steps *steps = adviser->steps;
+    size_t first = steps->count > 1;
 
+    while (first + 1 < steps->count && steps->list[first].is_warm_up)
+        first++;
     text_add(out, "steps ");
-    human_count(out, (uint64_t)steps->list[steps->count > 1].number);
+    human_count(out, (uint64_t)steps->list[first].number);
     text_add(out, " to ");
     human_count(out, (uint64_t)steps->list[steps->count - 1].number);
     text_add(out, " of ");
