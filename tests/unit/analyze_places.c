@@ -377,6 +377,45 @@ static void samples_of_a_native_program_vote(void **state)
     close_places(&opened);
 }
 
+static void launch_of(struct writer *writer, int64_t begin, int64_t id, const char *kernel)
+{
+    struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = { 0 };
+    struct row_CUPTI_ACTIVITY_KIND_KERNEL work = { 0 };
+
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, start, US(begin));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, US(begin + 5));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, globalTid, MAIN);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, made_string(writer, "cudaLaunchKernel"));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, correlationId, id);
+    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
+    ROW_SET(&work, CUPTI_ACTIVITY_KIND_KERNEL, start, US(begin + 6));
+    ROW_SET(&work, CUPTI_ACTIVITY_KIND_KERNEL, end, US(begin + 8));
+    ROW_SET(&work, CUPTI_ACTIVITY_KIND_KERNEL, globalPid, made_thread(PID, 0));
+    ROW_SET(&work, CUPTI_ACTIVITY_KIND_KERNEL, correlationId, id);
+    ROW_SET(&work, CUPTI_ACTIVITY_KIND_KERNEL, demangledName, made_string(writer, kernel));
+    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_KERNEL, &work);
+}
+
+/* Ten iterations launch two kernels, one line after the other. Most samples hit the second launch, where the queue is
+ * full; two are enough to know the first one. */
+static void samples_vote_for_launches_of_their_kernel(void **state)
+{
+    struct writer *writer = start();
+
+    for (int i = 0; i < 10; i++) {
+        launch_of(writer, 100 * i, 2 * i + 1, "add_up(float*)");
+        launch_of(writer, 100 * i + 10, 2 * i + 2, "share(float*)");
+        if (i < 2)
+            native_sample(writer, i + 1, 100 * i + 2, NATIVE_STACK("cudaLaunchKernel", "iterate"), 98);
+        else if (i < 8)
+            native_sample(writer, i + 1, 100 * i + 12, NATIVE_STACK("cudaLaunchKernel", "iterate"), 100);
+    }
+    struct opened opened = open_places(writer);
+    expect(&opened, MAIN, 900, 905, "iterate (solver.cu:99)");
+    expect(&opened, MAIN, 910, 915, "iterate (solver.cu:101)");
+    close_places(&opened);
+}
+
 /* nvcc adds two functions to each kernel. Neither is where the program launches it. */
 static void a_launch_is_where_the_kernel_is_called(void **state)
 {
@@ -459,6 +498,7 @@ int main(void)
         cmocka_unit_test(samples_vote),
         cmocka_unit_test(native_calls_have_their_function),
         cmocka_unit_test(samples_of_a_native_program_vote),
+        cmocka_unit_test(samples_vote_for_launches_of_their_kernel),
         cmocka_unit_test(a_launch_is_where_the_kernel_is_called),
         cmocka_unit_test(ranges_are_the_last_resort),
         cmocka_unit_test(a_time_has_several_places),

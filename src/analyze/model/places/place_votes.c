@@ -3,10 +3,15 @@
  * A program repeats itself. Each span of a thread's time between two events has a signature: the names of the ranges,
  * operators and calls around it, and those of the last operators before it. A sample votes for its place in all spans
  * with the same signature, and the place with at least half of the votes wins. If a signature has too few votes, one
- * with fewer operators before it is asked. Where no place wins, the sample next in time decides. */
+ * with fewer operators before it is asked. Where no place wins, the sample next in time decides.
+ *
+ * A CUDA program has no operators, and all its launches have one name: there the name of a launch is its kernel's. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/event_columns.h"
+#include "analyze/engine/keys.h"
+#include "analyze/engine/row_cursor.h"
 #include "base/array.h"
 #include "base/hash.h"
 #include "places_state.h"
@@ -14,7 +19,8 @@
 /* How many operators before a span are part of its signature, the most specific first. */
 enum { LEVELS = 3, MOST_BEFORE = 3 };
 static const int before_of_level[LEVELS] = { MOST_BEFORE, 1, 0 };
-enum { FEWEST_VOTES = 2 }; /* on all but the last level */
+enum { FEWEST_VOTES = 2 };       /* on all but the last level */
+enum { MOST_KERNELS = 1000000 }; /* with more of them, launches have one name */
 
 struct vote {
     uint64_t signature;
@@ -32,6 +38,9 @@ struct votes {
     size_t sample;                  /* the next one */
     int64_t thread;                 /* that the walk is in */
     uint64_t acts[MOST_BEFORE + 1]; /* the last operators and calls in no other, the current one first */
+    struct keys launches;           /* processes and correlation ids of kernels */
+    int64_t *kernels;               /* owned; by launch: the kernel's name */
+    size_t kernel_room;
     struct keys names;              /* strings of the report */
     uint64_t *hashes;               /* owned, as all below; by name */
     size_t hash_room;
@@ -42,6 +51,41 @@ struct votes {
     size_t winner_room;
     int failed;
 };
+
+/* ---- launches ------------------------------------------------------------------------------------------------- */
+
+static int read_kernels(struct votes *votes, struct report *report, struct error *err)
+{
+    enum { PROCESS, CORRELATION, NAME };
+    static const char *const names[] = { "globalPid", "correlationId", "demangledName", NULL };
+    struct row_cursor rows;
+    int code = 0;
+
+    if (report_rows(report, "CUPTI_ACTIVITY_KIND_KERNEL") > MOST_KERNELS)
+        return 0;
+    if ((code = row_cursor_open(&rows, report, "CUPTI_ACTIVITY_KIND_KERNEL", names, err)) != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        const int64_t key[] = { global_process(row_int_or(&rows, PROCESS, 0)), row_int_or(&rows, CORRELATION, 0) };
+        uint32_t launch = keys_add(&votes->launches, key);
+        if (launch == NO_KEY ||
+            array_reserve(&votes->kernels, &votes->kernel_room, launch + 1u, sizeof *votes->kernels) != 0) {
+            code = error_short_memory(err, "for the kernels");
+            break;
+        }
+        votes->kernels[launch] = row_int_or(&rows, NAME, 0);
+    }
+    row_cursor_close(&rows);
+    return code;
+}
+
+/* The name of a call: of the kernel that it launches, or its own. */
+static int64_t call_name(const struct votes *votes, const struct thread_span *call)
+{
+    uint32_t launch = keys_find(&votes->launches, (const int64_t[]){ global_process(call->thread), call->other });
+
+    return launch == NO_KEY ? call->name : votes->kernels[launch];
+}
 
 /* ---- signatures ------------------------------------------------------------------------------------------------ */
 
@@ -78,7 +122,7 @@ static uint64_t place_votes_hash_of(struct votes *votes, int64_t name, int is_ca
 static uint64_t place_votes_open_span(void *context, uint64_t around, int list, const struct thread_span *span)
 {
     struct votes *votes = context;
-    uint64_t hash = place_votes_hash_of(votes, span->name, list == 0),
+    uint64_t hash = place_votes_hash_of(votes, list == 0 ? call_name(votes, span) : span->name, list == 0),
              chain = hash_number((around >> 1) * 31 + (hash >> 1)) | 2;
 
     if (span->thread != votes->thread) {
@@ -257,6 +301,7 @@ static int place_votes_read_samples(struct places *places, const struct place_ev
     struct votes votes = { .places = places,
                            .layer = &places->layers[layer],
                            .stacks = { .places = places, .stacks = &stacks },
+                           .launches.width = 2,
                            .names.width = 1,
                            .signatures.width = 1 };
     int code;
@@ -264,12 +309,16 @@ static int place_votes_read_samples(struct places *places, const struct place_ev
     if ((code = stacks_open(&stacks, places->report, err)) != 0 ||
         (code = stacks_read_samples(&stacks, source, STACKS_WITH_LINES, &all, err)) != 0)
         goto done;
+    if (stacks.sample_count && source == STACKS_CPU && (code = read_kernels(&votes, places->report, err)) != 0)
+        goto done;
     if (stacks.sample_count &&
         (vote(&votes, events) != 0 || place_votes_add_samples(&votes, &places->layers[layer + 1]) != 0))
         code = error_short_memory(err, "for the samples");
 done:
+    keys_free(&votes.launches);
     keys_free(&votes.names);
     keys_free(&votes.signatures);
+    free(votes.kernels);
     free(votes.hashes);
     free(votes.list);
     free(votes.winners);

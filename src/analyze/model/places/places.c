@@ -376,7 +376,7 @@ static int places_read_events(struct place_events *events, struct report *report
 {
     static const struct filter all;
     static const struct thread_span_source calls = {
-        "CUPTI_ACTIVITY_KIND_RUNTIME", "nameId", "callchainId", NULL, "pythonCallchainId", NULL, 0
+        "CUPTI_ACTIVITY_KIND_RUNTIME", "nameId", "callchainId", "correlationId", "pythonCallchainId", NULL, 0
     };
     static const struct thread_span_source operators = {
         "TACHO_TORCH_OP", "nameId", "callStackId", NULL, NULL, NULL, 0

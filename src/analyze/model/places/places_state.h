@@ -46,7 +46,7 @@ uint32_t place_of_stack(struct place_stacks *places, uint32_t stack); /* NO_PLAC
 
 /* The events of threads, each list in order. */
 struct place_events {
-    struct thread_spans calls;     /* of the CUDA API, that lie in no other call */
+    struct thread_spans calls;     /* of the CUDA API, that lie in no other call; other: its correlation id */
     struct thread_spans operators; /* and annotations; chain: the string of the Python stack, or 0 */
     struct thread_spans ranges;    /* of NVTX */
     struct thread_spans functions; /* of Python, that torch.profiler recorded */
