@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define KERNEL_LOOKUP_MAX 16   /* addresses of one call */
-#define KERNEL_LOOKUP_ROOM 568 /* of a name; the kernel has 512 bytes for that of a symbol, and 56 for that of a module */
+#define KERNEL_LOOKUP_ROOM 568 /* of a name: the kernel has 512 bytes for that of a symbol, 56 for that of a module */
 
 /* Shared with the BPF program. */
 struct kernel_lookup_slot {
