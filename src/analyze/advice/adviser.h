@@ -159,7 +159,8 @@ int adviser_add(struct adviser *adviser, struct advice_cause *cause, struct erro
 /* Merges the causes that were added since the last call if they are one change, replays them, drops those that save
  * less than their rule asks for (1 % of the step, if nothing else is said), also if the profiler took as much as it may
  * have, and sorts all by what they are estimated to save. A cause of a general rule has the place of what it saves in
- * addition to the causes of all others: those say what to change. */
+ * addition to the causes of all others: those say what to change; and it comes after a cause that is carried out first
+ * (ADVICE_FIRST) if that may save as much. */
 int adviser_judge(struct adviser *adviser, struct error *err);
 
 /* The first part of it: makes one cause of those of one rule that have one place and say the same but for their
@@ -206,7 +207,8 @@ static inline uint32_t adviser_step(const struct adviser *adviser, const struct 
     return replay->step_of ? replay->step_of[call - replay->events.calls] : NO_STEP;
 }
 
-/* Whether a call counts: it starts in the span of the request, and in a chosen step if there are steps. */
+/* Whether a call counts: it starts in the span of the request, and, if there are steps, in a chosen one after the
+ * warm-up. */
 int adviser_counts(const struct adviser *adviser, const struct replay_call *call);
 /* The same of a call that a thread would have made at this time. */
 int adviser_counts_at(const struct adviser *adviser, int64_t thread, int64_t time_ns);
