@@ -145,8 +145,8 @@ TRY(sem_trywait, lock)
 
 /* Nearly all signals are for conditions that nobody waits for: Python sends two whenever a thread gives its lock back.
  * They return at once, and are only counted. glibc has the number of waiters in the upper bits of word 9, from 2.41 on
- * in those of word 7. The other word has none or few bits there while nobody waits; if it has some, the call is timed.
- * musl has other data there. */
+ * in those of word 7. The other word has few bits there before 2.41 while nobody waits. From 2.41 on it counts wakeups:
+ * signals of a condition that has had more than a few are timed. musl has other data there. */
 static inline int is_waited_for(const void *condition)
 {
     enum { WAITERS = 9, WAITERS_LATER = 7, FLAG_BITS = 3 };
