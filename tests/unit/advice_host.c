@@ -4,7 +4,7 @@
 /* ---- launches --------------------------------------------------------------------------------------------------- */
 
 /* Twenty rounds of 95 µs: a launch of 5 µs, its kernel of 10 µs, 50 µs of other code, a wait of 10 µs that finds it
- * done, and 30 µs until the next launch. No graph goes on behind a wait, so the launches remain, and so does the way to
+ * done, and 30 µs until the next launch. No graph goes on after a wait, so the launches remain, and so does the way to
  * each wait: only the way to the launches goes. */
 static void a_graph_ends_where_a_result_is_read(void **state)
 {
@@ -300,7 +300,7 @@ static void native_sample(struct writer *writer, int64_t id, int64_t time, const
 }
 
 /* Steps of three kernels, the first of which takes 300 µs and the others 100, and of 500 µs of the program's code, of
- * which a part is in page faults. If that is most, kernels behind it take 100 µs, too; the first of all has nothing
+ * which a part is in page faults. If that is most, kernels after it take 100 µs, too; the first of all has nothing
  * before it. */
 static void code_that_touches_managed_memory(void **state)
 {

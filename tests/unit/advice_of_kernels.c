@@ -299,7 +299,7 @@ static void casts(struct program *program, const char *types)
     operator_row(program, from, (struct op){ .name = "aten::to", .stack = line });
 }
 
-/* Attention in fp32. is_cast: q and k are cast before it, v in the middle, and the result behind it; else a mask is,
+/* Attention in fp32. is_cast: q and k are cast before it, v in the middle, and the result after it; else a mask is,
  * before it. */
 static void attention_in_fp32(struct program *program, int has_shapes, int is_cast)
 {

@@ -127,7 +127,7 @@ static int find_pause(struct adviser *adviser, struct error *err)
     return adviser_add(adviser, &cause, err);
 }
 
-/* The name of the first cause of 20 kernels that wait for their launches, and of one behind a pause of 2 ms. */
+/* The name of the first cause of 20 kernels that wait for their launches, and of one after a pause of 2 ms. */
 static const char *first_with_pause(enum advice_order order, int us)
 {
     const struct adviser_rule rule = { .rule.is_replayed = 1, .find = find_pause, .order = order };

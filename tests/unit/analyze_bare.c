@@ -434,7 +434,7 @@ static void operator_at(struct writer *writer, int64_t start)
 }
 
 /* Ten launches a step, every 25 µs while they are recorded and every 20 µs while they are not, of kernels of this
- * length, each behind so many operators. Returns the number of causes that the rule launch_bound finds. */
+ * length, each after so many operators. Returns the number of causes that the rule launch_bound finds. */
 static size_t launch_bound_causes(int64_t kernel, int operators)
 {
     struct writer *writer = start();

@@ -73,8 +73,7 @@ static size_t casts_before(const struct advice_kernels *kernels, size_t product)
     return begin;
 }
 
-/* Behind the last of the copies after a product: a cast back, and heads side by side again, as a fused kernel returns
- * them. */
+/* The end of the copies after a product: a cast back, and heads side by side again, as a fused kernel returns them. */
 static size_t copies_after(const struct advice_kernels *kernels, size_t product)
 {
     size_t end = product + 1;

@@ -7,7 +7,7 @@
  * wait.
  *
  * A function may take long because it touches managed memory, whose pages then move to the CPU. The next kernel that
- * needs them waits until they are back. So, where most samples of a function are in such faults, the kernel behind it
+ * needs them waits until they are back. So, where most samples of a function are in such faults, the kernel after it
  * takes no longer than kernels of its name usually do. */
 #include <stdlib.h>
 #include <string.h>
@@ -332,7 +332,7 @@ static void describe_pages(struct advice_cause *cause)
 {
     text_add(&cause->what, "pages of managed memory move to the CPU: ");
     if (cause->confidence == ADVICE_MODELLED)
-        text_add(&cause->rate, "kernels behind it take as long as others of their name");
+        text_add(&cause->rate, "kernels after it take as long as others of their name");
     cause->advice =
         "It touches managed memory that kernels use, so that its pages move to the CPU, and back in the next "
         "kernel. Give what the CPU reads or writes memory of its own (cudaMallocHost), and copy it.";
