@@ -1,4 +1,4 @@
-/* The functions of one unit of .debug_info (DWARF 2 to 5) whose code may contain wanted addresses.
+/* The functions of one unit of .debug_info (DWARF 3 to 5) whose code may contain wanted addresses.
  *
  * libdw decodes the attributes of each entry one by one, also of the thousands of types beside a unit's functions; this
  * was most of what the child of ours did. This scan knows the size of most entries from their abbreviation and skips
