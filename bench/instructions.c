@@ -1,7 +1,7 @@
 /* How many instructions a call takes, counted by single steps: for machines without performance counters, and exact.
  *
- *     instructions                    a free mutex, a trylock, a condition that nobody waits for, a character from a
- * buffer instructions COUNT PROGRAM …    a program between two signals SIGUSR1 that it sends itself, divided by COUNT
+ *     instructions                    a free mutex, a trylock, a condition that nobody waits for, and so on: kinds[]
+ *     instructions COUNT PROGRAM …    a program between two signals SIGUSR1 that it sends itself, divided by COUNT
  *
  * Run the first alone and as the program of `tacho profile -t osrt -s none`: the difference is what the hooks take.
  * Single steps take microseconds, so calls that are timed look long and are recorded: only those that are counted can
