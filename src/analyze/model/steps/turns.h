@@ -1,6 +1,5 @@
 /* The steps in a sequence of symbols in which no two rounds are alike: how often a round launches some of its kernels
- * depends on its data, or on the length of a text. Other kernels take turns: each comes once in each round, always in
- * the same order. */
+ * depends on its data, or on the length of a text. Other kernels take turns: each comes once in each round. */
 #ifndef TACHO_ANALYZE_MODEL_STEPS_TURNS_H
 #define TACHO_ANALYZE_MODEL_STEPS_TURNS_H
 
