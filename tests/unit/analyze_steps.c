@@ -254,6 +254,7 @@ static void a_loop_that_gets_faster_for_good_has_warmed_up(void **state)
     assert_string_equal(WARM_UP(900, 50, 51, 49, 52, 50, 48, 51, 12, 11, 13, 12), "wwwwwwww----");
     assert_string_equal(WARM_UP(50, 51, 49, 52, 50, 48, 51, 50, 12, 11, 13), "-----------");
     assert_string_equal(WARM_UP(50, 51, 49, 14, 50, 48, 51, 50, 12, 11, 13, 12), "------------");
+    assert_string_equal(WARM_UP(0, 0, 0, 0, 0, 0, 0, 0), "--------"); /* a clock too coarse for them */
 }
 
 /* ---- several marks in a step ----------------------------------------------------------------------------------- */

@@ -56,7 +56,7 @@ static size_t settled_from(const int64_t *durations, size_t count, int64_t *leas
         least[i] = i && least[i - 1] < durations[i] ? least[i - 1] : durations[i];
     for (size_t i = count; i-- > 1;) {
         most = durations[i] > most ? durations[i] : most;
-        if (count - i >= SETTLED_RUN && least[i - 1] / TIMES_FASTER >= most)
+        if (count - i >= SETTLED_RUN && least[i - 1] > most && least[i - 1] / TIMES_FASTER >= most)
             return i;
     }
     return 0;
