@@ -87,17 +87,21 @@ static uint64_t step_lengths_median(const struct step_lengths *lengths)
                : median_ns;
 }
 
-/* After a probe: windows begin if recorded steps took too much longer than those that were only timed. They stay, so
- * that the steps of a run can be compared. */
-static void step_schedule_judge(struct step_schedule *schedule)
+/* Windows begin if recorded steps took too much longer than those of a probe, which took timed_ns. They stay, so that
+ * the steps of a run can be compared. A program may get faster by itself meanwhile: if the steps before the first probe
+ * took longer, those after it decide. */
+static void step_schedule_judge(struct step_schedule *schedule, uint64_t timed_ns)
 {
-    uint64_t traced_ns = step_lengths_median(&schedule->traced), timed_ns = step_lengths_median(&schedule->timed);
-    schedule->timed.count = 0;
+    uint64_t traced_ns = step_lengths_median(&schedule->traced);
     if (!schedule->may_lower || schedule->longer || !timed_ns || traced_ns <= timed_ns)
         return;
     uint64_t longer = (traced_ns - timed_ns) * 1000 / timed_ns;
     if (longer <= MOST_LONGER)
         return;
+    if (schedule->in_full < IN_FULL) {
+        schedule->probe_ns = timed_ns;
+        return;
+    }
     schedule->longer = longer < UINT16_MAX ? (uint32_t)longer : UINT16_MAX;
     schedule->scale = 1 + (uint32_t)(WINDOW_NS / (WINDOW_IN_FULL * timed_ns));
 }
@@ -105,14 +109,15 @@ static void step_schedule_judge(struct step_schedule *schedule)
 /* The plan of a traced step. A block begins with a window, whose settling step was the last one of the block before. */
 static struct step_plan step_schedule_traced(struct step_schedule *schedule, struct step_plan plan)
 {
-    uint32_t recorded = 1 + WINDOW_IN_FULL * schedule->scale;
     if (schedule->in_full < IN_FULL) {
-        schedule->in_full++;
-        schedule->window = recorded;
+        if (++schedule->in_full == IN_FULL)
+            step_schedule_judge(schedule, schedule->probe_ns);
+        schedule->window = 1 + WINDOW_IN_FULL * schedule->scale;
         return plan;
     }
     if (!schedule->longer)
         return plan;
+    uint32_t recorded = 1 + WINDOW_IN_FULL * schedule->scale;
     uint32_t at = schedule->steps == 1 ? 1 : schedule->window % (WINDOW * schedule->scale);
     schedule->window = at + 1;
     if (at >= recorded)
@@ -140,7 +145,8 @@ struct step_plan step_schedule_next(struct step_schedule *schedule, uint64_t now
         if (++schedule->block == BLOCKS) {
             schedule->block = schedule->is_plain ? TRACED - 1 : 1;
             schedule->round++;
-            step_schedule_judge(schedule);
+            step_schedule_judge(schedule, step_lengths_median(&schedule->timed));
+            schedule->timed.count = 0;
         }
     }
     if (schedule->steps++ == 0)

@@ -34,6 +34,7 @@ struct step_schedule {
     enum wire_step_phase phase;
     struct step_lengths traced, timed;
     uint32_t in_full;      /* traced steps until windows begin */
+    uint64_t probe_ns;     /* of a timed step, if those before the first probe took too much longer; else 0 */
     uint32_t window;       /* steps since the begin of a window */
     uint32_t scale;        /* windows have so many times the least number of steps */
     /* By how much recording made a step longer when windows began, in thousandths; 0: all steps have all detail. */
