@@ -219,8 +219,8 @@ static void other_kernels_take_no_turns(void **state)
 
 static const char *warm_up_of(const int64_t *durations, size_t count)
 {
-    static char out[64];
-    struct step list[64] = { 0 };
+    static char out[128];
+    struct step list[128] = { 0 };
     struct step_process own = { 0, 0, count };
     struct steps steps = { .list = list, .count = count, .processes = &own, .process_count = 1, .own_count = 1 };
     struct error err;
@@ -255,6 +255,16 @@ static void a_loop_that_gets_faster_for_good_has_warmed_up(void **state)
     assert_string_equal(WARM_UP(50, 51, 49, 52, 50, 48, 51, 50, 12, 11, 13), "-----------");
     assert_string_equal(WARM_UP(50, 51, 49, 14, 50, 48, 51, 50, 12, 11, 13, 12), "------------");
     assert_string_equal(WARM_UP(0, 0, 0, 0, 0, 0, 0, 0), "--------"); /* a clock too coarse for them */
+}
+
+/* A validation of four batches after a hundred steps of training is no steady state. */
+static void a_short_second_loop_does_not_make_the_first_a_warm_up(void **state)
+{
+    int64_t durations[104];
+
+    for (size_t i = 0; i < COUNT_OF(durations); i++)
+        durations[i] = i < 100 ? 100 : 40;
+    assert_null(strchr(warm_up_of(durations, COUNT_OF(durations)), 'w'));
 }
 
 /* ---- several marks in a step ----------------------------------------------------------------------------------- */
@@ -352,6 +362,7 @@ int main(void)
         cmocka_unit_test(other_kernels_take_no_turns),
         cmocka_unit_test(first_steps_that_take_longer_are_warm_up),
         cmocka_unit_test(a_loop_that_gets_faster_for_good_has_warmed_up),
+        cmocka_unit_test(a_short_second_loop_does_not_make_the_first_a_warm_up),
         cmocka_unit_test(a_step_of_several_updates_begins_with_the_long_interval),
         cmocka_unit_test(what_disturbs_a_rhythm_is_in_no_whole_step),
         cmocka_unit_test(two_optimizers_make_a_step),

@@ -5,9 +5,9 @@
 #include "base/saturating.h"
 #include "steps.h"
 
-/* A loop has settled if at least SETTLED_RUN steps remain, and every step before them took TIMES_FASTER as long as any
- * of them. */
-enum { STEADY_RUN = 3, SETTLED_RUN = 4, TIMES_FASTER = 2 };
+/* A loop has settled if at least SETTLED_RUN steps remain, one of SETTLED_OF at the least, and every step before them
+ * took TIMES_FASTER as long as any of them. Fewer are a second loop rather than what the first one was going to be. */
+enum { STEADY_RUN = 3, SETTLED_RUN = 4, SETTLED_OF = 16, TIMES_FASTER = 2 };
 
 /* The durations of the steps that are usual. */
 struct band {
@@ -56,7 +56,9 @@ static size_t settled_from(const int64_t *durations, size_t count, int64_t *leas
         least[i] = i && least[i - 1] < durations[i] ? least[i - 1] : durations[i];
     for (size_t i = count; i-- > 1;) {
         most = durations[i] > most ? durations[i] : most;
-        if (count - i >= SETTLED_RUN && least[i - 1] > most && least[i - 1] / TIMES_FASTER >= most)
+        size_t settled = count - i;
+        if (settled >= SETTLED_RUN && settled * SETTLED_OF >= count && least[i - 1] > most &&
+            least[i - 1] / TIMES_FASTER >= most)
             return i;
     }
     return 0;
