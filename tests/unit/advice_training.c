@@ -13,6 +13,7 @@ struct made_op {
     int64_t sequence;
     int is_backward;
     const char *shapes;
+    int64_t tid; /* 0: the main thread */
 };
 
 static void op(struct writer *writer, struct made_op made)
@@ -22,7 +23,7 @@ static void op(struct writer *writer, struct made_op made)
 
     ROW_SET(&row, TACHO_TORCH_OP, start, made.start * US);
     ROW_SET(&row, TACHO_TORCH_OP, end, made.end * US);
-    ROW_SET(&row, TACHO_TORCH_OP, globalTid, made_thread(1, MAIN));
+    ROW_SET(&row, TACHO_TORCH_OP, globalTid, made_thread(1, made.tid ? made.tid : MAIN));
     ROW_SET(&row, TACHO_TORCH_OP, nameId, made_string(writer, made.name));
     ROW_SET(&row, TACHO_TORCH_OP, category, made_string(writer, is_annotation ? "user_annotation" : "cpu_op"));
     ROW_SET(&row, TACHO_TORCH_OP, forwardThread, made.is_backward);
@@ -44,7 +45,8 @@ static void work(struct writer *writer, int64_t start, int64_t run, struct made_
     made.start = start;
     made.end = start + 20;
     op(writer, made);
-    launch(writer, start + 10, start + 10 + LAUNCH, start + 10 + LAUNCH + run, id, 7);
+    call(writer, made.tid ? made.tid : MAIN, start + 10, start + 10 + LAUNCH, "cudaLaunchKernel", id);
+    kernel(writer, start + 10 + LAUNCH, start + 10 + LAUNCH + run, id, 7);
 }
 
 static void advise(struct adviser *adviser, struct writer *writer, const struct analysis *const *chosen)
@@ -75,7 +77,7 @@ enum { TENSORS = 20, EACH = 40, RUN = 8 };
 
 static void add_updates(struct writer *writer, const char *optimizer, const char *name)
 {
-    op(writer, (struct made_op){ 0, TENSORS * EACH, optimizer, NO_SEQUENCE, 0, NULL });
+    op(writer, (struct made_op){ 0, TENSORS * EACH, optimizer, NO_SEQUENCE, 0, NULL, MAIN });
     for (int i = 0; i < TENSORS; i++)
         work(writer, EACH * i, RUN, (struct made_op){ .name = name, .sequence = NO_SEQUENCE });
 }
@@ -119,6 +121,30 @@ static void foreach_is_all_that_some_optimizers_have(void **state)
     add_updates(writer, "Optimizer.step#Rprop.step", "aten::_foreach_mul_");
     advise(&adviser, writer, RULES(&rule_unfused_optimizer));
     assert_int_equal(adviser.count, 0);
+    adviser_free(&adviser);
+}
+
+/* torch.optim.LBFGS has neither fused nor foreach. */
+static void no_option_makes_lbfgs_faster(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    add_updates(writer, "Optimizer.step#LBFGS.step", "aten::mul_");
+    advise(&adviser, writer, RULES(&rule_unfused_optimizer));
+    assert_int_equal(adviser.count, 0);
+    adviser_free(&adviser);
+}
+
+static void an_optimizer_of_the_program_has_no_options(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    add_updates(writer, "Optimizer.step#Lion.step", "aten::mul_");
+    advise(&adviser, writer, RULES(&rule_unfused_optimizer));
+    assert_first(&adviser, "Lion is not fused: 20 kernels");
+    assert_non_null(strstr(adviser.causes[0].advice, "torch._foreach_"));
     adviser_free(&adviser);
 }
 
@@ -199,14 +225,19 @@ static void dropped_gradients_need_no_kernels(void **state)
 /* ---- autograd -------------------------------------------------------------------------------------------------- */
 
 /* Two operators and a node that runs two operators again; then its own kernel. */
-static void add_checkpoint(struct writer *writer, const char *first, const char *second)
+static void add_checkpoint_in(struct writer *writer, int64_t tid, const char *first, const char *second)
 {
     work(writer, 0, 50, (struct made_op){ .name = "aten::linear", .sequence = 1 });
     work(writer, 100, 50, (struct made_op){ .name = "aten::relu", .sequence = 2 });
-    op(writer, (struct made_op){ 200, 500, ENGINE "ReluBackward0", 2, 1, NULL });
-    work(writer, 200, 50, (struct made_op){ .name = first, .sequence = 3 });
-    work(writer, 300, 50, (struct made_op){ .name = second, .sequence = 4 });
-    work(writer, 400, 50, (struct made_op){ .name = "aten::threshold_backward", .sequence = NO_SEQUENCE });
+    op(writer, (struct made_op){ 200, 500, ENGINE "ReluBackward0", 2, 1, NULL, tid });
+    work(writer, 200, 50, (struct made_op){ .name = first, .sequence = 3, .tid = tid });
+    work(writer, 300, 50, (struct made_op){ .name = second, .sequence = 4, .tid = tid });
+    work(writer, 400, 50, (struct made_op){ .name = "aten::threshold_backward", .sequence = NO_SEQUENCE, .tid = tid });
+}
+
+static void add_checkpoint(struct writer *writer, const char *first, const char *second)
+{
+    add_checkpoint_in(writer, MAIN, first, second);
 }
 
 /* From the start of the node at 200 to its own call at 410 there is nothing but the checkpoint. */
@@ -220,6 +251,22 @@ static void a_checkpoint_runs_operators_again(void **state)
     assert_first(&adviser, "activations are computed twice: 2 operators");
     assert_int_equal(adviser.causes[0].estimate_ns, 210 * US);
     assert_int_equal(adviser.causes[0].bound_ns, 210 * US);
+    adviser_free(&adviser);
+}
+
+/* Autograd's thread runs the modules of the model again. The main thread is in the line that called backward(). */
+static void the_line_of_the_backward_pass_is_named(void **state)
+{
+    enum { AUTOGRAD = 2 };
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    function_in(writer, MAIN, 0, 600, "train.py(63): train");
+    function_in(writer, AUTOGRAD, 200, 400, "layers.py(29): forward");
+    add_checkpoint_in(writer, AUTOGRAD, "aten::linear", "aten::relu");
+    advise(&adviser, writer, RULES(&rule_recomputation));
+    assert_first(&adviser, "activations are computed twice: 2 operators");
+    assert_string_equal(text_string(&adviser.causes[0].where), "train.py:63 train");
     adviser_free(&adviser);
 }
 
@@ -242,10 +289,10 @@ static void add_frozen(struct writer *writer, const char *updated)
     work(writer, 0, 50, (struct made_op){ .name = "aten::linear", .sequence = 1 });
     work(writer, 100, 50, (struct made_op){ .name = "aten::linear", .sequence = 2 });
     work(writer, 200, 50, (struct made_op){ .name = ENGINE "AddmmBackward0", .sequence = 2, .is_backward = 1 });
-    op(writer, (struct made_op){ 220, 230, ACCUMULATE, NO_SEQUENCE, 0, shape });
+    op(writer, (struct made_op){ 220, 230, ACCUMULATE, NO_SEQUENCE, 0, shape, MAIN });
     work(writer, 300, 50, (struct made_op){ .name = ENGINE "AddmmBackward0", .sequence = 1, .is_backward = 1 });
-    op(writer, (struct made_op){ 320, 330, ACCUMULATE, NO_SEQUENCE, 0, shape });
-    op(writer, (struct made_op){ 400, 430, "Optimizer.step#AdamW.step", NO_SEQUENCE, 0, NULL });
+    op(writer, (struct made_op){ 320, 330, ACCUMULATE, NO_SEQUENCE, 0, shape, MAIN });
+    op(writer, (struct made_op){ 400, 430, "Optimizer.step#AdamW.step", NO_SEQUENCE, 0, NULL, MAIN });
     work(writer, 400, 50,
          (struct made_op){ .name = "aten::_fused_adamw_", .sequence = NO_SEQUENCE, .shapes = updated });
 }
@@ -278,7 +325,7 @@ static void gradients_of_all_parameters_are_used(void **state)
 static void add_check(struct writer *writer, const char *check)
 {
     work(writer, 0, 50, (struct made_op){ .name = "aten::linear", .sequence = 1 });
-    op(writer, (struct made_op){ 100, 400, ENGINE "AddmmBackward0", 1, 1, NULL });
+    op(writer, (struct made_op){ 100, 400, ENGINE "AddmmBackward0", 1, 1, NULL, MAIN });
     work(writer, 100, 50, (struct made_op){ .name = "AddmmBackward0", .sequence = 1, .is_backward = 1 });
     work(writer, 200, 10, (struct made_op){ .name = check, .sequence = NO_SEQUENCE });
     work(writer, 400, 50, (struct made_op){ .name = "aten::mul", .sequence = NO_SEQUENCE });
@@ -363,7 +410,7 @@ static void add_rounds(struct writer *writer, const char *shapes)
                  (struct made_op){ .name = "aten::mm", .sequence = 10 * round + i, .shapes = shapes });
         work(writer, at + 400, 50,
              (struct made_op){ .name = ENGINE "MmBackward0", .sequence = 10 * round + 3, .is_backward = 1 });
-        op(writer, (struct made_op){ at + 420, at + 430, ACCUMULATE, NO_SEQUENCE, 0, NULL });
+        op(writer, (struct made_op){ at + 420, at + 430, ACCUMULATE, NO_SEQUENCE, 0, NULL, MAIN });
     }
 }
 
@@ -388,8 +435,8 @@ static void batches_of_several_updates_are_not_small(void **state)
     struct adviser adviser;
 
     add_rounds(writer, "[[64, 64], [64, 64]]");
-    op(writer, (struct made_op){ 440, 460, "Optimizer.step#Adam.step", NO_SEQUENCE, 0, NULL });
-    op(writer, (struct made_op){ 1040, 1060, "Optimizer.step#Adam.step", NO_SEQUENCE, 0, NULL });
+    op(writer, (struct made_op){ 440, 460, "Optimizer.step#Adam.step", NO_SEQUENCE, 0, NULL, MAIN });
+    op(writer, (struct made_op){ 1040, 1060, "Optimizer.step#Adam.step", NO_SEQUENCE, 0, NULL, MAIN });
     advise(&adviser, writer, RULES(&rule_small_batches));
     assert_int_equal(adviser.count, 0);
     adviser_free(&adviser);
@@ -462,11 +509,14 @@ int main(void)
         cmocka_unit_test(an_update_by_tensor_is_not_fused),
         cmocka_unit_test(a_fused_update_is_launch_bound_at_most),
         cmocka_unit_test(foreach_is_all_that_some_optimizers_have),
+        cmocka_unit_test(no_option_makes_lbfgs_faster),
+        cmocka_unit_test(an_optimizer_of_the_program_has_no_options),
         cmocka_unit_test(clipping_by_tensor_is_found),
         cmocka_unit_test(norms_without_products_are_no_clipping),
         cmocka_unit_test(gradients_are_added_to_those_set_to_zero),
         cmocka_unit_test(dropped_gradients_need_no_kernels),
         cmocka_unit_test(a_checkpoint_runs_operators_again),
+        cmocka_unit_test(the_line_of_the_backward_pass_is_named),
         cmocka_unit_test(gradients_of_gradients_are_not_computed_twice),
         cmocka_unit_test(layers_before_the_trained_ones_need_no_gradients),
         cmocka_unit_test(gradients_of_all_parameters_are_used),

@@ -110,6 +110,26 @@ static int remove_preparations(struct training *training, struct advice_cause *c
     return 0;
 }
 
+/* The line that called backward(). The modules of the model run in autograd's thread as well, but the change is not
+ * theirs. */
+static int name_backward(struct adviser *adviser, const struct training *training, struct advice_cause *cause)
+{
+    struct places *places;
+    struct error err;
+    int64_t forward = cause->thread;
+
+    for (size_t i = 0; i < training->count && forward == cause->thread; i++)
+        forward = training->list[i].part == TRAINING_FORWARD ? training->list[i].thread : forward;
+    if (forward == cause->thread)
+        return 0;
+    if (adviser_places(adviser, &places, &err) != 0)
+        return ERR_NO_MEMORY;
+    place_text(&cause->where, places,
+               places_line(places, places_at(places, forward, cause->start_ns,
+                                             saturating_add(cause->start_ns, cause->duration_ns))));
+    return 0;
+}
+
 static int recomputation_collect(struct adviser *adviser, struct training *training, struct advice_cause *cause)
 {
     struct keys pairs = { .width = 2 };
@@ -126,7 +146,7 @@ static int recomputation_collect(struct adviser *adviser, struct training *train
     keys_free(&pairs);
     if (code != 0 || !cause->count)
         return code;
-    if (remove_preparations(training, cause) != 0)
+    if (remove_preparations(training, cause) != 0 || name_backward(adviser, training, cause) != 0)
         return ERR_NO_MEMORY;
     text_add(&cause->what, "activations are computed twice: ");
     human_count(&cause->what, (uint64_t)cause->count / adviser->step_count);

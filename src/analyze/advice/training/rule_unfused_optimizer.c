@@ -12,23 +12,45 @@
 
 enum { LEAST_KERNELS = 4 }; /* in a step: fewer are fused, or as good as that */
 enum { START_NS = 2000 };   /* of a kernel's time: to start it */
+#define START_RATE "a kernel takes 2 µs to start"
+#define FOREACH "Create the optimizer with foreach=True."
 
-/* Optimizers that PyTorch has a fused kernel for, and the share of the bytes that this moves. */
-static const struct fused {
-    const char *name, *rate;
+/* PyTorch's optimizers, and the share of the bytes that a fused kernel moves; 0: there is none. SparseAdam and LBFGS
+ * have neither a fused kernel nor foreach=True, and LBFGS computes the loss in its step. */
+static const struct optimizer {
+    const char *name, *rate, *advice;
     double left;
-} fused[] = {
-    { "Adam", "a third of the bytes", 1.0 / 3 }, /* 7 tensors instead of 20 */
-    { "AdamW", "a third of the bytes", 1.0 / 3 },
-    { "SGD", "60 % of the bytes", 0.6 },         /* 5 instead of 8 */
+} optimizers[] = {
+    { "Adam", "a third of the bytes", "Create the optimizer with fused=True.", 1.0 / 3 }, /* 7 tensors instead of 20 */
+    { "AdamW", "a third of the bytes", "Create the optimizer with fused=True.", 1.0 / 3 },
+    { "SGD", "60 % of the bytes", "Create the optimizer with fused=True.", 0.6 },         /* 5 instead of 8 */
+    { "Adadelta", START_RATE, FOREACH, 0 },
+    { "Adafactor", START_RATE, FOREACH, 0 },
+    { "Adagrad", START_RATE, FOREACH, 0 },
+    { "Adamax", START_RATE, FOREACH, 0 },
+    { "ASGD", START_RATE, FOREACH, 0 },
+    { "NAdam", START_RATE, FOREACH, 0 },
+    { "RAdam", START_RATE, FOREACH, 0 },
+    { "RMSprop", START_RATE, FOREACH, 0 },
+    { "Rprop", START_RATE, FOREACH, 0 },
+    { "SparseAdam", NULL, NULL, 0 },
+    { "LBFGS", NULL, NULL, 0 },
 };
 
-static const struct fused *find_fused(const char *name, size_t length)
+/* One that the program brings itself. */
+static const struct optimizer others = {
+    "", START_RATE,
+    "Let its update use torch._foreach_…() functions, which handle all parameters at once, or compile it "
+    "(torch.compile).",
+    0
+};
+
+static const struct optimizer *find_optimizer(const char *name, size_t length)
 {
-    for (size_t i = 0; i < COUNT_OF(fused); i++)
-        if (strlen(fused[i].name) == length && memcmp(fused[i].name, name, length) == 0)
-            return &fused[i];
-    return NULL;
+    for (size_t i = 0; i < COUNT_OF(optimizers); i++)
+        if (strlen(optimizers[i].name) == length && memcmp(optimizers[i].name, name, length) == 0)
+            return &optimizers[i];
+    return &others;
 }
 
 /* Whether an operator in the span begins like this. */
@@ -80,22 +102,23 @@ static int add_update(struct training *training, struct advice_cause *cause, con
 {
     const char *name = strchr(training_name(training, span), '#') + 1;
     size_t length = strcspn(name, "."), own = count_kernels(training, span);
-    const struct fused *row = find_fused(name, length);
+    const struct optimizer *row = find_optimizer(name, length);
     int is_foreach = has_operator(training, span, "aten::_foreach_");
 
-    if (own < LEAST_KERNELS || has_operator(training, span, "aten::_fused_") || (is_foreach && !row))
+    if (own < LEAST_KERNELS || !row->advice || has_operator(training, span, "aten::_fused_") ||
+        (is_foreach && row->left <= 0))
         return 0;
     if (!cause->count) {
         text_addf(&cause->what, "%.*s is not fused: ", (int)length, name);
-        text_add(&cause->rate, row ? row->rate : "a kernel takes 2 µs to start");
+        text_add(&cause->rate, row->rate);
         cause->confidence = ADVICE_MODELLED;
-        cause->advice = row ? "Create the optimizer with fused=True." : "Create the optimizer with foreach=True.";
+        cause->advice = row->advice;
     }
     training_note(cause, span);
     *kernels += own;
     if (training_remove(training, &cause->bound, span) != 0)
         return ERR_NO_MEMORY;
-    return remove_rest(training, &cause->estimate, span, row ? row->left : 1, is_foreach ? 0 : START_NS);
+    return remove_rest(training, &cause->estimate, span, row->left > 0 ? row->left : 1, is_foreach ? 0 : START_NS);
 }
 
 static int collect_updates(struct adviser *adviser, struct training *training, struct advice_cause *cause)
