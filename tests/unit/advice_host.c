@@ -824,6 +824,28 @@ static void memory_is_allocated_in_each_step(void **state)
     done(&adviser, report);
 }
 
+/* Steps of 100 µs. Memory comes from a pool in 20, and the wait that follows its cudaFreeAsync() ends 40 µs after the
+ * kernel: 30 of them are not the wait's own. */
+static void a_wait_gives_the_memory_of_a_pool_back(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < STEPS; i++) {
+        step(writer, 100 * i, 100 * i + 99, i);
+        call(writer, MAIN, 100 * i, 100 * i + 20, "cudaMallocAsync_v11020", 10 * i + 1);
+        launch(writer, 100 * i + 21, 100 * i + 26, 100 * i + 46, 10 * i + 2, 7);
+        call(writer, MAIN, 100 * i + 27, 100 * i + 28, "cudaFreeAsync_v11020", 10 * i + 3);
+        call(writer, MAIN, 100 * i + 29, 100 * i + 86, "cudaStreamSynchronize", 10 * i + 4);
+        sync_record(writer, STREAM_SYNC, 7, 10 * i + 4, 0);
+    }
+    struct report *report = advise(&adviser, writer, &rule_loop_calls, WITH_STEPS);
+    assert_int_equal(adviser.count, 1);
+    assert_int_equal(adviser.causes[0].estimate_ns, (20 + 30) * US);
+    assert_non_null(strstr(adviser.causes[0].advice, "cudaMemPoolAttrReleaseThreshold"));
+    done(&adviser, report);
+}
+
 /* Steps of 100 µs. `waits` of them wait 64 µs for a second kernel. */
 static size_t causes_of_waits(int waits)
 {
@@ -908,6 +930,7 @@ int main(void)
         cmocka_unit_test(code_of_pytorch_is_not_the_users),
         cmocka_unit_test(batches_are_made_in_the_loop),
         cmocka_unit_test(memory_is_allocated_in_each_step),
+        cmocka_unit_test(a_wait_gives_the_memory_of_a_pool_back),
         cmocka_unit_test(a_wait_in_one_step_is_no_cause),
         cmocka_unit_test(a_module_is_loaded_once),
         cmocka_unit_test(an_operator_that_waits_twice),

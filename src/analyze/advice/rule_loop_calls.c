@@ -1,10 +1,21 @@
 /* The rule loop_calls: calls that belong before the loop are made in each step: they allocate or free memory, or load
  * code. cudaFree waits for the GPU, too. Bound and estimate: the calls are gone, and with them their waits. A call in
- * one step only is no habit of the loop: a kernel that runs for the first time is loaded once. */
+ * one step only is no habit of the loop: a kernel that runs for the first time is loaded once.
+ *
+ * A pool gives memory that was freed in a stream (cudaFreeAsync) back to the system when the program next waits, unless
+ * it is told to keep it. So the wait ends later, and that time belongs to the memory, too. */
+#include <string.h>
+
 #include "advice_groups.h"
 #include "analyze/engine/name_classes.h"
 #include "analyze/registry.h"
 #include "analyze/replay/call_uses.h"
+
+/* A wait that gives no memory back returns so soon after the work that it waits for. */
+enum { RETURN_NS = 10000 };
+
+static const char for_pools[] = "Allocate once and reuse the memory, or let the pool keep it: "
+                                "cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, …).";
 
 /* Other uses are as they should be. */
 static const struct {
@@ -24,13 +35,21 @@ static int loop_calls_use_of(const void *context, uint32_t name)
     return (int)call_use_of(report_string(adviser->report, *keys_get(&adviser->replay.events.names, name), NULL));
 }
 
+static int is_pool_call(const struct adviser *adviser, const struct replay_call *call, const char *what)
+{
+    const char *name = report_string(adviser->report, *keys_get(&adviser->replay.events.names, call->name), NULL);
+
+    return strstr(name, what) != NULL;
+}
+
 static int loop_calls_add_call(struct advice_groups *groups, uint32_t at, enum call_use use)
 {
     struct adviser *adviser = groups->adviser;
     const struct replay_call *call = &adviser->replay.events.calls[at];
     struct advice_event event = { .thread = adviser->replay.events.threads[call->thread].id,
                                   .start_ns = call->start_ns,
-                                  .end_ns = call->end_ns };
+                                  .end_ns = call->end_ns,
+                                  .kind = use == USE_MEMORY && is_pool_call(adviser, call, "Async") };
     uint32_t group = advice_group(groups, use, 0);
 
     event.place = places_line(groups->places, places_at(groups->places, event.thread, call->start_ns, call->end_ns));
@@ -42,10 +61,51 @@ static int loop_calls_add_call(struct advice_groups *groups, uint32_t at, enum c
     return advice_call_vanish(&adviser->replay, &cause->estimate, at);
 }
 
+/* Whether the calls of a thread so far have freed memory in a stream that no wait has given back yet. */
+struct loop_calls_pool {
+    uint32_t thread;
+    int has_freed;
+};
+
+/* The time that a wait takes to give memory back. */
+static int cut_release(struct advice_groups *groups, uint32_t at)
+{
+    const struct replay *replay = &groups->adviser->replay;
+    uint32_t edge = replay_edge_to(replay, replay_call_end(at), REPLAY_WAIT),
+             group = advice_group(groups, USE_MEMORY, 0);
+    int64_t release_ns = edge == REPLAY_NO_EDGE ? 0 : saturating_subtract(replay->graph.lag[edge], RETURN_NS);
+
+    if (group == NO_KEY)
+        return ERR_NO_MEMORY;
+    struct advice_cause *cause = &groups->list[group].cause;
+    if (release_ns <= 0 || !adviser_changes(groups->adviser, &replay->events.calls[at]))
+        return 0;
+    if (replay_edit_cut(&cause->bound, edge, release_ns) != 0)
+        return ERR_NO_MEMORY;
+    return replay_edit_cut(&cause->estimate, edge, release_ns);
+}
+
+static int follow_pool(struct advice_groups *groups, struct loop_calls_pool *pool, uint32_t at, enum call_use use)
+{
+    const struct replay_call *call = &groups->adviser->replay.events.calls[at];
+    int code = 0;
+
+    if (call->thread != pool->thread)
+        *pool = (struct loop_calls_pool){ .thread = call->thread };
+    if (use == USE_MEMORY && is_pool_call(groups->adviser, call, "FreeAsync"))
+        pool->has_freed = 1;
+    if (pool->has_freed && call->wait == REPLAY_WAITED) {
+        code = cut_release(groups, at);
+        pool->has_freed = 0;
+    }
+    return code;
+}
+
 static int loop_calls_add_calls(struct advice_groups *groups)
 {
     struct adviser *adviser = groups->adviser;
     const struct replay_events *events = &adviser->replay.events;
+    struct loop_calls_pool pool = { 0 };
     struct name_classes uses;
     int code = name_classes_open(&uses, events->names.count, loop_calls_use_of, adviser);
 
@@ -53,6 +113,7 @@ static int loop_calls_add_calls(struct advice_groups *groups)
         enum call_use use = (enum call_use)name_class(&uses, events->calls[i].name);
         if (faults[use].what && adviser_changes(adviser, &events->calls[i]))
             code = loop_calls_add_call(groups, i, use);
+        code = code != 0 ? code : follow_pool(groups, &pool, i, use);
     }
     name_classes_free(&uses);
     return code;
@@ -61,16 +122,16 @@ static int loop_calls_add_calls(struct advice_groups *groups)
 static int loop_calls_describe(struct advice_groups *groups, uint32_t group)
 {
     struct advice_cause *cause = &groups->list[group].cause;
-    int64_t use = keys_get(&groups->keys, group)[0], unused;
+    int64_t use = keys_get(&groups->keys, group)[0], is_pool;
     uint32_t place;
 
     if (!cause->count)
         return 0;
-    advice_group_most(groups, group, &place, &unused);
+    advice_group_most(groups, group, &place, &is_pool);
     text_add(&cause->what, faults[use].what);
     advice_cause_figure(cause, FIGURE_TIMES);
     place_text(&cause->where, groups->places, place);
-    cause->advice = faults[use].advice;
+    cause->advice = is_pool ? for_pools : faults[use].advice;
     return 1;
 }
 
