@@ -342,6 +342,57 @@ static void replayed_steps_are_bare(void **state)
     adviser_free(&adviser);
 }
 
+/* Ten steps of ten launches, as above, after two fills of 5 µs: 300 µs a step. */
+static struct writer *filled_steps(void)
+{
+    struct writer *writer = start();
+
+    for (int i = 0; i < 120; i++) {
+        int64_t at = 25 * i + 20, length = i % 12 ? 24 : 4096;
+        if (i % 12 > 1) {
+            launch(writer, at, at + 5, at + 7, i + 1, 7);
+            continue;
+        }
+        call(writer, MAIN, at, at + 5, "cudaMemsetAsync", i + 1);
+        made_fill(writer, (struct made_memory){ (at + 5) * US, (at + 7) * US, i + 1, length, NO_ID, NO_ID, NO_ID });
+    }
+    return writer;
+}
+
+/* A kernel that is launched again and again is no step, and two fills of one length would come twice in a round. */
+static void fills_of_other_lengths_tell_steps(void **state)
+{
+    struct report *report = finish(filled_steps());
+    struct steps steps;
+    struct error err;
+
+    assert_int_equal(steps_read(&steps, report, &(struct steps_request){ .may_guess = 1 }, &err), 0);
+    assert_string_equal(steps.source, "steps by a sequence of 10 kernels that repeats");
+    assert_int_equal(steps.count, 10);
+    assert_int_equal(steps.list[1].end_ns - steps.list[1].start_ns, 300 * US);
+    steps_free(&steps);
+    report_close(report);
+}
+
+/* No step was only timed. Twelve calls take 1.4 µs each less than they were recorded, if Tacho recorded them. */
+static void loops_without_marks_are_cut_by_the_least_cost(void **state)
+{
+    struct row_TACHO_COST row = { 0 };
+    struct writer *writer = filled_steps();
+    struct adviser adviser;
+
+    open_adviser(&adviser, writer);
+    assert_int_equal(adviser.step_ns, adviser.recorded_ns);
+    adviser_free(&adviser);
+    writer = filled_steps();
+    ROW_SET(&row, TACHO_COST, source, made_string(writer, "cuda"));
+    ROW_SET(&row, TACHO_COST, ns, 1);
+    writer_append(writer, TABLE_TACHO_COST, &row);
+    open_adviser(&adviser, writer);
+    assert_in_range(adviser.recorded_ns - adviser.step_ns, 12 * 1400 - 200, 12 * 1400 + 200);
+    adviser_free(&adviser);
+}
+
 /* A step: 100 µs without calls, a launch, a kernel of 200 µs, ten more launches behind it, 15 µs each, of kernels of 2
  * µs with gaps of 1, and a wait until 5 µs behind the last: 340 µs. */
 static void waiting_step(struct writer *writer, int64_t at, int64_t id)
@@ -545,6 +596,8 @@ int main(void)
         cmocka_unit_test(a_part_of_a_round_says_nothing),
         cmocka_unit_test(a_warm_up_has_no_steps),
         cmocka_unit_test(replayed_steps_are_bare),
+        cmocka_unit_test(fills_of_other_lengths_tell_steps),
+        cmocka_unit_test(loops_without_marks_are_cut_by_the_least_cost),
         cmocka_unit_test(a_wait_hides_what_recording_costs),
         cmocka_unit_test(a_bound_is_of_a_slow_step),
         cmocka_unit_test(busy_gpu_keeps_its_step),

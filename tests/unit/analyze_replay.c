@@ -459,6 +459,45 @@ static void a_call_that_waits_keeps_its_own_work(void **state)
     replay_free(&replay);
 }
 
+/* A launch every 5 µs reaches the GPU after 7, so that kernels of 1 µs are 4 µs apart. Nobody waits in a queue: with
+ * launches that take no time the kernels follow each other after the usual 1 µs, not after 4. */
+static void a_pause_between_launches_is_no_gap(void **state)
+{
+    enum { LAUNCHES = 20 };
+    struct replay_edits edits = { 0 };
+    struct writer *writer = start();
+    struct replay replay;
+
+    for (int64_t i = 0; i < LAUNCHES; i++) {
+        call(writer, MAIN, 5 * i, 5 * i + 4, "cudaLaunchKernel", i);
+        kernel(writer, 5 * i + 7, 5 * i + 8, i, 7);
+    }
+    open_replay(&replay, writer);
+    assert_int_equal(replay.typical_ns[TYPICAL_LAUNCH][REPLAY_KERNEL], 7 * US);
+    assert_int_equal(replay.typical_ns[TYPICAL_GAP][REPLAY_KERNEL], 1 * US);
+    for (uint32_t i = 0; i < LAUNCHES; i++) {
+        replay_edit_cut(&edits, replay_edge_to(&replay, replay_call_end(i), REPLAY_CALL), 4 * US);
+        replay_edit_cut(&edits, replay_edge_to(&replay, replay_call_start(i), REPLAY_HOST), 1 * US);
+    }
+    assert_int_equal(replayed_us(&replay, &edits), 7 + LAUNCHES + (LAUNCHES - 1));
+    replay_free(&replay);
+}
+
+/* Kernels of 10 µs that are launched every 2: each follows the one before it after 3. */
+static void queued_work_shows_the_gap(void **state)
+{
+    struct writer *writer = start();
+    struct replay replay;
+
+    for (int64_t i = 0; i < 20; i++) {
+        call(writer, MAIN, 2 * i, 2 * i + 1, "cudaLaunchKernel", i);
+        kernel(writer, 7 + 13 * i, 17 + 13 * i, i, 7);
+    }
+    open_replay(&replay, writer);
+    assert_int_equal(replay.typical_ns[TYPICAL_GAP][REPLAY_KERNEL], 3 * US);
+    replay_free(&replay);
+}
+
 /* A queue of 551 kernels of 10 µs is full: a launch of 1 µs takes 100, until one is done. */
 static void a_launch_waits_for_a_full_queue(void **state)
 {
@@ -915,6 +954,8 @@ int main(void)
         cmocka_unit_test(copies_of_one_direction_queue),
         cmocka_unit_test(work_on_device_memory_does_not_hold_up_its_call),
         cmocka_unit_test(a_call_that_waits_keeps_its_own_work),
+        cmocka_unit_test(a_pause_between_launches_is_no_gap),
+        cmocka_unit_test(queued_work_shows_the_gap),
         cmocka_unit_test(a_launch_waits_for_a_full_queue),
         cmocka_unit_test(launches_that_all_wait_for_room_are_no_bottleneck),
         cmocka_unit_test(long_launches_into_a_long_queue_take_their_time),

@@ -67,15 +67,20 @@ static inline void os_call(struct writer *writer, int64_t tid, int64_t start, in
     writer_append(writer, TABLE_OSRT_API, &row);
 }
 
-static inline void function(struct writer *writer, int64_t start, int64_t end, const char *name)
+static inline void function_in(struct writer *writer, int64_t tid, int64_t start, int64_t end, const char *name)
 {
     struct row_TACHO_TORCH_PYTHON row = { 0 };
 
     ROW_SET(&row, TACHO_TORCH_PYTHON, start, start * US);
     ROW_SET(&row, TACHO_TORCH_PYTHON, end, end * US);
-    ROW_SET(&row, TACHO_TORCH_PYTHON, globalTid, made_thread(1, MAIN));
+    ROW_SET(&row, TACHO_TORCH_PYTHON, globalTid, made_thread(1, tid));
     ROW_SET(&row, TACHO_TORCH_PYTHON, nameId, made_string(writer, name));
     writer_append(writer, TABLE_TACHO_TORCH_PYTHON, &row);
+}
+
+static inline void function(struct writer *writer, int64_t start, int64_t end, const char *name)
+{
+    function_in(writer, MAIN, start, end, name);
 }
 
 #endif

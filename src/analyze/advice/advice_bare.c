@@ -10,7 +10,10 @@
  * is the likeliest one: the bare step is known to 2 %, and the cost to a third of what is usual. Savings are also
  * computed with twice that error, as far as the step is not much shorter then than the timed steps were. A bound is the
  * larger one: a repair may save more if recording cost more. A cause that then saves nothing is none: a host that is
- * short of the GPU's pace by no more than what recording may have cost is fast enough. */
+ * short of the GPU's pace by no more than what recording may have cost is fast enough.
+ *
+ * If no step was only timed (loops without marks, as in C++), every call and every operator is cut by what recording
+ * takes at least. */
 #include <stdlib.h>
 
 #include "adviser.h"
@@ -21,13 +24,19 @@
  * tests/golden/pairs the host sets the pace, at least for a part of the step. The bare step is theirs at 0.3 to 1.7
  * times these costs, at 0.5 to 1.2 times in half of them; the median is 1. (Of all captures of tests/pairs, in 35 of
  * which the host was the bottleneck, 17 took 2.3 to 5.5 µs a call, 16 more, and 2 less.) */
-enum { CALL_NS = 7000, OPERATOR_NS = 1000 };
+struct record_costs {
+    int64_t call_ns, operator_ns;
+};
+static const struct record_costs usual_costs = { 7000, 1000 };
+/* CUPTI's records in programs that do little but launch or copy, and PyTorch's observer: docs/cost.md. */
+static const struct record_costs least_costs = { 1400, 400 };
 #define USUAL_ERROR 0.3 /* of the usual cost */
 #define BARE_ERROR 0.02 /* of the bare step */
 #define TIMED_ERROR 0.15 /* of the bare step: timed steps are that much longer than those of a bare run, at most */
 enum { MULTIPLE_MAX = 4, ROUNDS = 10, MOST_ROUNDS = 6 };
 
-/* ---- usual costs ----------------------------------------------------------------------------------------------- */
+/* ---- costs of records -----------------------------------------------------------------------------------------------
+ */
 
 /* Counts the operators that begin before each call and after the call before it. */
 static int count_operators(const struct adviser *adviser, uint32_t *counts, struct error *err)
@@ -50,26 +59,33 @@ static int count_operators(const struct adviser *adviser, uint32_t *counts, stru
     return 0;
 }
 
-/* A half of what a call costs lies in it, and a half before it. */
-static int add_costs(const struct replay *replay, const uint32_t *operators, struct replay_edits *out)
+/* A half of what a call costs lies in it, and a half before it, as far as there is time before it. */
+static int add_costs(const struct replay *replay, const struct record_costs *costs, const uint32_t *operators,
+                     struct replay_edits *out)
 {
     for (uint32_t call = 0; call < replay->events.call_count; call++) {
         uint32_t before = replay_edge_to(replay, replay_call_start(call), REPLAY_HOST),
                  inside = replay_edge_to(replay, replay_call_end(call), REPLAY_CALL);
-        if (replay_edit_cut(out, before, CALL_NS / 2 + (int64_t)operators[call] * OPERATOR_NS) != 0 ||
-            replay_edit_cut(out, inside, CALL_NS / 2) != 0)
+        int64_t of_operators = (int64_t)operators[call] * costs->operator_ns, half_ns = costs->call_ns / 2,
+                room_ns = before == REPLAY_NO_EDGE ? 0 : replay->graph.lag[before] - of_operators,
+                before_ns = room_ns < 0         ? 0
+                            : room_ns < half_ns ? room_ns
+                                                : half_ns;
+        if (replay_edit_cut(out, before, before_ns + of_operators) != 0 ||
+            replay_edit_cut(out, inside, costs->call_ns - before_ns) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int usual_costs(const struct adviser *adviser, struct replay_edits *out, struct error *err)
+static int cut_costs(const struct adviser *adviser, const struct record_costs *costs, struct replay_edits *out,
+                     struct error *err)
 {
     uint32_t *operators = calloc(adviser->replay.events.call_count + 1u, sizeof *operators);
     int code = operators ? count_operators(adviser, operators, err) : ERR_NO_MEMORY;
 
     if (code == 0)
-        code = add_costs(&adviser->replay, operators, out);
+        code = add_costs(&adviser->replay, costs, operators, out);
     free(operators);
     return code == ERR_NO_MEMORY ? error_short_memory(err, "for the bare step") : code;
 }
@@ -162,15 +178,25 @@ static int set_bases(struct adviser *adviser, const struct replay_edits *usual, 
     return set_base(&adviser->base, usual, multiple, err);
 }
 
+static int use_timed_steps(struct adviser *adviser, struct error *err)
+{
+    struct replay_edits cuts = { 0 };
+    int code = cut_costs(adviser, &usual_costs, &cuts, err);
+
+    if (code == 0)
+        code = set_bases(adviser, &cuts, adviser->bare.bare_ns, err);
+    replay_edits_free(&cuts);
+    return code;
+}
+
 int adviser_use_bare_step(struct adviser *adviser, struct error *err)
 {
-    struct replay_edits usual = { 0 };
     int code = bare_step_read(&adviser->bare, adviser->whole, err);
 
-    if (code != 0 || !adviser->bare.bare_ns || !adviser->steps->count || !adviser->replay.graph.points)
+    if (code != 0 || !adviser->steps->count || !adviser->replay.graph.points)
         return code;
-    if ((code = usual_costs(adviser, &usual, err)) == 0)
-        code = set_bases(adviser, &usual, adviser->bare.bare_ns, err);
-    replay_edits_free(&usual);
-    return code;
+    if (adviser->bare.bare_ns)
+        return use_timed_steps(adviser, err);
+    /* Captures of other tools do not say what was recorded. */
+    return report_rows(adviser->whole, "TACHO_COST") ? cut_costs(adviser, &least_costs, &adviser->base, err) : 0;
 }

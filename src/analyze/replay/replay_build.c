@@ -75,10 +75,13 @@ static int find_previous(struct replay_building *build)
     return 0;
 }
 
-/* Work that found its stream empty shows how long a launch takes; work that was queued, the gap between two works. */
-static uint32_t lag_of(const struct replay_building *build, uint32_t at, int64_t *lag)
+/* Work that found its stream empty shows how long a launch takes. Work that was on the GPU before its turn came shows
+ * the gap between two works: the one before it ended later than a launch takes after the call. Where launches follow
+ * each other faster than one of them reaches the GPU, a pause between two works is not that gap. */
+static uint32_t lag_of(const struct replay_building *build, int typical, uint32_t at, int64_t *lag)
 {
-    const struct replay_events *events = &build->replay->events;
+    const struct replay *replay = build->replay;
+    const struct replay_events *events = &replay->events;
     const struct replay_work *work = &events->works[at];
     const struct replay_work *before = build->previous[at] == NO_WORK ? NULL : &events->works[build->previous[at]];
     uint32_t table = (uint32_t)replay_table_of(events, work->at);
@@ -86,34 +89,47 @@ static uint32_t lag_of(const struct replay_building *build, uint32_t at, int64_t
     if (work->call == NO_CALL || work->events != NO_LINK)
         return NO_KEY;
     int64_t launched = events->calls[work->call].start_ns;
-    if (!before || before->end_ns < launched) {
+    if (typical == TYPICAL_LAUNCH) {
         *lag = saturating_duration(launched, work->start_ns);
-        return *lag < LAUNCHED_NS ? TYPICAL_LAUNCH * REPLAY_TABLES + table : NO_KEY;
+        return (!before || before->end_ns < launched) && *lag < LAUNCHED_NS ? table : NO_KEY;
     }
+    if (!before || before->end_ns < saturating_add(launched, replay->typical_ns[TYPICAL_LAUNCH][table]))
+        return NO_KEY;
     *lag = saturating_duration(before->end_ns, work->start_ns);
-    return *lag >= 0 && *lag < QUEUED_NS ? TYPICAL_GAP * REPLAY_TABLES + table : NO_KEY;
+    return *lag < QUEUED_NS ? table : NO_KEY;
 }
 
+/* The medians of one kind of lags; room for a group and a lag of each work. */
+static int find_typical_lag(const struct replay_building *build, int typical, uint32_t *group, int64_t *lag)
+{
+    static const int64_t unknown[TYPICALS] = { [TYPICAL_LAUNCH] = 5000, [TYPICAL_GAP] = 1000 };
+    struct replay *replay = build->replay;
+    struct keys_figures figures[REPLAY_TABLES];
+    uint32_t count = replay->events.work_count;
+    int code;
+
+    for (uint32_t i = 0; i < count; i++)
+        group[i] = lag_of(build, typical, i, &lag[i]);
+    if ((code = keys_summarize(figures, REPLAY_TABLES, group, lag, count)) != 0)
+        return code;
+    for (int table = 0; table < REPLAY_TABLES; table++)
+        replay->typical_ns[typical][table] = figures[table].figures.count
+                                                 ? saturating_from_double(figures[table].median)
+                                                 : unknown[typical];
+    return 0;
+}
+
+/* What is a gap depends on how long a launch takes. */
 static int find_typical_lags(const struct replay_building *build)
 {
-    static const int64_t unknown[TYPICALS] = { 5000, 1000 };
-    struct replay *replay = build->replay;
-    size_t count = replay->events.work_count;
-    struct keys_figures figures[TYPICALS * REPLAY_TABLES];
+    size_t count = build->replay->events.work_count;
     uint32_t *group = array_alloc(count + 1, sizeof *group);
     int64_t *lag = array_alloc(count + 1, sizeof *lag);
     int code = ERR_NO_MEMORY;
 
-    if (!group || !lag)
+    if (!group || !lag || (code = find_typical_lag(build, TYPICAL_LAUNCH, group, lag)) != 0)
         goto done;
-    for (uint32_t i = 0; i < count; i++)
-        group[i] = lag_of(build, i, &lag[i]);
-    if ((code = keys_summarize(figures, TYPICALS * REPLAY_TABLES, group, lag, count)) != 0)
-        goto done;
-    for (int i = 0; i < TYPICALS * REPLAY_TABLES; i++)
-        replay->typical_ns[i / REPLAY_TABLES][i % REPLAY_TABLES] = figures[i].figures.count
-                                                                       ? saturating_from_double(figures[i].median)
-                                                                       : unknown[i / REPLAY_TABLES];
+    code = find_typical_lag(build, TYPICAL_GAP, group, lag);
 done:
     free(group);
     free(lag);

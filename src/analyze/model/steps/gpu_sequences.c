@@ -89,17 +89,18 @@ static int gpu_sequences_add_item(struct items *items, const struct item *item)
 static const struct gpu_sequences_work_table {
     const char *name;
     enum sequence_kind kind;
-    const char *extra[6];  /* the columns that distinguish works, then NULL */
-    size_t details, graph; /* places of grid and node in extra; 0: it has none */
+    const char *extra[6];                /* the columns that distinguish works, then NULL */
+    size_t details, detail_count, graph; /* places of details and node in extra; 0: it has none */
 } work_tables[] = {
     { "CUPTI_ACTIVITY_KIND_KERNEL",
       SEQUENCE_KERNEL,
       { "demangledName", "gridX", "gridY", "gridZ", "graphNodeId", NULL },
       1,
+      3,
       4 },
-    { "CUPTI_ACTIVITY_KIND_MEMCPY", SEQUENCE_COPY, { "copyKind", NULL }, 0, 0 },
-    { "CUPTI_ACTIVITY_KIND_MEMSET", SEQUENCE_FILL, { "memKind", NULL }, 0, 0 },
-    { "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", SEQUENCE_GRAPH, { "graphId", NULL }, 0, 0 },
+    { "CUPTI_ACTIVITY_KIND_MEMCPY", SEQUENCE_COPY, { "copyKind", NULL }, 0, 0, 0 },
+    { "CUPTI_ACTIVITY_KIND_MEMSET", SEQUENCE_FILL, { "memKind", "bytes", NULL }, 1, 1, 0 },
+    { "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", SEQUENCE_GRAPH, { "graphId", NULL }, 0, 0, 0 },
 };
 
 static uint32_t symbol_of_work(struct gpu_launches *launches, const struct gpu_sequences_work_table *table,
@@ -107,7 +108,7 @@ static uint32_t symbol_of_work(struct gpu_launches *launches, const struct gpu_s
 {
     int64_t key[SYMBOL_WIDTH] = { table->kind, gpu_extra(ops, 0, row) };
 
-    for (size_t i = 0; table->details && i < SYMBOL_WIDTH - SYMBOL_DETAILS; i++)
+    for (size_t i = 0; i < table->detail_count; i++)
         key[SYMBOL_DETAILS + i] = gpu_extra(ops, table->details + i, row);
     return add_symbol(launches, key, key[SYMBOL_NAME]);
 }

@@ -19,7 +19,7 @@ enum sequence_kind {
 
 /* Options: which calls a sequence contains, and which of them differ. */
 enum {
-    SEQUENCE_GRIDS = 1,      /* launches of a kernel with different grids differ */
+    SEQUENCE_GRIDS = 1,      /* launches of a kernel with different grids differ, and fills of different lengths */
     SEQUENCE_ONE_THREAD = 2, /* only calls of the thread that made most */
     SEQUENCE_RANGES = 4,     /* also the starts of ranges, without the numbers in their names */
     SEQUENCE_PAUSES = 8,     /* also pauses, of 50 µs and ten times the median */
