@@ -83,6 +83,7 @@ static const struct {
     { &analysis_cuda_api_sum, "CUDA" },
     { &analysis_torch_op_sum, NULL },
     { &analysis_gpu_idle_sum, NULL },
+    { &analysis_wall_sum, NULL },
     { &analysis_thread_wait_sum, NULL },
     { &analysis_python_sample_sum, NULL },
     { &analysis_cpu_sample_sum, "CPU samples" },

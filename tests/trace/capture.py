@@ -239,7 +239,7 @@ class TheProgram(lib.Case):
         self.assertIn("old|||inherited\n", self.stdout(*show, options=["-n", "true"], env=environment))
 
     def test_hidden_output_is_stored(self):
-        report = self.profile("sh", "-c", "echo to stdout; echo to stderr >&2; exit 5", options=["-w", "false"], status=5)
+        report = self.profile("sh", "-c", "echo to 'std'out; echo to 'std'err >&2; exit 5", options=["-w", "false"], status=5)
         self.assertNotIn("to stdout", self.output.stdout + self.output.stderr)
         self.assertNotIn("to stderr", self.output.stdout + self.output.stderr)
         contents = [content for content, in report.rows("SELECT value FROM ProcessStreams JOIN StringIds ON id = contentId ORDER BY value")]

@@ -217,6 +217,16 @@ int process_names_read(struct process_names *names, struct report *report, struc
     return code;
 }
 
+int process_commands_read(struct process_names *commands, struct report *report, struct error *err)
+{
+    int code;
+
+    *commands = (struct process_names){ 0 };
+    if ((code = add_process_names(commands, report, "TACHO_PROCESS", "command", err)) != 0)
+        process_names_free(commands);
+    return code;
+}
+
 void process_names_free(struct process_names *names)
 {
     free(names->list);

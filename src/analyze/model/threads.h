@@ -47,6 +47,8 @@ struct process_names {
 };
 
 int process_names_read(struct process_names *names, struct report *report, struct error *err);
+/* The same of command lines; imported reports have none. */
+int process_commands_read(struct process_names *commands, struct report *report, struct error *err);
 void process_names_free(struct process_names *names);
 int64_t process_name_find(const struct process_names *names, int64_t process); /* a string id; -1: none */
 

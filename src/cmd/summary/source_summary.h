@@ -29,6 +29,7 @@ struct summary {
     struct capture_facts facts;
     struct adviser adviser;                 /* its causes are rows of advice_sum, see run_figures.h */
     struct table *causes;                   /* advice_sum; NULL: no rule found anything */
+    struct table *wall;                     /* wall_sum, without an answer; NULL: not known */
     struct report *shown;                   /* what tables and findings are of: the report, or the adviser's window */
     const char *slowed_by;                  /* why times are not worth advice; NULL: they are */
     struct table *tables[CMD_SOURCE_COUNT]; /* tables of source_summary.analysis; NULL: it has no rows */

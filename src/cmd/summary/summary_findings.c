@@ -10,6 +10,7 @@
 #include "base/human.h"
 #include "cmd/print/display.h"
 #include "cmd/print/short_name.h"
+#include "summary_wall.h"
 
 /* ---- Causes ---------------------------------------------------------------------------------------------------- */
 
@@ -52,21 +53,25 @@ static void finding_lines_add_cause(struct text *out, const struct table *causes
 void summary_add_causes(struct text *out, const struct summary *summary)
 {
     enum { MOST_SHOWN = 3, MOST_BESIDE = 1 };                       /* beside an answer */
-    size_t judged = summary->adviser.count, most = judged ? MOST_BESIDE : MOST_SHOWN;
+    size_t judged = summary->adviser.count, most = judged ? MOST_BESIDE : MOST_SHOWN, shown = 0, count = 0;
     size_t first = judged + (*run_late_rank(summary->causes) != 0); /* which has a line above */
-    size_t count = summary->causes ? table_row_count(summary->causes) - first : 0;
-    size_t shown = count < most ? count : most;
-    size_t impact = count ? table_find_column(summary->causes, "Impact") : TABLE_NO_COLUMN;
+    size_t end = summary->causes ? table_row_count(summary->causes) : 0;
+    size_t impact = first < end ? table_find_column(summary->causes, "Impact") : TABLE_NO_COLUMN;
 
-    if (impact == TABLE_NO_COLUMN)
+    for (size_t i = first; i < end; i++)
+        count += !summary_wall_has_cause(summary, i);
+    if (impact == TABLE_NO_COLUMN || !count)
         return;
     text_addf(out, "  %s%s%s", summary_bold(summary->request),
               judged ? "of the whole run" : "causes, by time; they may overlap", summary_plain(summary->request));
-    if (count > shown)
-        text_addf(out, " (%zu of %zu)", shown, count);
+    if (count > most)
+        text_addf(out, " (%zu of %zu)", most, count);
     text_add_char(out, '\n');
-    for (size_t i = 0; i < shown; i++)
-        finding_lines_add_cause(out, summary->causes, first + i, impact);
+    for (size_t i = first; i < end && shown < most; i++)
+        if (!summary_wall_has_cause(summary, i)) {
+            finding_lines_add_cause(out, summary->causes, i, impact);
+            shown++;
+        }
 }
 
 /* ---- Functions ------------------------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 #include "summary_advice.h"
 #include "summary_cost.h"
 #include "summary_findings.h"
+#include "summary_wall.h"
 #include "summary_wrap.h"
 #include "wire/wire.h"
 
@@ -426,7 +427,10 @@ static void summary_lines_add_next(struct text *out, const struct summary *summa
         summary_lines_add_command(out, summary, asked->next, also);
         return;
     }
-    if (summary->causes && summary_cause(&rule, summary->causes, 0, "Rule")) {
+    size_t first = 0, causes = summary->causes ? table_row_count(summary->causes) : 0;
+    while (first < causes && summary_wall_has_cause(summary, first))
+        first++;
+    if (first < causes && summary_cause(&rule, summary->causes, first, "Rule")) {
         struct text words = { 0 };
         text_add(&words, "analyze -r ");
         display_add_quoted(&words, text_string(&rule));
@@ -436,6 +440,10 @@ static void summary_lines_add_next(struct text *out, const struct summary *summa
         return;
     }
     text_free(&rule);
+    if (summary->wall) {
+        summary_lines_add_command(out, summary, "stats -r wall_sum:lines", also);
+        return;
+    }
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
         if (summary->findings[i] && cmd_sources[i]->summary->next) {
             summary_lines_add_command(out, summary, cmd_sources[i]->summary->next, cmd_sources[i]->summary->next_also);
@@ -488,6 +496,7 @@ static void read_report(struct summary *summary)
     summary->has_gpu_work = summary->adviser.count > 0;
     if (summary->has_gpu_work)
         return;
+    summary->wall = summary_read_wall(report);
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++) {
         const struct source_summary *source = cmd_sources[i]->summary;
         if (source && source->analysis)
@@ -508,6 +517,7 @@ static void summary_lines_free_summary(struct summary *summary)
             cmd_sources[i]->summary->free(summary->findings[i]);
     }
     table_delete(summary->causes);
+    table_delete(summary->wall);
     adviser_free(&summary->adviser);
     capture_facts_free(&summary->facts);
 }
@@ -582,6 +592,7 @@ int summary_add(struct text *out, const struct summary_request *request, struct 
     summary_lines_add_losses(&first, &summary->facts);
     summary_lines_add_lowered(&first, summary);
     summary_add_answer(&first, summary);
+    summary_add_wall(&first, summary);
     summary_add_causes(&first, summary);
     text_add(&lines, text_string(&first));
     size_t taken = summary_lines_count_lines(&first);

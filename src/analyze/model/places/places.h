@@ -70,6 +70,7 @@ enum place_source {
     PLACES_OF_VOTES,
     PLACES_OF_SAMPLES,
     PLACES_OF_NATIVE_CALLS,
+    PLACES_OF_OS_CALLS, /* after places_add_os_calls() */
     PLACES_OF_NATIVE_VOTES,
     PLACES_OF_NATIVE_SAMPLES,
     PLACES_OF_RANGES,
@@ -92,6 +93,9 @@ struct places {
 /* places_close() is safe after an error, and of {0}. */
 int places_open(struct places *places, struct report *report, struct error *err);
 void places_close(struct places *places);
+
+/* Adds the call stacks of OS calls, of which a capture of a GPU may have very many. */
+int places_add_os_calls(struct places *places, struct error *err);
 
 /* The place at which the thread spent most of this time, or NO_PLACE. For a CUDA call: its own start and end. */
 uint32_t places_at(struct places *places, int64_t thread, int64_t from_ns, int64_t to_ns);

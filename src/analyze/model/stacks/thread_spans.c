@@ -341,6 +341,28 @@ free_switches:
     return code;
 }
 
+int thread_spans_gone(struct thread_spans *spans, struct report *report, struct error *err)
+{
+    struct thread_spans switches = { 0 };
+    int code;
+
+    if ((code = thread_spans_read_switches(&switches, report, err)) != 0)
+        goto free_switches;
+    for (size_t i = 0; i < switches.count; i++) {
+        const struct thread_span *last = &switches.list[i];
+        int is_last = i + 1 == switches.count || last[1].thread != last->thread;
+        if (is_last && !last->name &&
+            thread_spans_add(spans, &(struct thread_span){ .thread = last->thread,
+                                                           .start_ns = last->start_ns,
+                                                           .end_ns = INT64_MAX }) != 0 &&
+            (code = error_short_memory(err, "for the switches of threads")) != 0)
+            goto free_switches;
+    }
+free_switches:
+    thread_spans_free(&switches);
+    return code;
+}
+
 /* ---- samples --------------------------------------------------------------------------------------------------- */
 
 /* The usual distance of a thread's samples. */

@@ -49,6 +49,9 @@ enum thread_span_off_cpu { OFF_CPU_BLOCKED, OFF_CPU_PREEMPTED };
 int thread_spans_off_cpu(struct thread_spans *spans, struct report *report, const struct filter *filter,
                          struct error *err);
 
+/* Adds, for each thread that left its CPU for good, all time from then on. */
+int thread_spans_gone(struct thread_spans *spans, struct report *report, struct error *err);
+
 /* Adds samples as spans: each extends half way to its neighbours, but at most by their usual distance. */
 int thread_spans_samples(struct thread_spans *spans, const struct stacks *stacks);
 

@@ -1,0 +1,63 @@
+"""Where the wall time of programs without a GPU went: the first line is the one to change. All figures are lower bounds that the programs
+ensure by themselves, so that a busy machine changes nothing."""
+import json
+import os
+import subprocess
+import sys
+
+import lib
+
+PARENT = """
+import subprocess
+def build():
+    return subprocess.run(["sh", "-c", "sleep 0.3; sleep 0.2 | cat"], capture_output=True)  # waits
+build()
+"""
+
+
+class WallCase(lib.Case):
+    samples = True
+
+    def tacho(self, *arguments):
+        return subprocess.run([lib.TACHO, *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    def wall(self, *program):
+        """The rows of wall_sum, which add up to the time from the start of the program to its end, and the summary's lines about it."""
+        self.profile(*program)
+        path = os.path.join(self.folder, "report.tacho")
+        rows = json.loads(self.tacho("stats", "-q", "-f", "json", "-r", "wall_sum", path))
+        report = lib.Report(path)
+        begin, end = report.rows("SELECT min(start), max(end) FROM TACHO_PROCESS")[0]
+        if report.has("SCHED_EVENTS"):  # the collector notices the end of a process late on a busy machine
+            end = report.value("SELECT max(start) FROM SCHED_EVENTS WHERE globalTid = (SELECT globalTid FROM TACHO_THREAD ORDER BY start LIMIT 1)")
+        self.assertAlmostEqual(1, sum(row["Wall Time (ns)"] for row in rows) / (end - begin), delta=0.01)
+        lines = self.tacho("summary", path).splitlines()
+        self.assertIn("  where the wall time went", lines)
+        return rows, lines[lines.index("  where the wall time went") + 1:]
+
+    def script(self, text):
+        path = self.path("own.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return sys.executable, path
+
+    def time_of(self, rows, **cells):
+        return sum(row["Wall Time (ns)"] for row in rows if all(row[name] == value for name, value in cells.items())) / 1e6
+
+
+class Wall(WallCase):
+    def test_children_and_pipes_lead_to_what_they_do(self):
+        rows, lines = self.wall(*self.script(PARENT))
+        self.assertGreaterEqual(self.time_of(rows, State="sleeping", Where="[sleep 0.3]"), 290)
+        self.assertGreaterEqual(self.time_of(rows, State="sleeping", Where="[sleep 0.2]"), 190)
+
+    def test_threads_that_take_turns_are_one_chain(self):
+        """15 turns of 20 ms of CPU time, all of them under one lock."""
+        rows, lines = self.wall(lib.program("contended"))
+        crunch = [row for row in rows if row["Where"].startswith("crunch (contended.c:") and row["State"] == "computing"]
+        self.assertGreaterEqual(sum(row["Wall Time (ns)"] for row in crunch) / 1e6, 240, rows)
+        self.assertTrue(any(" crunch (contended.c:" in line for line in lines), lines)
+
+
+if __name__ == "__main__":
+    lib.main()
