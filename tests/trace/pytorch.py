@@ -4,6 +4,7 @@ versions and in one that nobody knows. pytorch_real.py does the same with PyTorc
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 
 import lib
@@ -214,6 +215,16 @@ class PyTorch(lib.Case):
                 report = self.profile(program, c10, *arguments, options=["-t", "osrt", "--pytorch=auto", "--pytorch-memory=true"])
                 self.assertEqual(report.rows("SELECT bytes FROM TACHO_TORCH_MEMORY ORDER BY timestamp"), [(4096,), (64,), (-64,)])
                 self.assertEqual(self.output.stdout, "3 reports\n")
+
+    def test_constructors_that_load_libraries_run_in_order(self):
+        folder = os.path.join(self.made, "early")
+        os.makedirs(folder)
+        third = self.build(os.path.join(folder, "libthird.so"), "torch_loader.c", "-shared")
+        first = self.build(os.path.join(folder, "libfirst.so"), "torch_early.c", "-shared", f'-DFIRST="{third}"')
+        second = self.build(os.path.join(folder, "libtorch_cpu.so"), "torch_early.c", "-shared", first, f"-Wl,-rpath,{folder}")
+        outer = self.build(os.path.join(folder, "libouter.so"), "torch_loader.c", "-shared", "-Wl,--no-as-needed", second, f"-Wl,-rpath,{folder}")
+        self.profile(sys.executable, "-c", f"import ctypes; ctypes.CDLL({outer!r})", options=["-t", "osrt", "--pytorch=auto"])
+        self.assertEqual(self.output.stdout, "in order\n")
 
     def test_ranges_as_emit_nvtx_has_them(self):
         report = self.run_scene("plain", options=["--pytorch=autograd-nvtx"])

@@ -31,6 +31,7 @@ static size_t module_count;
 static uint32_t current_round;
 static _Atomic uint32_t stale;   /* the loader's list may have changed since the last walk */
 static _Atomic uint32_t walking; /* only one thread walks; another that comes meanwhile leaves it to the next call */
+static __thread uint32_t loading __attribute__((tls_model("initial-exec"))); /* calls of dlopen() that it is in */
 
 /* Bytes of this part if they are readable and all mapped from the file, within one segment; else 0. The loader itself
  * never reads notes, so nothing else has checked their addresses. */
@@ -111,6 +112,10 @@ static int agent_modules_visit(struct dl_phdr_info *info, size_t size, void *con
 
 void agent_note_modules(void)
 {
+    if (loading) {
+        atomic_store(&stale, 1);
+        return;
+    }
     if (!agent_attached() || atomic_exchange(&walking, 1))
         return;
     atomic_store(&stale, 0);
@@ -167,6 +172,18 @@ struct agent_symbol agent_find_symbol(const char *library, const char *symbol)
 void agent_modules_changed(void)
 {
     atomic_store(&stale, 1);
+}
+
+void agent_modules_loading(void)
+{
+    loading++;
+}
+
+void agent_modules_loaded(int has_loaded)
+{
+    loading--;
+    if (has_loaded)
+        agent_note_modules();
 }
 
 void agent_note_changed_modules(void)

@@ -7,6 +7,10 @@ void agent_note_modules(void);
 /* An object is about to be loaded or unloaded, and no hook runs afterwards: the next agent_note_changed_modules() walks
  * the list. */
 void agent_modules_changed(void);
+/* Around a dlopen(): constructors of what it loads may load more. Nobody is told of that before all have run: to open a
+ * library once more would run its constructors ahead of those that it depends on. */
+void agent_modules_loading(void);
+void agent_modules_loaded(int has_loaded);
 void agent_note_changed_modules(void);
 void modules_after_fork_in_child(void);
 

@@ -79,9 +79,9 @@ static void *time_dlopen(const char *path, int flags)
 
 static void *timed_dlopen(const char *path, int flags)
 {
+    agent_modules_loading();
     void *handle = time_dlopen(path, flags);
-    if (handle)
-        agent_note_modules();
+    agent_modules_loaded(handle != NULL);
     return handle;
 }
 
@@ -95,9 +95,9 @@ static void *time_dlmopen(long space, const char *path, int flags)
 
 static void *timed_dlmopen(long space, const char *path, int flags)
 {
+    agent_modules_loading();
     void *handle = time_dlmopen(space, path, flags);
-    if (handle)
-        agent_note_modules();
+    agent_modules_loaded(handle != NULL);
     return handle;
 }
 
