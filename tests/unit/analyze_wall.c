@@ -117,6 +117,23 @@ static void time_without_a_cpu_is_told_apart(void **state)
     assert_string_equal(chain_of(writer), "runs 1 0-10, ready 1 10-30, runs 1 30-50, waits 1 50-60, runs 1 60-100");
 }
 
+/* The kernel knows that the thread stood in run queues for 25 ms: 10 of them after the shorter wait, which was not
+ * longer, and 15 after the other one. */
+static void threads_that_were_woken_wait_for_a_cpu(void **state)
+{
+    struct writer *writer = start_program(100);
+    struct row_TACHO_THREAD_SCHED row = { 0 };
+
+    ROW_SET(&row, TACHO_THREAD_SCHED, globalTid, made_thread(1, MAIN));
+    ROW_SET(&row, TACHO_THREAD_SCHED, runNs, 70 * MS);
+    ROW_SET(&row, TACHO_THREAD_SCHED, queueNs, 25 * MS);
+    writer_append(writer, TABLE_TACHO_THREAD_SCHED, &row);
+    off_cpu(writer, 1, MAIN, 10, 30, BLOCKED);
+    off_cpu(writer, 1, MAIN, 50, 60, BLOCKED);
+    assert_string_equal(chain_of(writer),
+                        "runs 1 0-10, waits 1 10-15, ready 1 15-30, runs 1 30-50, ready 1 50-60, runs 1 60-100");
+}
+
 /* The main thread waits for the slower of two. */
 static void a_joined_thread_is_the_chain(void **state)
 {
@@ -258,6 +275,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_works_and_sleeps),
         cmocka_unit_test(time_without_a_cpu_is_told_apart),
+        cmocka_unit_test(threads_that_were_woken_wait_for_a_cpu),
         cmocka_unit_test(a_joined_thread_is_the_chain),
         cmocka_unit_test(the_holder_of_a_lock_is_the_chain),
         cmocka_unit_test(a_lock_goes_on_to_others),

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/saturating.h"
 #include "report/reader/unite.h"
+#include "wall_delays.h"
 
 /* Shorter waits are a part of the work around them. The end of a process or a thread is known up to LATE_NS later than
  * whoever waited for it. Images of a process that follow each other by exec() are one life. Between processes, shorter
@@ -229,8 +230,11 @@ static int wall_read_waits(struct wall_walk *walk, struct error *err)
         (code = thread_spans_off_cpu(&off_cpu, walk->report, &all, err)) != 0)
         goto free_off_cpu;
     thread_spans_keep_outermost(&off_cpu);
+    if ((code = wall_delays_cut(&off_cpu, &walk->ready, walk->report, err)) != 0)
+        goto free_off_cpu;
     if ((off_cpu.count ? wall_add_blocked(walk, &off_cpu) : wall_add_calls(walk)) != 0)
         code = error_short_memory(err, "for the waits");
+    thread_spans_sort(&walk->ready);
     if (walk->wait_count)
         qsort(walk->waits, walk->wait_count, sizeof *walk->waits, wall_waits_by_thread);
 free_off_cpu:
