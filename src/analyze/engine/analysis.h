@@ -36,6 +36,8 @@ struct analysis_rule {
     const char *(*advise)(const struct table *table, size_t row);
     int (*is_outside)(const struct table *table, size_t row);
     enum rule_scope scope;
+    int is_each;     /* each of its rows is a finding of its own, at the place in its column Where; other rules have one
+                      * finding, about the largest */
     int is_listing;  /* lists events, as nsys does; rules on the replay say what they cost */
     int is_replayed; /* a rule on the replay: this is part of a struct adviser_rule (advice/adviser.h) */
 };

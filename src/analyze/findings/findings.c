@@ -217,39 +217,91 @@ static void findings_add_moment(struct text *out, const struct table *found, siz
         }
 }
 
-/* Whether the rows come after a smaller finding that is no cause. */
-static int is_demoted(const struct findings *findings, const struct rule_rows *rows)
+/* " (the largest of 2; 1.10 s together)" */
+static void findings_add_others_of_rule(struct text *out, const struct rule_rows *rows)
 {
-    const struct finding *last = findings->count ? &findings->list[findings->count - 1] : NULL;
+    text_add(out, " (the largest of ");
+    human_count(out, table_row_count(rows->found));
+    if (rows->impact.all > 0 && !rows->is_of_window) {
+        text_add(out, "; ");
+        human_time(out, rows->impact.all);
+        text_add(out, " together");
+    }
+    text_add_char(out, ')');
+}
 
-    return last && !last->cause && last->impact_ns < rows->impact.all;
+static void findings_add_place(struct text *out, const struct table *found, size_t row)
+{
+    size_t where = table_find_column(found, "Where");
+
+    if (where != TABLE_NO_COLUMN)
+        rule_add_text(out, "", &table_row(found, row)[where]);
 }
 
 /* "lock 0x7f10: 3 threads waited 756 ms …, at 1.2034 s (the largest of 2; 1.10 s together)" */
+static int findings_add_row(struct findings *findings, const struct rule_rows *rows, size_t row, struct finding finding,
+                            const struct adviser *adviser, struct error *err)
+{
+    size_t count = table_row_count(rows->found);
+
+    rule_finding(&finding.what, rows->rule, rows->found, row);
+    findings_add_moment(&finding.what, rows->found, row);
+    if (rows->rule->rule->is_each)
+        findings_add_place(&finding.where, rows->found, row);
+    else if (count > 1)
+        findings_add_others_of_rule(&finding.what, rows);
+    if (rows->is_of_window)
+        adviser_add_window(&finding.what, adviser);
+    finding.advice = rule_advice(rows->rule, rows->found, row);
+    return findings_add(findings, &finding, err);
+}
+
 static int findings_add_rows(struct findings *findings, const struct rule_rows *rows, const struct adviser *adviser,
                              struct error *err)
 {
-    size_t largest = rows->impact.order[0], count = table_row_count(rows->found);
-    struct finding finding = { .rule = rows->rule, .count = (int64_t)count, .impact_ns = rows->impact.all };
+    struct finding finding = { .rule = rows->rule,
+                               .count = (int64_t)table_row_count(rows->found),
+                               .impact_ns = rows->impact.all,
+                               .rank_ns = rows->impact.rank };
+    int code = 0;
 
-    if (is_demoted(findings, rows))
-        text_add(&finding.what, "outside of the program (listed last): ");
-    rule_finding(&finding.what, rows->rule, rows->found, largest);
-    findings_add_moment(&finding.what, rows->found, largest);
-    if (count > 1) {
-        text_add(&finding.what, " (the largest of ");
-        human_count(&finding.what, count);
-        if (rows->impact.all > 0 && !rows->is_of_window) {
-            text_add(&finding.what, "; ");
-            human_time(&finding.what, rows->impact.all);
-            text_add(&finding.what, " together");
-        }
-        text_add_char(&finding.what, ')');
+    if (!rows->rule->rule->is_each)
+        return findings_add_row(findings, rows, rows->impact.order[0], finding, adviser, err);
+    finding.count = 1;
+    for (size_t i = 0; i < table_row_count(rows->found) && code == 0; i++) {
+        size_t row = rows->impact.order[i];
+        finding.rank_ns = finding.impact_ns = rows->impact.each[row];
+        code = findings_add_row(findings, rows, row, finding, adviser, err);
     }
-    if (rows->is_of_window)
-        adviser_add_window(&finding.what, adviser);
-    finding.advice = rule_advice(rows->rule, rows->found, largest);
-    return findings_add(findings, &finding, err);
+    return code;
+}
+
+/* Says of causes outside of the program why they come after smaller ones. */
+static int findings_excuse_order(struct findings *findings, size_t first, struct error *err)
+{
+    for (size_t i = first + 1; i < findings->count; i++) {
+        struct finding *finding = &findings->list[i];
+        struct text what = { 0 };
+        if (finding->impact_ns <= finding[-1].impact_ns)
+            continue;
+        text_addf(&what, "outside of the program (listed last): %s", text_string(&finding->what));
+        text_free(&finding->what);
+        finding->what = what;
+        if (text_failed(&what))
+            return findings_no_memory(err);
+    }
+    return 0;
+}
+
+/* Findings of one rule may lie between those of others. */
+static void findings_sort(struct findings *findings, size_t first)
+{
+    for (size_t i = first + 1; i < findings->count; i++)
+        for (size_t k = i; k > first && findings->list[k].rank_ns > findings->list[k - 1].rank_ns; k--) {
+            struct finding finding = findings->list[k];
+            findings->list[k] = findings->list[k - 1];
+            findings->list[k - 1] = finding;
+        }
 }
 
 /* Remembers that a rule lacks data. */
@@ -330,11 +382,13 @@ static int findings_run_rules(struct findings *findings, struct rule_rows *list,
         if ((code = findings_run_rule(findings, &list[i], &request->choices[i], parts, request->part, err)) != 0)
             return code;
     }
+    size_t first = findings->count;
     qsort(list, request->count, sizeof *list, findings_by_rank);
     for (size_t i = 0; i < request->count; i++)
         if (findings_has_finding(&list[i]) && (code = findings_add_rows(findings, &list[i], parts->adviser, err)) != 0)
             return code;
-    return 0;
+    findings_sort(findings, first);
+    return findings_excuse_order(findings, first, err);
 }
 
 /* Hands the tables over that other reports may have. */

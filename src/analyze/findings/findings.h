@@ -24,6 +24,7 @@ struct finding {
     const char *advice;
     int64_t count;                    /* of its events, or of the rule's rows */
     int64_t impact_ns;                /* of the whole run */
+    int64_t rank_ns;                  /* what it is sorted by; less than the impact of causes outside of the program */
 };
 
 /* The three answers of a rule. A rule on another kind of program gives none. */

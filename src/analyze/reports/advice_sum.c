@@ -23,7 +23,7 @@ static int advice_sum_add_row(struct table *table, const struct finding *finding
     }
     if (cause && cell_set_string(table, &row[CONFIDENCE], advice_confidence_names[cause->confidence]) != 0)
         return ERR_NO_MEMORY;
-    if (cause && cell_set_built(table, &row[WHERE], &finding->where) != 0)
+    if ((cause || finding->where.length) && cell_set_built(table, &row[WHERE], &finding->where) != 0)
         return ERR_NO_MEMORY;
     if (cell_set_built(table, &row[FINDING], &finding->what) != 0 ||
         cell_set_string(table, &row[RULE], finding->rule->name) != 0)

@@ -593,6 +593,7 @@ int summary_add(struct text *out, const struct summary_request *request, struct 
     summary_lines_add_lowered(&first, summary);
     summary_add_answer(&first, summary);
     summary_add_wall(&first, summary);
+    summary_add_changes(&first, summary);
     summary_add_causes(&first, summary);
     text_add(&lines, text_string(&first));
     size_t taken = summary_lines_count_lines(&first);

@@ -66,18 +66,26 @@ static double share_of(const struct table *wall, size_t row)
     return table_number_at(wall, row, "Time");
 }
 
-/* "     26.4 %     401 ms  " */
-static void add_figures(struct text *out, double share, int64_t time_ns)
+/* "    401 ms  " */
+static void add_time(struct text *out, int64_t time_ns)
 {
-    enum { SHARE_COLUMNS = 9, TIME_COLUMNS = 12 };
+    enum { TIME_COLUMNS = 12 };
     struct text time = { 0 };
 
-    text_addf(out, "%*.1f %%", SHARE_COLUMNS, share);
     human_time(&time, time_ns);
     size_t columns = display_columns(text_string(&time), time.length);
     text_add_repeat(out, ' ', columns < TIME_COLUMNS ? TIME_COLUMNS - columns : 1);
     text_addf(out, "%s  ", text_string(&time));
     text_free(&time);
+}
+
+/* "     26.4 %     401 ms  " */
+static void add_figures(struct text *out, double share, int64_t time_ns)
+{
+    enum { SHARE_COLUMNS = 9 };
+
+    text_addf(out, "%*.1f %%", SHARE_COLUMNS, share);
+    add_time(out, time_ns);
 }
 
 /* "slow.py:6 slow_join: dumps", "slow.py:14 main sleeps (clock_nanosleep)", "Python imports, most of them by t.py:1" */
@@ -128,7 +136,49 @@ void summary_add_wall(struct text *out, const struct summary *summary)
     text_add(out, "ready to run, but no CPU was free\n");
 }
 
+/* ---- changes ---------------------------------------------------------------------------------------------------- */
+
+static int is_change(const struct summary *summary, size_t row)
+{
+    return *table_text_at(summary->causes, row, "Where") != 0;
+}
+
+/* "   1    127 ms  regular expressions are compiled: _compile, 20.8 % of the wall time", and the change. */
+static void add_change(struct text *out, const struct table *causes, size_t row, size_t number)
+{
+    enum { WIDEST = 100 };
+    const char *what = table_text_at(causes, row, "Finding"), *where = table_text_at(causes, row, "Where");
+
+    text_addf(out, "   %zu ", number);
+    add_time(out, (int64_t)table_number_at(causes, row, "Impact"));
+    display_add(out, what, strlen(what), WIDEST);
+    text_add(out, "\n     ");
+    display_add(out, where, strlen(where), WIDEST);
+    text_addf(out, ": %s\n", table_text_at(causes, row, "Advice"));
+}
+
+void summary_add_changes(struct text *out, const struct summary *summary)
+{
+    enum { MOST_SHOWN = 3 };
+    size_t rows = summary->wall && summary->causes ? table_row_count(summary->causes) : 0, shown = 0;
+
+    for (size_t row = 0; row < rows && shown < MOST_SHOWN; row++) {
+        if (!is_change(summary, row))
+            continue;
+        if (!shown)
+            text_addf(out, "  %swhat to change first%s; each saves its time at most\n", summary_bold(summary->request),
+                      summary_plain(summary->request));
+        add_change(out, summary->causes, row, ++shown);
+    }
+}
+
 int summary_wall_has_cause(const struct summary *summary, size_t row)
 {
-    return summary->wall && strcmp(table_text_at(summary->causes, row, "Rule"), "cpu_oversubscription") == 0;
+    static const char *const said[] = { "cpu_oversubscription", "slow_start", "blocked_io" };
+    const char *rule = table_text_at(summary->causes, row, "Rule");
+
+    for (size_t i = 0; i < COUNT_OF(said); i++)
+        if (summary->wall && strcmp(rule, said[i]) == 0)
+            return 1;
+    return summary->wall && is_change(summary, row);
 }

@@ -11,7 +11,11 @@ struct table *summary_read_wall(struct report *report);
 /* Adds its first rows, and how long the program had no CPU. */
 void summary_add_wall(struct text *out, const struct summary *summary);
 
-/* Whether these lines say what a cause says: that there were too few CPUs. */
+/* Adds the changes that are known for what the program does there: causes that have a place. */
+void summary_add_changes(struct text *out, const struct summary *summary);
+
+/* Whether these lines say what a cause says: a change, imports, input and output that the chain waits for, and that
+ * there were too few CPUs. */
 int summary_wall_has_cause(const struct summary *summary, size_t row);
 
 #endif

@@ -68,7 +68,7 @@ static int is_loader(const struct stacks *stacks, uint32_t frame)
 /* The text of the function that a place called. */
 static struct place place_stacks_act_of(struct place_stacks *places, uint32_t inner)
 {
-    struct place place = { .act = NO_PLACE_TEXT, .loop = NO_PLACE };
+    struct place place = { .act = NO_PLACE_TEXT, .loop = NO_PLACE, .slow = NO_SLOW_CALL };
 
     if (inner == NO_KEY)
         return place;
@@ -79,27 +79,65 @@ static struct place place_stacks_act_of(struct place_stacks *places, uint32_t in
     return place;
 }
 
+/* Closures of libraries are mostly decorators: what they call is what the program meant. */
+static int is_wrapper(const struct stacks *stacks, uint32_t frame, enum python_owner owner)
+{
+    static const char *const names[] = { "wrapper", "_wrapper", "wrapped", "inner", NULL };
+    const int64_t *key = stack_frame(stacks, frame);
+
+    if (owner == PYTHON_PROGRAM || key[FRAME_KIND] != FRAME_PYTHON || key[FRAME_SYMBOL] == FRAME_NO_NAME)
+        return 0;
+    const char *function = report_string(stacks->report, key[FRAME_SYMBOL], NULL);
+    for (size_t i = 0; names[i]; i++)
+        if (strcmp(function, names[i]) == 0)
+            return 1;
+    return strstr(function, ".<locals>.") != NULL;
+}
+
+static int slow_call_of(const struct stacks *stacks, uint32_t frame, enum python_owner owner)
+{
+    const int64_t *key = stack_frame(stacks, frame);
+    size_t length;
+
+    if (owner == PYTHON_PROGRAM || key[FRAME_KIND] != FRAME_PYTHON || key[FRAME_SYMBOL] == FRAME_NO_NAME)
+        return NO_SLOW_CALL;
+    const char *file = file_of(stacks, key, &length);
+    return slow_call_find(file, length, report_string(stacks->report, key[FRAME_SYMBOL], NULL));
+}
+
 /* The innermost frame, from this stack outward, whose code is most the user's own, and the frame inside of it. Frames
- * of packages are taken if there are none of the program, and those of libraries never. */
+ * of packages are taken if there are none of the program, and those of libraries never. What a slow call does, own
+ * functions included, belongs to the one who called it. */
 struct users_frame {
     uint32_t frame, inner;
+    int slow;
 };
 static struct users_frame users_frame(const struct stacks *stacks, uint32_t stack)
 {
-    struct users_frame found = { NO_KEY, NO_KEY };
+    static const struct users_frame none = { NO_KEY, NO_KEY, NO_SLOW_CALL };
+    struct users_frame found = none, within = none; /* within: of a slow call */
     enum python_owner best = PYTHON_LIBRARY;
     uint32_t inner = NO_KEY;
+    int slow = NO_SLOW_CALL;
 
     for (uint32_t at = stack; at != STACK_EMPTY; at = stack_parent(stacks, at)) {
         uint32_t frame = stack_innermost(stacks, at);
         enum python_owner owner = place_stacks_owner_of(stacks, frame);
-        if (owner < best) {
+        int is_slow = slow_call_of(stacks, frame, owner);
+        if (is_slow != NO_SLOW_CALL) {
+            within = found.frame == NO_KEY ? within : found;
+            found = none;
+            best = PYTHON_LIBRARY;
+            slow = is_slow;
+            inner = frame;
+        } else if (owner < best) {
             best = owner;
-            found = (struct users_frame){ frame, inner };
+            found = (struct users_frame){ frame, inner, slow };
         }
-        inner = frame;
+        if (slow == NO_SLOW_CALL && (inner == NO_KEY || !is_wrapper(stacks, frame, owner)))
+            inner = frame;
     }
-    return found;
+    return found.frame == NO_KEY ? within : found;
 }
 
 /* The place that iterates over the DataLoader in whose __next__ the stack is, or NO_PLACE. */
@@ -125,6 +163,7 @@ static uint32_t python_place(struct place_stacks *places, uint32_t stack)
     if (found.frame == NO_KEY)
         return NO_PLACE;
     struct place place = place_stacks_act_of(places, found.inner);
+    place.slow = found.slow;
     place.loop = place_stacks_loop_of(places, stack);
     return place_stacks_add_frame(places, PLACE_PYTHON, found.frame, place);
 }

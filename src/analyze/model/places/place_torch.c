@@ -80,7 +80,7 @@ static uint32_t place_torch_add_frame(struct place_torch_names *names, const str
 /* The function that a place called, if there is one. */
 static struct place place_torch_act_of(struct place_torch_names *names, const char *bytes, size_t length)
 {
-    struct place place = { .act = NO_PLACE_TEXT, .loop = NO_PLACE };
+    struct place place = { .act = NO_PLACE_TEXT, .slow = NO_SLOW_CALL, .loop = NO_PLACE };
 
     if (!length)
         return place;

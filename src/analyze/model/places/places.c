@@ -15,7 +15,7 @@
 
 const char place_loads[] = "DataLoader.__next__";
 
-enum { KEY_KIND, KEY_FILE, KEY_LINE, KEY_FUNCTION, KEY_ACT, KEY_ACT_OWNER, KEY_LOOP, KEY_PARTS };
+enum { KEY_KIND, KEY_FILE, KEY_LINE, KEY_FUNCTION, KEY_ACT, KEY_ACT_OWNER, KEY_SLOW, KEY_LOOP, KEY_PARTS };
 
 uint32_t places_add_text(struct places *places, const char *bytes, size_t length)
 {
@@ -26,8 +26,8 @@ uint32_t places_add_text(struct places *places, const char *bytes, size_t length
 
 uint32_t places_add(struct places *places, const struct place *place)
 {
-    int64_t key[KEY_PARTS] = { place->kind,   place->file,    place->line, place->function,
-                               NO_PLACE_TEXT, PYTHON_PROGRAM, NO_PLACE };
+    int64_t key[KEY_PARTS] = { place->kind,   place->file,    place->line,  place->function,
+                               NO_PLACE_TEXT, PYTHON_PROGRAM, NO_SLOW_CALL, NO_PLACE };
 
     /* the place without its act is there too: places_line() */
     uint32_t number = keys_add(&places->keys, key);
@@ -36,6 +36,7 @@ uint32_t places_add(struct places *places, const struct place *place)
     if (place->act != NO_PLACE_TEXT) {
         key[KEY_ACT] = place->act;
         key[KEY_ACT_OWNER] = place->act_owner;
+        key[KEY_SLOW] = place->slow;
     }
     key[KEY_LOOP] = place->loop;
     return keys_add(&places->keys, key);
@@ -51,6 +52,7 @@ struct place places_get(const struct places *places, uint32_t place)
         .function = (uint32_t)key[KEY_FUNCTION],
         .act = (uint32_t)key[KEY_ACT],
         .act_owner = (enum python_owner)key[KEY_ACT_OWNER],
+        .slow = (int)key[KEY_SLOW],
         .line = key[KEY_LINE],
         .loop = (uint32_t)key[KEY_LOOP],
     };
@@ -65,6 +67,7 @@ uint32_t places_line(const struct places *places, uint32_t place)
     memcpy(key, keys_get(&places->keys, place), sizeof key);
     key[KEY_ACT] = NO_PLACE_TEXT;
     key[KEY_ACT_OWNER] = PYTHON_PROGRAM;
+    key[KEY_SLOW] = NO_SLOW_CALL;
     key[KEY_LOOP] = NO_PLACE;
     return keys_find(&places->keys, key);
 }

@@ -28,6 +28,7 @@
 #include "base/intern.h"
 #include "base/text.h"
 #include "report/reader/reader.h"
+#include "slow_calls.h"
 
 enum { NO_PLACE = UINT32_MAX, NO_PLACE_TEXT = UINT32_MAX };
 
@@ -39,6 +40,7 @@ struct place {
     uint32_t function; /* the same for the function, or the name of the range */
     uint32_t act;      /* the function of a library that it called there, such as "Tensor.item"; NO_PLACE_TEXT: none */
     enum python_owner act_owner;
+    int slow;          /* the row of slow_calls.def that the act is in, or NO_SLOW_CALL */
     int64_t line;      /* 0: not known. Of a Python function that torch.profiler recorded, the first line */
     uint32_t loop;     /* in the code of a data set: the place that iterates over the DataLoader; else NO_PLACE */
 };

@@ -1,0 +1,190 @@
+/* Finds the places of the pieces of the chain, and adds up their times: see wall_lines.h. */
+#include "wall_lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/event_columns.h"
+#include "base/array.h"
+#include "base/path.h"
+#include "base/saturating.h"
+
+enum { LINE_STATE, LINE_PLACE, LINE_CALL, LINE_PROCESS, LINE_PARTS };
+
+/* While pieces are added. */
+struct wall_adding {
+    struct wall_lines *lines;
+    const struct wall_piece *piece;
+    struct wall_adding_last {
+        int64_t thread, since_ns; /* how long it has run since */
+        uint32_t place;
+    } last;                       /* that is known */
+};
+
+void wall_lines_free(struct wall_lines *lines)
+{
+    keys_free(&lines->keys);
+    free(lines->list);
+    process_names_free(&lines->names);
+    process_names_free(&lines->commands);
+    places_close(&lines->places);
+    wall_path_free(&lines->path);
+}
+
+/* ---- adding up -------------------------------------------------------------------------------------------------- */
+
+static const char *wall_lines_act(const struct wall_lines *lines, int64_t place)
+{
+    return place < 0 ? "" : places_string(&lines->places, places_get(&lines->places, (uint32_t)place).act);
+}
+
+/* Between two samples that are further apart than usual a thread is where it was, unless it waited meanwhile. */
+static uint32_t wall_adding_fill(struct wall_adding *adding, uint32_t place, int64_t time_ns)
+{
+    enum { FILLED_NS = 10000000 };
+    struct wall_adding_last *last = &adding->last;
+    const struct wall_piece *piece = adding->piece;
+
+    if (piece->kind == WALL_READY)
+        return place;
+    if (piece->kind != WALL_RUNS || place != NO_PLACE || last->thread != piece->thread) {
+        *last = (struct wall_adding_last){ piece->thread, 0, piece->kind == WALL_RUNS ? place : NO_PLACE };
+        return place;
+    }
+    last->since_ns = saturating_add(last->since_ns, time_ns);
+    return last->since_ns <= FILLED_NS ? last->place : NO_PLACE;
+}
+
+static int wall_adding_add(void *context, uint32_t place, int64_t from_ns, int64_t to_ns)
+{
+    static const char import[] = "_find_and_load";
+    struct wall_adding *adding = context;
+    struct wall_lines *lines = adding->lines;
+    const struct wall_piece *piece = adding->piece;
+    int64_t time_ns = saturating_duration(from_ns, to_ns);
+
+    place = wall_adding_fill(adding, place, time_ns);
+    int64_t number = place == NO_PLACE ? -1 : (int64_t)place, state = piece->kind;
+    if (text_begins_with(wall_lines_act(lines, number), import))
+        state = WALL_IMPORTS;
+    const int64_t key[LINE_PARTS] = { state, number, piece->call, global_process(piece->thread) };
+    uint32_t at = keys_add(&lines->keys, key);
+    if (at == NO_KEY || array_reserve_zeroed(&lines->list, &lines->room, at + 1u, sizeof *lines->list) != 0)
+        return ERR_NO_MEMORY;
+    struct wall_line *line = &lines->list[at];
+    if (!line->count++)
+        *line = (struct wall_line){ key[LINE_STATE], key[LINE_PLACE], key[LINE_CALL], key[LINE_PROCESS], .count = 1 };
+    if (time_ns > line->longest_ns) {
+        line->longest_ns = time_ns;
+        line->longest_from_ns = from_ns;
+        line->longest_thread = piece->thread;
+    }
+    line->total_ns = saturating_add(line->total_ns, time_ns);
+    lines->whole_ns = saturating_add(lines->whole_ns, time_ns);
+    return 0;
+}
+
+/* A wait is at one line, work may be at many. Time without a CPU is the fault of no line. */
+static int wall_adding_piece(struct wall_adding *adding, const struct wall_piece *piece)
+{
+    struct places *places = &adding->lines->places;
+
+    adding->piece = piece;
+    if (piece->kind == WALL_READY)
+        return wall_adding_add(adding, NO_PLACE, piece->from_ns, piece->to_ns);
+    if (piece->kind == WALL_RUNS)
+        return places_each(places, piece->thread, piece->from_ns, piece->to_ns, wall_adding_add, adding);
+    return wall_adding_add(adding, places_at(places, piece->thread, piece->from_ns, piece->to_ns), piece->from_ns,
+                           piece->to_ns);
+}
+
+int wall_lines_read(struct wall_lines *lines, struct report *report, struct error *err)
+{
+    struct wall_adding adding = { .lines = lines, .last.place = NO_PLACE };
+    int code;
+
+    *lines = (struct wall_lines){ .keys.width = LINE_PARTS };
+    if ((code = wall_path_read(&lines->path, report, err)) != 0 ||
+        (code = places_open(&lines->places, report, err)) != 0 ||
+        (code = places_add_os_calls(&lines->places, err)) != 0 ||
+        (code = process_names_read(&lines->names, report, err)) != 0 ||
+        (code = process_commands_read(&lines->commands, report, err)) != 0)
+        return code;
+    for (size_t i = 0; i < lines->path.count; i++)
+        if (wall_adding_piece(&adding, &lines->path.list[i]) != 0)
+            return error_short_memory(err, "for the wall time");
+    return 0;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------ */
+
+/* A command line without the folder of its program. */
+static const char *wall_line_short_command(const char *command)
+{
+    const char *end = command + strcspn(command, " "), *start = command;
+
+    for (const char *at = command; at < end; at++)
+        start = *at == '/' ? at + 1 : start;
+    return start < end ? start : command;
+}
+
+void wall_line_where(struct text *out, const struct wall_lines *lines, const struct wall_line *line)
+{
+    int64_t command = process_name_find(&lines->commands, line->process);
+
+    if (line->place >= 0)
+        place_text(out, &lines->places, (uint32_t)line->place);
+    else if (command >= 0 && line->state != WALL_READY)
+        text_addf(out, "[%s]", wall_line_short_command(report_string(lines->places.report, command, NULL)));
+}
+
+void wall_line_call(struct text *out, const struct wall_lines *lines, const struct wall_line *line)
+{
+    const char *act = wall_lines_act(lines, line->place);
+
+    if (line->state == WALL_IMPORTS)
+        text_add(out, "import");
+    else if (*act)
+        text_add(out, act);
+    else if (line->call >= 0)
+        text_add(out, report_string(lines->places.report, line->call, NULL));
+}
+
+void wall_line_process(struct text *out, const struct wall_lines *lines, const struct wall_line *line)
+{
+    int64_t name = process_name_find(&lines->names, line->process);
+
+    text_add(out, name < 0 ? "" : path_base_name(report_string(lines->places.report, name, NULL)));
+}
+
+/* Whether a function is a method of this name: "Net.forward" of "forward". */
+static int wall_line_is_method(const char *function, const char *name)
+{
+    size_t length = strlen(function), own = strlen(name);
+
+    return length > own && function[length - own - 1] == '.' && strcmp(function + length - own, name) == 0;
+}
+
+uint32_t wall_line_function(const struct wall_lines *lines, const struct wall_line *line)
+{
+    const struct places *places = &lines->places;
+
+    if (line->place < 0)
+        return NO_PLACE_TEXT;
+    struct place own = places_get(places, (uint32_t)line->place);
+    const char *name = places_string(places, own.function);
+    uint32_t found = NO_PLACE_TEXT;
+
+    for (uint32_t i = 0; own.kind == PLACE_PYTHON && !strchr(name, '.') && i < lines->keys.count; i++) {
+        if (lines->list[i].place < 0)
+            continue;
+        struct place other = places_get(places, (uint32_t)lines->list[i].place);
+        if (other.file != own.file || other.function == found ||
+            !wall_line_is_method(places_string(places, other.function), name))
+            continue;
+        if (found != NO_PLACE_TEXT)
+            return own.function;
+        found = other.function;
+    }
+    return found == NO_PLACE_TEXT ? own.function : found;
+}
