@@ -21,14 +21,26 @@ static void list_add(struct text *list, const char *name)
     text_addf(list, "%s%s", list->length ? ", " : "", name);
 }
 
-/* "cuda_api_sync, gpu_gaps (--trace=cuda), gil_contention (--python-sampling=true)": the option follows the last of a
- * run of rules whose data it records. */
-static void list_missing(struct run_human *run, const char *name, const char *option)
+static int is_same_option(const char *a, const char *b)
 {
-    if (run->missing_option && run->missing_option != option)
-        text_addf(&run->missing, " (%s)", run->missing_option);
-    list_add(&run->missing, name);
-    run->missing_option = option;
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static void list_unchecked(struct run_human *run, const char *name, const char *option)
+{
+    struct run_human_unchecked *at = run->unchecked, *end = at + run->unchecked_count;
+
+    while (at < end && !is_same_option(at->option, option))
+        at++;
+    if (at == run->unchecked + RUN_HUMAN_MOST_OPTIONS)
+        return;
+    if (at == end) {
+        *at = (struct run_human_unchecked){ .option = option };
+        run->unchecked_count++;
+    }
+    if (at->count < RUN_HUMAN_MOST_NAMES)
+        at->names[at->count] = name;
+    at->count++;
 }
 
 /* A report that was asked for says itself why it has no table; those of the default list are named together. */
@@ -40,7 +52,7 @@ static void run_human_note_missing(struct text *out, struct run_human *run, stru
 
     if (run->by_default) {
         if (rule_state(analysis, report) != RULE_FOREIGN)
-            list_missing(run, analysis->name, missing ? analysis_need_option(missing) : NULL);
+            list_unchecked(run, analysis->name, missing ? analysis_need_option(missing) : NULL);
         return;
     }
     text_addf(&line, "%s: ", analysis->name);
@@ -189,7 +201,7 @@ static void list_answers(struct run_human *run, struct report *report, const str
         if (!analysis_is_replayed(*at) || state == RULE_FOREIGN || run_human_has_finding(advice, column, *at))
             continue;
         if (state == RULE_UNCHECKED)
-            list_missing(run, (*at)->name, analysis_need_option(analysis_missing(*at, report)));
+            list_unchecked(run, (*at)->name, analysis_need_option(analysis_missing(*at, report)));
         else
             list_add(&run->nothing, (*at)->name);
     }
@@ -337,28 +349,41 @@ static void run_human_add_list(struct text *out, const struct run_human *run, co
     text_free(&line);
 }
 
+/* "lock_contention, blocked_io (--trace=osrt)", "launch_bound, result_waits, copies and 30 more (--trace=cuda)" */
+static void run_human_add_unchecked(struct text *list, const struct run_human_unchecked *unchecked)
+{
+    enum { NAMED_OF_MANY = 3 };
+    size_t named = unchecked->count > RUN_HUMAN_MOST_NAMES ? NAMED_OF_MANY : unchecked->count;
+
+    for (size_t i = 0; i < named; i++)
+        list_add(list, unchecked->names[i]);
+    if (named < unchecked->count)
+        text_addf(list, " and %zu more", unchecked->count - named);
+    if (unchecked->option)
+        text_addf(list, " (%s)", unchecked->option);
+}
+
 void run_human_end(struct text *out, const struct run_human *run)
 {
-    struct text more = { 0 }, option = { 0 };
+    struct text more = { 0 }, unchecked = { 0 };
 
     if (run->delivery->quiet)
         return;
-    if (run->missing_option)
-        text_addf(&option, " (%s)", run->missing_option);
+    for (size_t i = 0; i < run->unchecked_count; i++)
+        run_human_add_unchecked(&unchecked, &run->unchecked[i]);
     text_addf(&more, " (tacho %s --help-%ss lists all %ss)", run->command->name, run->noun, run->noun);
     run_human_add_list(out, run, "Lists of events, with their rows", &run->listings,
                        " (tacho analyze -r NAME shows one)");
     run_human_add_list(out, run, run->nothing_label, &run->nothing, "");
-    run_human_add_list(out, run, "Not checked, for lack of data", &run->missing, text_string(&option));
+    run_human_add_list(out, run, "Not checked, for lack of data", &unchecked, "");
     run_human_add_list(out, run, "No data for", &run->lacking, text_string(&more));
     text_free(&more);
-    text_free(&option);
+    text_free(&unchecked);
 }
 
 void run_human_free(struct run_human *run)
 {
     text_free(&run->lacking);
-    text_free(&run->missing);
     text_free(&run->nothing);
     text_free(&run->listings);
 }

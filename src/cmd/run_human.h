@@ -9,7 +9,14 @@
 #include "run_by.h"
 #include "selection.h"
 
-enum { RUN_HUMAN_MOST_FINDINGS = 64 };
+enum { RUN_HUMAN_MOST_FINDINGS = 64, RUN_HUMAN_MOST_OPTIONS = 16, RUN_HUMAN_MOST_NAMES = 5 };
+
+/* Reports or rules of the default list whose data one option records. */
+struct run_human_unchecked {
+    const char *option; /* NULL: none does */
+    const char *names[RUN_HUMAN_MOST_NAMES];
+    size_t count;       /* of all, also of those that have no room there */
+};
 
 /* The tables of one file. */
 struct run_human {
@@ -20,13 +27,14 @@ struct run_human {
     const struct selection_part_settings *part;
     const struct output_delivery *delivery;
     struct run_by by;
-    struct input input;                    /* several files; {0}: the path alone */
+    struct input input;           /* several files; {0}: the path alone */
     struct print_request request;
-    int by_default;                        /* no report was named */
-    size_t tables_to_come, lines;          /* in the default list: tables after this one; lines so far */
-    struct text lacking, missing, nothing; /* lists with commas: kinds of data that the file does not hold; reports
-                                            * without data; reports without rows */
-    const char *missing_option;            /* records the data of the last report in `missing`; NULL: none does */
+    int by_default;               /* no report was named */
+    size_t tables_to_come, lines; /* in the default list: tables after this one; lines so far */
+    struct text lacking, nothing; /* lists with commas: kinds of data that the file does not hold; reports
+                                   * without rows */
+    struct run_human_unchecked unchecked[RUN_HUMAN_MOST_OPTIONS];
+    size_t unchecked_count;
     const struct analysis *found[RUN_HUMAN_MOST_FINDINGS]; /* rules that found something, the largest first */
     size_t found_count;
     int has_order;                                         /* advice_sum was run */

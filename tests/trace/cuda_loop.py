@@ -29,7 +29,7 @@ for token in range(int(sys.argv[1])):
 
 
 def tacho(*arguments):
-    return subprocess.run([os.environ["TACHO"], *arguments], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return subprocess.run([os.environ["TACHO"], *arguments], stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, "COLUMNS": "10000"}).stdout
 
 
 def warm_up(lengths):
@@ -58,6 +58,15 @@ class Loops(fakelib.Case):
 
     def test_a_program_in_c(self):
         self.check_steps(self.profile(fakelib.lib.program("cuda_loop"), str(STEPS), env=self.environment()))
+
+    def test_rules_on_cuda_name_the_option_that_records_it(self):
+        """The program loads CUDA, so that its rules could apply; what is about PyTorch could not."""
+        report = self.profile(fakelib.lib.program("cuda_loop"), str(STEPS), options=["-t", "nvtx"], env=self.environment())
+        self.assertRegex(tacho("analyze", "-f", "human", report.path).splitlines()[-1], r"^Not checked, for lack of data: launch_bound, result_waits, copies and \d+ more \(--trace=cuda\), "
+                         r"low_sm_activity, idle_tensor_cores, dram_bound, gpu_throttling, pcie_bound \(--gpu-metrics-devices=all\), lock_contention, blocked_io \(--trace=osrt\)$")
+        unchecked = json.loads(tacho("stats", "-q", "-r", "rule_sum", "-f", "json", report.path))
+        self.assertIn("tensor_cores", [row["Rule"] for row in unchecked])
+        self.assertNotIn("unfused_optimizer", [row["Rule"] for row in unchecked])
 
     def test_a_program_in_python(self):
         environment = self.environment(LD_LIBRARY_PATH=os.path.join(fakelib.FAKE, "lib"))

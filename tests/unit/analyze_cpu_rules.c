@@ -1142,8 +1142,87 @@ static void rules_on_other_programs_do_not_apply(void **state)
     add_setting(writer, "SOURCES", "nvtx,osrt,cudart");
     report = finish(writer);
     assert_int_equal(rule_state(&rule_gil_contention, report), RULE_UNCHECKED);
-    assert_int_equal(rule_state(&rule_gpu_gaps, report), RULE_UNCHECKED); /* CUDA was not traced */
+    assert_int_equal(rule_state(&rule_gpu_gaps, report), RULE_FOREIGN); /* CUDA was not traced, but nothing loads it */
     report_close(report);
+}
+
+/* A capture of OS calls. module: a library that the program loaded; NULL: the report has none at all. */
+static struct report *traced_without_cuda(const char *module)
+{
+    struct writer *writer = capture();
+
+    add_process(writer, PID, 0, 0, 1000, "/opt/mx", NULL);
+    if (module) {
+        add_module(writer, "/usr/lib/x86_64-linux-gnu/libc.so.6", 0x1000, 0x100);
+        add_module(writer, module, 0x2000, 0x100);
+    }
+    add_setting(writer, "SOURCES", "osrt");
+    return finish(writer);
+}
+
+static void libraries_say_which_rules_apply(void **state)
+{
+    static const struct {
+        const char *module;
+        enum rule_state cuda, metrics, torch, mpi;
+    } cases[] = {
+        { "/opt/libmx.so", RULE_FOREIGN, RULE_FOREIGN, RULE_FOREIGN, RULE_FOREIGN },
+        { "/opt/libcudart_of_mx.so", RULE_FOREIGN, RULE_FOREIGN, RULE_FOREIGN, RULE_FOREIGN },
+        { "/usr/lib/x86_64-linux-gnu/libcuda.so.550.54", RULE_UNCHECKED, RULE_UNCHECKED, RULE_FOREIGN, RULE_FOREIGN },
+        { "/usr/local/cuda/lib64/libcudart.so.12", RULE_UNCHECKED, RULE_UNCHECKED, RULE_FOREIGN, RULE_FOREIGN },
+        { "/opt/torch/lib/libtorch_cpu.so", RULE_FOREIGN, RULE_FOREIGN, RULE_FOREIGN, RULE_FOREIGN }, /* no GPU */
+        { NULL, RULE_UNCHECKED, RULE_UNCHECKED, RULE_UNCHECKED, RULE_FOREIGN },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct report *report = traced_without_cuda(cases[i].module);
+        print_message("%s\n", cases[i].module ? cases[i].module : "no modules");
+        assert_int_equal(rule_state(&rule_gpu_gaps, report), cases[i].cuda);
+        assert_int_equal(rule_state(&rule_low_sm_activity, report), cases[i].metrics);
+        assert_int_equal(rule_state(&rule_data_loader, report), cases[i].torch);
+        assert_int_equal(rule_state(&rule_straggler, report), cases[i].mpi);
+        assert_int_equal(rule_state(&rule_lock_contention, report), RULE_UNCHECKED); /* any program may have locks */
+        report_close(report);
+    }
+}
+
+/* A rank that loads MPI, whose calls were not recorded. */
+static void a_rank_without_calls_of_mpi_is_not_checked(void **state)
+{
+    struct writer *writer = capture();
+    struct row_TACHO_MODEL model = { 0 };
+
+    ROW_SET(&model, TACHO_MODEL, model, made_string(writer, "OpenMP"));
+    writer_append(writer, TABLE_TACHO_MODEL, &model);
+    struct report *report = finish(writer);
+    assert_int_equal(rule_state(&rule_straggler, report), RULE_FOREIGN);
+    report_close(report);
+    writer = capture();
+    ROW_SET(&model, TACHO_MODEL, model, made_string(writer, "MPI"));
+    writer_append(writer, TABLE_TACHO_MODEL, &model);
+    report = finish(writer);
+    assert_int_equal(rule_state(&rule_straggler, report), RULE_UNCHECKED);
+    report_close(report);
+}
+
+/* A CUDA program whose work was recorded: rules on PyTorch have data, but say something only where it is loaded. */
+static void rules_on_pytorch_are_for_programs_that_load_it(void **state)
+{
+    static const char *const modules[] = { "/opt/libmx.so", "/opt/torch/lib/libtorch_python.so", NULL };
+
+    for (size_t i = 0; i < COUNT_OF(modules); i++) {
+        struct writer *writer = capture();
+        struct row_CUPTI_ACTIVITY_KIND_KERNEL kernel = { 0 };
+        add_cuda_call(writer, (struct cuda_call){ "cudaLaunchKernel_v7000", 0, 100 });
+        writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_KERNEL, &kernel);
+        if (modules[i])
+            add_module(writer, modules[i], 0x1000, 0x100);
+        struct report *report = finish(writer);
+        assert_int_equal(rule_state(&rule_launch_bound, report), RULE_READY);
+        assert_int_equal(rule_state(&rule_straggler, report), RULE_FOREIGN); /* kernels of one process are no ranks */
+        assert_int_equal(rule_state(&rule_unused_autograd, report), i ? RULE_READY : RULE_FOREIGN);
+        report_close(report);
+    }
 }
 
 /* A training loop that samples of Python have seen: nothing was collected and nothing compiled. */
@@ -1222,6 +1301,9 @@ int main(void)
         cmocka_unit_test(a_wait_costs_what_a_replay_without_it_saves),
         cmocka_unit_test(no_problem_and_not_checked_are_two_things),
         cmocka_unit_test(rules_on_other_programs_do_not_apply),
+        cmocka_unit_test(libraries_say_which_rules_apply),
+        cmocka_unit_test(a_rank_without_calls_of_mpi_is_not_checked),
+        cmocka_unit_test(rules_on_pytorch_are_for_programs_that_load_it),
         cmocka_unit_test(events_of_python_are_checked_by_samples),
         cmocka_unit_test(options_that_record_are_known),
     };

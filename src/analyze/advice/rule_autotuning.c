@@ -156,6 +156,7 @@ const struct analysis rule_autotuning = {
             "torch.backends.cudnn.benchmark for each new shape, PyTorch's TunableOp. The saving is that of a replay in "
             "which they only run the last of these kernels. Needs steps and operators.",
     .needs = ADVICE_NEEDS,
-    ADVICE_RULE(autotuning, .advice = "Keep shapes the same and tune before the loop, or turn tuning off.",
+    ADVICE_RULE(autotuning, .is_of_torch = 1,
+                .advice = "Keep shapes the same and tune before the loop, or turn tuning off.",
                 .praise = "No operator times kernels in the steps to choose one."),
 };

@@ -206,7 +206,7 @@ const struct analysis rule_data_loader = {
             "loop, one with workers may wait for them. The saving is that of a replay in which the batch is there. "
             "Waits for workers that are idle for more than a tenth of the time are not listed.",
     .needs = ADVICE_NEEDS,
-    ADVICE_RULE(data_loader,
+    ADVICE_RULE(data_loader, .is_of_torch = 1,
                 .advice = "Make batches in other processes: num_workers, persistent_workers=True, pin_memory=True.",
                 .praise = "The GPU does not wait for batches of a DataLoader."),
 };

@@ -190,6 +190,6 @@ const struct analysis rule_graph_breaks = {
     .needs = { { "CUDA trace data", advice_call_tables },
                { "GPU trace data", advice_work_tables },
                { "events of Python", graph_breaks_event_tables } },
-    ADVICE_RULE(graph_breaks, .advice = "Move what torch.compile cannot compile out of the function.",
+    ADVICE_RULE(graph_breaks, .is_of_torch = 1, .advice = "Move what torch.compile cannot compile out of the function.",
                 .praise = "torch.compile compiles functions as a whole, or none was compiled."),
 };

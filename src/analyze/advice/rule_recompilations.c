@@ -192,6 +192,6 @@ const struct analysis rule_recompilations = {
     .needs = { { "CUDA trace data", advice_call_tables },
                { "GPU trace data", advice_work_tables },
                { "events of Python", TABLES("TACHO_PYTHON_EVENT", "TACHO_PYTHON_SAMPLE") } },
-    ADVICE_RULE(recompilations, .advice = "Compile all functions for all shapes before the loop.",
+    ADVICE_RULE(recompilations, .is_of_torch = 1, .advice = "Compile all functions for all shapes before the loop.",
                 .praise = "torch.compile compiles nothing in the steps."),
 };

@@ -178,6 +178,7 @@ const struct analysis rule_slow_operators = {
             "kernels for a new shape, or compute on the CPU. The saving is that of a replay without these times. Waits "
             "for Python's GIL are left out.",
     .needs = ADVICE_NEEDS,
-    ADVICE_GENERAL_RULE(slow_operators, .advice = "Keep shapes the same from step to step, and tensors on the GPU.",
+    ADVICE_GENERAL_RULE(slow_operators, .is_of_torch = 1,
+                        .advice = "Keep shapes the same from step to step, and tensors on the GPU.",
                         .praise = "The GPU does not wait for operators that take long on the CPU."),
 };

@@ -29,7 +29,7 @@ uint64_t analysis_rows(const struct analysis *analysis, struct report *report)
     return rows;
 }
 
-const char *analysis_need_option(const struct analysis_need *need)
+const char *analysis_table_option(const char *table)
 {
     static const struct {
         const char *prefix, *option; /* of the tables */
@@ -50,10 +50,15 @@ const char *analysis_need_option(const struct analysis_need *need)
         { "TACHO_PYTHON_", "--python-sampling=true" },
     };
 
-    for (size_t i = 0; need->tables[0] && i < COUNT_OF(options); i++)
-        if (text_begins_with(need->tables[0], options[i].prefix))
+    for (size_t i = 0; i < COUNT_OF(options); i++)
+        if (text_begins_with(table, options[i].prefix))
             return options[i].option;
     return NULL;
+}
+
+const char *analysis_need_option(const struct analysis_need *need)
+{
+    return need->tables[0] ? analysis_table_option(need->tables[0]) : NULL;
 }
 
 int analysis_is_default(const struct analysis *analysis, struct report *report)

@@ -39,6 +39,7 @@ struct analysis_rule {
     int is_each;     /* each of its rows is a finding of its own, at the place in its column Where; other rules have one
                       * finding, about the largest */
     int is_listing;  /* lists events, as nsys does; rules on the replay say what they cost */
+    int is_of_torch; /* what it finds, only programs that use PyTorch have */
     int is_replayed; /* a rule on the replay: this is part of a struct adviser_rule (advice/adviser.h) */
 };
 
@@ -102,7 +103,9 @@ uint64_t analysis_rows(const struct analysis *analysis, struct report *report);
 /* Whether the report has rows for a need. */
 int analysis_need_is_met(const struct analysis_need *need, struct report *report);
 
-/* The option of `tacho profile` that records the data of a need ("--trace=osrt"); NULL: Tacho does not record it. */
+/* The option of `tacho profile` that records a table ("--trace=osrt"); NULL: Tacho does not record it. */
+const char *analysis_table_option(const char *table);
+/* The same for a need: that of its first table. */
 const char *analysis_need_option(const struct analysis_need *need);
 
 /* Whether it is in the default list of this report. */

@@ -42,7 +42,6 @@ static int rule_state_is_python(const char *path)
     return text_begins_with(name, "python") || text_begins_with(name, "libpython");
 }
 
-/* A program that uses CUDA has rows here, also if CUPTI could not trace it. */
 static int runs_python(struct report *report)
 {
     return any_row(report, "TACHO_PROCESS", "exe", rule_state_is_python) ||
@@ -61,9 +60,21 @@ static int is_collections_parameter(const char *text)
     return strcmp(text, "PYTHON_COLLECTIONS") == 0;
 }
 
+static int is_torch_library(const char *path)
+{
+    return text_begins_with(path_base_name(path), "libtorch");
+}
+
 static int loads_torch(struct report *report)
 {
-    return any_row(report, "TACHO_TORCH_METADATA", "name", is_torch_version);
+    return any_row(report, "TACHO_TORCH_METADATA", "name", is_torch_version) ||
+           any_row(report, "TACHO_MODULE", "pathId", is_torch_library);
+}
+
+/* A report without modules, such as an import, does not say what the program loaded. */
+static int may_use_torch(struct report *report)
+{
+    return !report_rows(report, "TACHO_MODULE") || report_rows(report, "TACHO_TORCH_OP") || loads_torch(report);
 }
 
 /* Whether the capture recorded CUDA; an import does not say so. */
@@ -91,15 +102,33 @@ static int watched_collections(struct report *report)
     return any_row(report, "META_DATA_CAPTURE", "name", is_collections_parameter);
 }
 
-static int is_cuda_program(struct report *report)
+/* The driver, or the runtime that opens it. */
+static int is_cuda_library(const char *path)
 {
-    return report_rows(report, "TACHO_CUPTI") || !traced_cuda(report);
+    static const char *const starts[] = { "libcuda.so", "libcudart.so", NULL };
+
+    return text_begins_with_one(path_base_name(path), starts);
 }
 
-/* Each rank of an MPI job has rows here; without them the program may use MPI, or not. */
-static int is_mpi_rank(struct report *report)
+/* A program that uses CUDA has rows in TACHO_CUPTI, also if CUPTI could not trace it. If CUDA was not traced, the
+ * libraries that the program loaded say so. */
+static int may_use_cuda(struct report *report)
 {
-    return report_rows(report, "MPI_RANKS") > 0;
+    if (report_rows(report, "TACHO_CUPTI"))
+        return 1;
+    return !traced_cuda(report) &&
+           (!report_rows(report, "TACHO_MODULE") || any_row(report, "TACHO_MODULE", "pathId", is_cuda_library));
+}
+
+static int is_mpi(const char *model)
+{
+    return strcmp(model, "MPI") == 0;
+}
+
+/* Each rank of a recorded MPI job has rows in MPI_RANKS; a process that loads MPI has one in TACHO_MODEL. */
+static int uses_mpi(struct report *report)
+{
+    return report_rows(report, "MPI_RANKS") || any_row(report, "TACHO_MODEL", "model", is_mpi);
 }
 
 /* Options that record what only some programs have. */
@@ -107,9 +136,9 @@ static const struct {
     const char *option;
     int (*applies)(struct report *report);
 } rule_state_kinds[] = {
-    { "--trace=cuda", is_cuda_program },
-    { "--trace=mpi", is_mpi_rank },
-    { "--gpu-metrics-devices=all", is_cuda_program },
+    { "--trace=cuda", may_use_cuda },
+    { "--trace=mpi", uses_mpi },
+    { "--gpu-metrics-devices=all", may_use_cuda },
     { "--python-sampling=true", runs_python },
     { "--python-events=true", loads_torch },
 };
@@ -122,21 +151,23 @@ static const struct {
     { "--python-events=true", watched_collections },
 };
 
-/* Whether the report has data of the rule that the option records. */
+/* Whether the report has a table of the rule that the option records. */
 static int rule_state_has_recorded(const struct analysis *rule, struct report *report, const char *option)
 {
-    for (const struct analysis_need *need = rule->needs; need->data; need++) {
-        const char *other = analysis_need_option(need);
-        if (other && strcmp(other, option) == 0 && analysis_need_is_met(need, report))
-            return 1;
-    }
+    for (const struct analysis_need *need = rule->needs; need->data; need++)
+        for (const char *const *table = need->tables; *table; table++) {
+            const char *other = analysis_table_option(*table);
+            if (other && strcmp(other, option) == 0 && report_rows(report, *table))
+                return 1;
+        }
     for (size_t i = 0; i < COUNT_OF(rule_state_said); i++)
         if (strcmp(option, rule_state_said[i].option) == 0 && rule_state_said[i].was_recorded(report))
             return 1;
     return 0;
 }
 
-enum rule_state rule_state(const struct analysis *rule, struct report *report)
+/* What the data of the report says. */
+static enum rule_state rule_state_of_data(const struct analysis *rule, struct report *report)
 {
     const struct analysis_need *missing = analysis_missing(rule, report);
     const char *option = missing ? analysis_need_option(missing) : NULL;
@@ -151,4 +182,12 @@ enum rule_state rule_state(const struct analysis *rule, struct report *report)
         if (strcmp(option, rule_state_kinds[i].option) == 0 && !rule_state_kinds[i].applies(report))
             return RULE_FOREIGN;
     return RULE_UNCHECKED;
+}
+
+enum rule_state rule_state(const struct analysis *rule, struct report *report)
+{
+    enum rule_state state = rule_state_of_data(rule, report);
+    int is_of_torch = rule->rule && rule->rule->is_of_torch;
+
+    return state != RULE_FOREIGN && is_of_torch && !may_use_torch(report) ? RULE_FOREIGN : state;
 }

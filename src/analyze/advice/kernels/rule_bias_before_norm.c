@@ -85,6 +85,6 @@ const struct analysis rule_bias_before_norm = {
     .help = "Convolutions and linear layers with a bias in front of a batch norm, which takes the bias out again. The "
             "saving is that of a replay without the kernels that add the bias, and those that sum up its gradient.",
     .needs = ADVICE_NEEDS,
-    ADVICE_RULE(bias_before_norm, .advice = "Create layers in front of a batch norm with bias=False.",
+    ADVICE_RULE(bias_before_norm, .is_of_torch = 1, .advice = "Create layers in front of a batch norm with bias=False.",
                 .praise = "No kernels add a bias in front of a batch norm."),
 };

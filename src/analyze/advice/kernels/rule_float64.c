@@ -95,6 +95,6 @@ const struct analysis rule_float64 = {
             "products run at the usual rate of TF32 and all other kernels take half of their time; in the bound, "
             "products run at the peak rate of 16 bits, and all other kernels take a fourth of their time.",
     .needs = ADVICE_NEEDS,
-    ADVICE_RULE(float64, .advice = "Compute in float32, with TF32, or in bf16.",
+    ADVICE_RULE(float64, .is_of_torch = 1, .advice = "Compute in float32, with TF32, or in bf16.",
                 .praise = "No operator of PyTorch computes in double precision."),
 };

@@ -299,6 +299,7 @@ const struct analysis rule_slice_loops = {
             "The saving is that of a replay with one kernel for all slices: at the GPU's peaks in the bound, at the "
             "share that products usually reach in the estimate. Gradients of the slices are gone.",
     .needs = ADVICE_NEEDS,
-    ADVICE_RULE(slice_loops, .advice = "Call the operator once on the whole tensor: torch.bmm(), torch.vmap().",
+    ADVICE_RULE(slice_loops, .is_of_torch = 1,
+                .advice = "Call the operator once on the whole tensor: torch.bmm(), torch.vmap().",
                 .praise = "No operator is called for each slice of a tensor."),
 };

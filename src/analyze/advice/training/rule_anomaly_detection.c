@@ -77,5 +77,6 @@ const struct analysis rule_anomaly_detection = {
             "without the checks, and without the Python stacks that autograd keeps of operators. Needs operators of "
             "PyTorch.",
     .needs = ADVICE_NEEDS,
-    ADVICE_RULE(anomaly_detection, .advice = "Turn anomaly detection off.", .praise = "Anomaly detection is off."),
+    ADVICE_RULE(anomaly_detection, .is_of_torch = 1, .advice = "Turn anomaly detection off.",
+                .praise = "Anomaly detection is off."),
 };

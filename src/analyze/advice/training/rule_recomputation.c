@@ -170,6 +170,6 @@ const struct analysis rule_recomputation = {
             "is that of a replay without them. If the report has the use of memory (--pytorch-memory=true) and more "
             "than half of the GPU's memory is in use, there is no finding. Needs operators of PyTorch.",
     .needs = ADVICE_NEEDS,
-    ADVICE_RULE(recomputation, .advice = "Checkpoint fewer layers if memory allows.",
+    ADVICE_RULE(recomputation, .is_of_torch = 1, .advice = "Checkpoint fewer layers if memory allows.",
                 .praise = "No activations are computed twice, or memory needs it."),
 };

@@ -248,7 +248,8 @@ const struct analysis rule_small_batches = {
             "the report has the use of memory (--pytorch-memory=true) and more than half of the GPU's memory is in "
             "use, there is no finding. Needs operators of PyTorch with shapes.",
     .needs = ADVICE_NEEDS,
-    ADVICE_RULE(small_batches, .advice = "Take larger batches, and fewer of them, as far as memory allows.",
+    ADVICE_RULE(small_batches, .is_of_torch = 1,
+                .advice = "Take larger batches, and fewer of them, as far as memory allows.",
                 .praise = "No step accumulates gradients of small batches, memory needs it, or the shapes of operators "
                           "are not known."),
 };

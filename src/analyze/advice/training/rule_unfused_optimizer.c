@@ -238,7 +238,7 @@ const struct analysis rule_unfused_optimizer = {
             "launch, and on the GPU the bytes that a fused kernel moves. Needs operators of PyTorch.",
     .needs = ADVICE_NEEDS,
     ADVICE_RULE(
-        unfused_optimizer,
+        unfused_optimizer, .is_of_torch = 1,
         .advice = "Use fused=True or foreach=True, clip_grad_norm_(foreach=True) and zero_grad(set_to_none=True).",
         .praise = "Optimizers, clipping and zero_grad() use few kernels."),
 };

@@ -68,6 +68,6 @@ const struct analysis rule_unused_autograd = {
     .help = "Operators that autograd records in a program without a backward pass. The saving is that of a replay in "
             "which each takes 2 µs less; in the bound, half of its time. Needs operators of PyTorch.",
     .needs = ADVICE_NEEDS,
-    ADVICE_RULE(unused_autograd, .advice = "Run inference under torch.inference_mode().",
+    ADVICE_RULE(unused_autograd, .is_of_torch = 1, .advice = "Run inference under torch.inference_mode().",
                 .praise = "Autograd records no operators, or a backward pass follows."),
 };

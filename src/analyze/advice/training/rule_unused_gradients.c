@@ -175,7 +175,7 @@ const struct analysis rule_unused_gradients = {
             "Needs operators of PyTorch with shapes.",
     .needs = ADVICE_NEEDS,
     ADVICE_RULE(
-        unused_gradients, .advice = "Run frozen layers under torch.no_grad().",
+        unused_gradients, .is_of_torch = 1, .advice = "Run frozen layers under torch.no_grad().",
         .praise =
             "All gradients are of parameters that an optimizer updates, or the shapes of operators are not known."),
 };
