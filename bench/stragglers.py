@@ -130,7 +130,7 @@ def load(tacho, program, options, family, fault, seed):
 
 
 def ask(tacho, *words):
-    return subprocess.run([tacho, *words], capture_output=True, text=True, check=True).stdout
+    return subprocess.run([tacho, *words], capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "10000"}).stdout
 
 
 def judge(tacho, folder, what):

@@ -24,7 +24,20 @@ from ._schedule import ProfilerAction, always, as_action
 
 _METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_device_time_total")
 _OF_PROGRAM = re.compile(r"  (\d+ process(es)? still runs?|report:|next:)|$")
+_WRAPPED = "    "  # begins the second line of a sentence
 _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+
+
+def _lines_of_window(lines: List[str]) -> List[str]:
+    """Those of `tacho summary` that are about a window. The first ones say how the program ended, the last ones what to type and how large the
+    report of the window would be."""
+    kept, is_dropped = [], True
+    for line in lines[1:]:
+        if not line.startswith(_WRAPPED):
+            is_dropped = bool(_OF_PROGRAM.match(line))
+        if not is_dropped:
+            kept.append(line)
+    return kept
 
 
 def _has_cuda() -> bool:
@@ -139,8 +152,7 @@ class Recorded:
             _capture.export([window], path)
             lines = _native.run(["summary", path]).splitlines()
         start, end = window.span()
-        # The first lines say how the program ended, the last ones what to type and how large the report of the window would be.
-        kept = [line for line in lines[1:] if not _OF_PROGRAM.match(line)]
+        kept = _lines_of_window(lines)
         return "\n".join([f"tacho: {(end - start) / 1e9:.3g} s recorded in process {window.pid}", *kept, f"  report: {self.report()}", ""])
 
     def _repr_html_(self) -> str:

@@ -78,11 +78,14 @@ static int has_colour(void)
 }
 
 /* The default format of a destination. */
-static const struct print_format *default_format(const struct output_destination *destination, int as_nsys)
+static const struct print_format *default_format(const struct output_destination *destination,
+                                                 const struct output_settings *settings)
 {
     if (!output_is_console(destination))
         return &print_csv;
-    return destination->request.to_terminal && !as_nsys ? &print_human : &print_column;
+    if (settings->as_nsys)
+        return &print_nsys;
+    return destination->request.to_terminal || settings->is_for_people ? &print_human : &print_column;
 }
 
 /* The request of a destination before its format is known. */
@@ -94,7 +97,7 @@ static struct print_request request_for(const struct output_destination *destina
                                    .terminal_columns = console ? print_terminal_columns(STDOUT_FILENO) : 0 };
 }
 
-/* Sets the members that depend on the format. nsys does not fit its tables to a terminal. */
+/* Sets the members that depend on the format. */
 static void finish_request(struct output_destination *destination, const struct print_time_unit *unit, int as_nsys)
 {
     struct print_request *request = &destination->request;
@@ -106,7 +109,7 @@ static void finish_request(struct output_destination *destination, const struct 
             request->terminal_columns = columns_of_environment();
     } else {
         request->time = unit && unit != &time_unit_auto ? unit : &time_unit_ns;
-        request->terminal_columns = as_nsys ? 0 : request->terminal_columns;
+        request->terminal_columns = as_nsys || destination->format->has_any_width ? 0 : request->terminal_columns;
     }
 }
 
@@ -193,7 +196,7 @@ int output_delivery_parse(struct output_delivery *delivery, const struct output_
 
         *destination = (struct output_destination){ .output = output };
         destination->request = request_for(destination, settings->is_relayed);
-        destination->format = default_format(destination, settings->as_nsys);
+        destination->format = default_format(destination, settings);
         if (format_count && strcmp(formats[place], ".") != 0 &&
             parse_format(destination, formats[place], &delivery->list[place], i > place, err) != 0)
             return err->code;

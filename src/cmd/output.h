@@ -15,18 +15,21 @@ struct output_settings {
     struct option_list formats, outputs;
     const char *time_unit, *rows;
     int quiet, force_overwrite, as_nsys;
-    int is_relayed; /* a launcher passes stdout on: its terminal is not the user's */
+    int is_for_people; /* the default is human in a pipe, too */
+    int is_relayed;    /* a launcher passes stdout on: its terminal is not the user's */
 };
 
 /* The rows of these options for a command's table: DELIVER_OPTIONS(struct settings, deliver). A command with further
- * formats has DELIVER_OPTIONS_AND(): their names, and a sentence about them. */
-#define DELIVER_OPTIONS(type, member) DELIVER_OPTIONS_AND(type, member, output_format_names, "")
-#define DELIVER_OPTIONS_AND(type, member, names, more)                                                                 \
+ * formats, or with another default, has DELIVER_OPTIONS_AND(): their names, what '.' is on stdout, and a sentence about
+ * them. */
+#define DELIVER_OPTIONS(type, member)                                                                                  \
+    DELIVER_OPTIONS_AND(type, member, output_format_names, "human on a terminal, column in a pipe", "")
+#define DELIVER_OPTIONS_AND(type, member, names, on_stdout, more)                                                      \
     { .name = "format", .letter = 'f', .kind = OPTION_LIST, .offset = offsetof(type, member.formats),                  \
       .value = "NAME[:ARGUMENT…]", .choices = names,                                                                   \
-      .help = "Output format: human, column, table, csv, tsv, json, hdoc, htable, or '.' (human on a terminal, "       \
-              "column in a pipe, csv in a file). Several formats, separated by commas, pair with the tables in "       \
-              "order; the last one is used for the rest. " more "Default: '.'." },                                     \
+      .help = "Output format: human, column, nsys, table, csv, tsv, json, hdoc, htable, or '.' (" on_stdout ", csv "   \
+              "in a file). Several formats, separated by commas, pair with the tables in order; the last one is used " \
+              "for the rest. " more "Default: '.'." },                                                                 \
     { .name = "output", .letter = 'o', .kind = OPTION_LIST, .offset = offsetof(type, member.outputs), .value = "NAME", \
       .help = "Output: '-' (stdout), '@CMD' (the standard input of a command), '.' (files named after FILE), or "      \
               "the start of the file names. Several outputs pair with the tables like formats. Default: '-'." },       \

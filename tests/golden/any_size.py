@@ -73,7 +73,7 @@ def findings(file, *options):
 
 
 def step_line(file):
-    return next((line.strip() for line in output("summary", file).splitlines() if line.startswith(("  step ", "  the GPU's part", "  the middle"))), None)
+    return next((line.strip() for line in lib.summary(file).splitlines() if line.startswith(("  step ", "  the GPU's part", "  the middle"))), None)
 
 
 def check_same(file):

@@ -84,11 +84,11 @@ def check_odd_captures():
             status, said, shown = run(*arguments)
             check(f"status of {' '.join(arguments)}: {said[-500:]}", True, status in (0, 1))
             check(f"{' '.join(arguments)}: control characters", [], CONTROL.findall(shown))
-        text = output("summary", file)
+        text = lib.summary(file)
         check(f"{file}: a step is not negative", [], re.findall(r"step -[^;]*", text))
         with open("page.html", encoding="utf-8") as page:
             check(f"{file}: the page", (False, []), ("<script" in (text := page.read()), CONTROL.findall(text)))
-    one = output("summary", make("one.sqlite", steps=1))
+    one = lib.summary(make("one.sqlite", steps=1))
     check("one step", ["over 1 step by"], re.findall(r"over 1 steps? by", one))
 
 
@@ -114,7 +114,7 @@ def check_names():
     document = json.loads(output("analyze", "-f", "sarif", "evil.json"))
     uri = document["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     check(f"sarif: {uri}", True, bool(re.fullmatch(r"[-._~/@+%0-9A-Za-z]*", uri)))
-    check("on a terminal", [], CONTROL.findall(output("summary", "evil.json")))
+    check("on a terminal", [], CONTROL.findall(lib.summary("evil.json")))
 
 
 def check_arguments():

@@ -227,7 +227,7 @@ check_roofline("train", sections["roofline"], lib.table("roofline", TRAIN), (494
 flops = lib.table("step_flops", TRAIN)
 mfu = 100 * sum(row["Model FLOPs"] for row in flops) / sum(row["Time (ns)"] / 1e9 * row["Peak TFLOP/s"] * 1e12 for row in flops)
 lib.check(f"MFU of {mfu}", True, abs(tiles(train)["MFU"] / mfu - 1) < 1e-3)
-answer = lib.output("summary", TRAIN)
+answer = lib.summary(TRAIN)
 lib.check("the figures of the text", re.search(r"GPU busy (\d+) %; MFU ([\d.]+) %.*tensor cores (\d+) %", answer).groups(),
           (f"{tiles(train)['GPU busy']:.0f}", f"{tiles(train)['MFU']:.1f}", f"{tiles(train)['Tensor cores']:.0f}"))
 memory = [row for row in lib.table("torch_memory_peak", TRAIN) if row["Device"] == "CUDA 0"]
@@ -236,7 +236,7 @@ lib.check("peak memory", sum(row["Bytes (B)"] for row in memory), tiles(train)["
 # Peaks by hand.
 double, sections, _ = check_page(TRAIN, "--peak", "tf32=989.4,memory=2000")
 lib.check("half the MFU of twice the peak", True, abs(2 * tiles(double)["MFU"] / tiles(train)["MFU"] - 1) < 1e-3)
-lib.check("the same in words", True, "MFU 0.9 % of 989 TFLOP/s" in lib.output("summary", "--peak", "tf32=989.4", TRAIN))
+lib.check("the same in words", True, "MFU 0.9 % of 989 TFLOP/s" in lib.summary("--peak", "tf32=989.4", TRAIN))
 rows = lib.table("roofline", TRAIN, "--peak", "tf32=989.4,memory=2000")
 norm = next(row for row in rows if row["Class"] == "norm")
 lib.check("the ceiling of a norm is that of 2 TB/s", True, abs(norm["Ceiling TFLOP/s"] / (2 * norm["FLOPs"] / norm["Bytes (B)"]) - 1) < 1e-3)

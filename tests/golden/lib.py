@@ -32,17 +32,22 @@ def status():
     return 1 if failures else 0
 
 
-def run(*arguments):
+def run(*arguments, **environment):
     """Exit status, what was said, what was printed."""
-    done = subprocess.run([TACHO, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE)
+    done = subprocess.run([TACHO, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE, env={**os.environ, **environment})
     return done.returncode, done.stderr.decode(errors="replace"), done.stdout.decode(errors="replace")
 
 
-def output(*arguments, status=0):
+def output(*arguments, status=0, **environment):
     """What was printed by a command that must end so."""
-    got, said, out = run(*arguments)
+    got, said, out = run(*arguments, **environment)
     check(f"status of {' '.join(arguments)}: {said}", status, got)
     return out
+
+
+def summary(*arguments):
+    """The lines of the summary, none of them wrapped."""
+    return output("summary", *arguments, COLUMNS="10000")
 
 
 def job_files(folder):

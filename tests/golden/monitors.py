@@ -270,7 +270,7 @@ def energy(series):
         intervals = [at - before for (_, before), (_, at) in zip(samples, samples[1:])]
         usual = statistics.median(intervals)
         joules += sum(value * (usual if length > 1.5 * usual else length) / 1e9 for (value, _), length in zip(samples[1:], intervals))
-    told = float(re.search(r"([\d.]+) J", output("summary", "rec.tacho")).group(1))
+    told = float(re.search(r"([\d.]+) J", lib.summary("rec.tacho")).group(1))
     check("energy, to its three digits", told, told if abs(told - joules) <= 0.006 * joules else joules)
 
 

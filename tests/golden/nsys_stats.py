@@ -105,7 +105,7 @@ def check_rules(name):
 
 def check_words():
     """Found or not, a rule says what that means; a rule that there is not is an error that names the nearest."""
-    found, nothing = (tacho("analyze", "-r", rule, "mix.tacho") for rule in ("cuda_memcpy_sync", "cuda_memcpy_async"))
+    found, nothing = (tacho("analyze", "-f", "nsys", "-r", rule, "mix.tacho") for rule in ("cuda_memcpy_sync", "cuda_memcpy_async"))
     check("advice", True, "cudaMemcpyAsync" in found.split("cudaMemcpy_v3020")[-1])
     check("no advice", True, "No asynchronous copy" in nothing and "pinned" not in nothing)
     check("rows of a rule", 3, tacho("analyze", "-q", "-f", "csv", "-r", "cuda_api_sync:rows=2", "mix.tacho").count("\n"))

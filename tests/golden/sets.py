@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 
+import lib
 from lib import HERE, TACHO, check, output, run, status, table
 
 NAMES = ("mix", "resnet18", "wait_stream")
@@ -195,7 +196,7 @@ def check_whole_run():
     said = run("stats", "-q", "-r", "osrt_sum", "cut")[1]
     check("its row in info", [["0-3", "complete"], ["4-5", "unfinished"]],
           [[part["ranks"], part["health"]] for part in json.loads(output("info", "-f", "json", "cut"))[0]["reports"]])
-    shown = output("summary", "cut")
+    shown = lib.summary("cut")
     size = f"{sum(os.path.getsize(f'cut/{name}.tacho') for name in 'ab') / 1000:#.3g}".rstrip(".") + " kB)" # 34.0, but 340
     check("summary: the size of the files, and who is cut off", (True, True), (size in shown,
                                                                              "  the reports of ranks 4,5 end before their programs\n" in shown))

@@ -78,7 +78,7 @@ def check_body(name, file, database):
         bare.execute("DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME")
     bare.close()
     file = "bare.sqlite"
-    text = lib.output("summary", file)
+    text = lib.summary(file)
     lib.check(f"{name}: no answer without calls", [], [row for row in lib.table("advice_sum", file) if row["Confidence"]])
     busy = re.search(r"GPU 0 \(NVIDIA H200\) busy ([\d.]+) % of the", text).group(1)
     lib.check(f"{name}: busy", f"{busy_share(database):.1f}", busy)
@@ -96,8 +96,8 @@ def check_body(name, file, database):
 for name in NSYS:
     file = f"{name} of 'nsys'.sqlite"  # needs quotes
     lib.unpack(os.path.join(lib.HERE, "nsys", f"{name}.sqlite.gz"), file)
-    text = lib.output("summary", file)
-    lib.check(f"tacho {file}", text, lib.output(file))
+    text = lib.summary(file)
+    lib.check(f"tacho {file}", text, lib.output(file, COLUMNS="10000"))
     check_lines(file, text)
     check_next(file, text)
     database = sqlite3.connect(file)
@@ -119,7 +119,7 @@ for name in NSYS:
 for name in TRACES:
     file = f"{name}.json.gz"
     path = os.path.join(lib.KINETO, file)
-    text = lib.output("summary", path)
+    text = lib.summary(path)
     check_lines(path, text)
     check_next(path, text)
     lib.check(f"{name}: the profiler", True, "recorded by PyTorch's profiler" in text.splitlines()[0])
@@ -131,7 +131,7 @@ for thread in (1 << 24 | 1, 1 << 24 | 2):
     made.add("OSRT_API", start=0, end=2 * 10**9, eventClass=27, globalTid=thread, nameId=made.text("fsync"), returnValue=0, callchainId=1)
 made.add("OSRT_CALLCHAINS", id=1, symbol=made.text(function), module=made.text("/bin/p"), stackDepth=0, unresolved=0)
 made.write()
-lib.check("a long finding", (True, True), (function in lib.table("advice_sum", "long.sqlite")[0]["Finding"], function in lib.output("summary", "long.sqlite")))
+lib.check("a long finding", (True, True), (function in lib.table("advice_sum", "long.sqlite")[0]["Finding"], function in lib.summary("long.sqlite")))
 
 # How busy a GPU was is said of the time that stands beside it: here 9 of 100 ms, of which the first 90 went into a call.
 made = lib.Made("late.sqlite")
@@ -141,7 +141,7 @@ made.add("CUPTI_ACTIVITY_KIND_KERNEL", start=91 * 10**6, end=100 * 10**6, device
          demangledName=made.text("k"), shortName=made.text("k"))
 made.write()
 lib.check("busy of the GPU's part of the run", ["the GPU's part of the run 100 ms; GPU busy 9 %"],
-          re.findall("the GPU's part of the run .*? %", lib.output("summary", "late.sqlite")))
+          re.findall("the GPU's part of the run .*? %", lib.summary("late.sqlite")))
 
 both = json.loads(lib.output("info", "--each", "-f", "json", "mix of 'nsys'.sqlite", os.path.join(lib.KINETO, "train.json.gz")))
 lib.check("one document for two files", 2, len(both))

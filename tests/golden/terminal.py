@@ -1,5 +1,6 @@
 """Tables on a terminal: at 80, 120 and 200 columns no line is wider than it, no name is wrapped, no figure differs from the
-one in csv, and what is left out is counted. Pipes, formats and --nsys-output=true keep nsys's layout.
+one in csv, and what is left out is counted. Formats and --nsys-output=true keep nsys's layout, and so do pipes, but for analyze and
+summary: these print to a pipe what a terminal of 120 columns shows.
 
 The captures: those of nsys in nsys/, two traces of torch.profiler in kineto/, one of threads that wait for a lock, recorded
 here."""
@@ -296,8 +297,23 @@ def check_nsys_bytes(name):
     check(f"{name}: a pipe has nsys's layout", True, piped.startswith(f"Processing [{name}.tacho] with [nvtx_sum]... \n"))
     check(f"{name}: --nsys-output=true on a terminal", piped, on_terminal(100, "stats", "--nsys-output=true", f"{name}.tacho"))
     check(f"{name}: csv on a terminal", output("stats", "-f", "csv", f"{name}.tacho"), on_terminal(100, "stats", "-f", "csv", f"{name}.tacho"))
-    piped = output("analyze", f"{name}.tacho")
-    check(f"{name}: analyze --nsys-output=true", piped, on_terminal(100, "analyze", "--nsys-output=true", f"{name}.tacho"))
+    piped = output("analyze", "--nsys-output=true", f"{name}.tacho")
+    check(f"{name}: analyze has nsys's layout", True, piped.startswith(f"Processing [{name}.tacho] with [advice_sum]... \n"))
+    for option in (("--nsys-output=true",), ("--format=nsys",)):
+        for form, text in (("a terminal", on_terminal(100, "analyze", *option, f"{name}.tacho")), ("a pipe", output("analyze", *option, f"{name}.tacho"))):
+            check(f"{name}: analyze {option[0]} on {form}", piped, text)
+    check(f"{name}: stats --format=nsys", output("stats", f"{name}.tacho"), on_terminal(100, "stats", "-f", "nsys", f"{name}.tacho"))
+
+
+def check_for_people_everywhere(name, file):
+    """A pipe has the text of a terminal of 120 columns, or as many as COLUMNS says, and never a colour."""
+    for words in (["analyze"], ["summary"], []):
+        for columns, width in (("", 120), ("x", 120), ("90", 90)):
+            what = f"{name}: {' '.join(words) or 'the file alone'} in a pipe, COLUMNS={columns}"
+            piped = output(*words, file, COLUMNS=columns, TERM="xterm")
+            check(what, on_terminal(width, *words, file, NO_COLOR="1"), piped)
+            check(f"{what}: the terminal has bold text, the pipe has none", (True, False),
+                  ("\x1b[1m" in on_terminal(width, *words, file, TERM="xterm"), "\x1b" in piped))
 
 
 def check_options():
@@ -518,6 +534,7 @@ def main():
         for name, file in make_captures().items():
             check_defaults(name, file, known)
             check_texts(name, file)
+            check_for_people_everywhere(name, file)
         for width in WIDTHS:
             check_widths(f"doctor at {width}", width, re.sub("\033\\[[0-9]*m", "", on_terminal(width, "doctor")))
         check_outside(known)

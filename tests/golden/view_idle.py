@@ -9,6 +9,7 @@ import sys
 import tempfile
 import urllib.request
 
+import lib
 from lib import ALL, HERE, KINETO, PATIENCE, SIX_STEPS, Timeline, check, ns, output, status, table, trace_events, unpack, unpack_mnist_like
 
 TABLES = ("KERNEL", "MEMCPY", "MEMSET", "GRAPH_TRACE")
@@ -98,7 +99,7 @@ def check_causes(name, timeline, row, found, file):
 def check_use(name, rows, file):
     """The label of the GPU has the figure of the summary, and the tooltip its span."""
     gpu, = [row for row in rows if row["type"] == "gpu"]
-    text = output("summary", file)
+    text = lib.summary(file)
     said = re.search(r"GPU busy (\d+) %", text)
     label = re.fullmatch(r"GPU 0 · (\d+) % busy", gpu["label"])
     check(f"{name}: how busy the GPU was", said and said.group(1), label and label.group(1))

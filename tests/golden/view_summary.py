@@ -9,6 +9,7 @@ import sqlite3
 import sys
 import tempfile
 
+import lib
 from lib import HERE, KINETO, Timeline, check, output, run, status, unpack, unpack_mnist_like
 
 PROGRAMS = os.environ.get("PROGRAMS", "")
@@ -53,7 +54,7 @@ def compare_table(part, expected):
 
 def compare_words(answer, file):
     """The lines of the terminal and the tiles of the page have these figures."""
-    text, figures = output("summary", file), answer["figures"]
+    text, figures = lib.summary(file), answer["figures"]
     page = output("summary", "-o", "-", file)
     check(f"{file}: a step or the GPU's part is named", figures is not None, "; GPU busy " in text)
     if not figures:

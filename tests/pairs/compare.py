@@ -1,6 +1,7 @@
 """Compares what Tacho promised with what a repair saved: the criteria of tests/pairs/run.py and of golden/pairs."""
 
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -53,7 +54,8 @@ TIME = r"([\d.,]+) (ns|µs|ms|s)\b"
 
 def in_summary(tacho, report, pattern):
     """Where the summary has this, and the times in it, in µs: ("step 18.4 ms over 40 steps", 18400.0); None: it has not."""
-    done = subprocess.run([tacho, "summary", report], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60)
+    done = subprocess.run([tacho, "summary", report], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60,
+                          env={**os.environ, "COLUMNS": "10000"})
     match = re.search(pattern, done.stdout)
     return match and (match[0], *(float(number.replace(",", "")) * UNITS[unit] for number, unit in re.findall(TIME, match[0])))
 

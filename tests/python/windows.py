@@ -238,6 +238,14 @@ for count in (5, 2):
         self.assertEqual(re.findall(r"(?m)^events:.* nvtx (\d+)", out), ["5", "2"], out)
         self.assertNotRegex(out, "cuda 0|pytorch 0", "what the program did not ask for is not told")
 
+    def test_lines_are_of_the_window(self):
+        """Also where they are wrapped: nothing of how the program ended, and no command for a report that is gone."""
+        out = self.run_text("import tacho\nwith tacho.profile() as prof: tacho.mark('x')\nprint(prof.summary())", COLUMNS="45")
+        first, second = out.splitlines()[:2]
+        self.assertRegex(first, r"^tacho: [\d.]+ s recorded in process \d+$")
+        self.assertRegex(second, r"^  \S")
+        self.assertNotRegex(out, r"next:|or stats for|or view for|CPU time \d")
+
     def test_samples_are_in_the_report(self):
         """Of a short window too, as soon as it has ended: the functions are those that ran in it."""
         out = self.run_text('''

@@ -24,7 +24,7 @@ class Contended(lib.Case):
 
     def named(self, path):
         """The rules whose tables analyze prints, and those that its last lines name."""
-        shown = self.tacho("analyze", "-f", "human", path, COLUMNS="10000")
+        shown = self.tacho("analyze", path, COLUMNS="10000")
         last = re.findall(r"^(?:Nothing found by|Not checked, for lack of data): (.*)$", shown, re.M)
         names = re.findall(r"^\S.* \((\w+)\)$", shown, re.M) + re.findall(r"[a-z_]+", re.sub(r"\(.*?\)", "", " ".join(last)))
         return set(names) - {"advice_sum"}
@@ -52,10 +52,10 @@ class Contended(lib.Case):
         for part in (lock["Lock"], lock["Waited In"], lock["Held By"]):
             self.assertIn(part, summary[summary.index(cause) + 1], "the summary names it first")
         self.assertIn("analyze -r lock_contention ", summary[-1])
-        shown = self.tacho("analyze", "-f", "human", path)
+        shown = self.tacho("analyze", path)
         self.assertLess(shown.find("lock_contention"), shown.find("Nothing found by"))
         self.assertEqual(self.named(path), CPU_RULES, "rules on other kinds of programs are not named")
-        nothing = self.tacho("analyze", "-f", "human", "--filter-time", "0/1us", path)
+        nothing = self.tacho("analyze", "--filter-time", "0/1us", path)
         self.assertRegex(nothing, r"^Nothing found by: lock_contention, ", "names checks, and advice_sum is none")
 
     def test_a_lock_of_a_forked_child_has_its_name(self):
@@ -68,7 +68,7 @@ class Contended(lib.Case):
     def test_rules_without_data_name_the_option_that_records_it(self):
         path = self.path("bare.tacho")
         subprocess.run([lib.TACHO, "profile", "-t", "nvtx", "-o", path, lib.program("contended")], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        shown = self.tacho("analyze", "-f", "human", path)
+        shown = self.tacho("analyze", path)
         self.assertRegex(shown, r"(?m)^Not checked, for lack of data: lock_contention, blocked_io \(--trace=osrt\)")
         self.assertLessEqual(self.named(path), CPU_RULES, "a C program that loads no CUDA")
 

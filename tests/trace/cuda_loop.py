@@ -62,7 +62,7 @@ class Loops(fakelib.Case):
     def test_rules_on_cuda_name_the_option_that_records_it(self):
         """The program loads CUDA, so that its rules could apply; what is about PyTorch could not."""
         report = self.profile(fakelib.lib.program("cuda_loop"), str(STEPS), options=["-t", "nvtx"], env=self.environment())
-        self.assertRegex(tacho("analyze", "-f", "human", report.path).splitlines()[-1], r"^Not checked, for lack of data: launch_bound, result_waits, copies and \d+ more \(--trace=cuda\), "
+        self.assertRegex(tacho("analyze", report.path).splitlines()[-1], r"^Not checked, for lack of data: launch_bound, result_waits, copies and \d+ more \(--trace=cuda\), "
                          r"low_sm_activity, idle_tensor_cores, dram_bound, gpu_throttling, pcie_bound \(--gpu-metrics-devices=all\), lock_contention, blocked_io \(--trace=osrt\)$")
         unchecked = json.loads(tacho("stats", "-q", "-r", "rule_sum", "-f", "json", report.path))
         self.assertIn("tensor_cores", [row["Rule"] for row in unchecked])

@@ -32,7 +32,7 @@ class Scopes(fakelib.Case):
         return self.path(f"{name}.tacho")
 
     def tacho(self, *arguments):
-        done = subprocess.run([os.environ["TACHO"], *arguments], capture_output=True, text=True, timeout=lib.PATIENCE)
+        done = subprocess.run([os.environ["TACHO"], *arguments], capture_output=True, text=True, timeout=lib.PATIENCE, env={**os.environ, "COLUMNS": "10000"})
         self.assertEqual(done.returncode, 0, f"{arguments}: {done.stderr}")
         return done.stdout
 

@@ -23,7 +23,7 @@ def chunks(data):
 
 class Health(lib.Case):
     def tacho(self, *arguments, status=0):
-        done = subprocess.run([lib.TACHO, *arguments], capture_output=True, text=True, cwd=self.folder)
+        done = subprocess.run([lib.TACHO, *arguments], capture_output=True, text=True, cwd=self.folder, env={**os.environ, "COLUMNS": "10000"})
         self.assertEqual(done.returncode, status, f"{arguments}: {done.stdout} {done.stderr}")
         return done
 

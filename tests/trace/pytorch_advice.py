@@ -63,7 +63,8 @@ class Advice(fakelib.Case):
         folder = os.path.join(fakelib.FAKE, "lib")
         environment = self.environment(LD_LIBRARY_PATH=folder, TACHO_CUPTI=fakelib.cupti("13.0"))
         report = self.profile(fakelib.lib.TORCH_PYTHON, program, what, env=environment)
-        said = subprocess.run([os.environ["TACHO"], "summary", report.path], stdout=subprocess.PIPE, text=True, check=True).stdout
+        said = subprocess.run([os.environ["TACHO"], "summary", report.path], stdout=subprocess.PIPE, text=True, check=True,
+                              env={**os.environ, "COLUMNS": "10000"}).stdout
         self.assertIn("by Optimizer.step", said)
         self.assertNotIn("--python-events", re.sub("--python-events=true says", "", said))
         self.assertNotIn("Not checked", said)

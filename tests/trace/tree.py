@@ -104,7 +104,7 @@ class Tree(TreeCase):
         for image in range(5):
             self.assertLessEqual(processes[pid, image]["end"], processes[pid, image + 1]["start"])
         self.assertEqual(report.value("SELECT count(DISTINCT globalTid) FROM TACHO_THREAD"), 1)
-        summary = subprocess.run([lib.TACHO, "summary", self.path("report.tacho")], capture_output=True, text=True)
+        summary = subprocess.run([lib.TACHO, "summary", self.path("report.tacho")], capture_output=True, text=True, env={**os.environ, "COLUMNS": "10000"})
         self.assertRegex(summary.stdout, "(?m); 1 process, 1 thread$")
 
     def test_scripts(self):

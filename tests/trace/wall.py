@@ -19,7 +19,7 @@ class WallCase(lib.Case):
     samples = True
 
     def tacho(self, *arguments):
-        return subprocess.run([lib.TACHO, *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout
+        return subprocess.run([lib.TACHO, *arguments], check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "10000"}).stdout
 
     def wall(self, *program):
         """The rows of wall_sum, which add up to the time from the start of the program to its end, and the summary's lines about it."""

@@ -25,7 +25,7 @@ await test("it is open at the start, with the figures of the command line", asyn
   assert.equal(await page.locator("#panel-summary").isVisible(), true);
   const { rows } = await settled(page);
   assert.ok(rows.length >= 3, "the picture is seen beside it");
-  const words = execFileSync(process.env.TACHO, ["summary", file], { encoding: "utf8" });
+  const words = execFileSync(process.env.TACHO, ["summary", file], { encoding: "utf8", env: { ...process.env, COLUMNS: "10000" } });
   const tiles = await page.locator("#panel-summary .tile").allTextContents();
   assert.ok(tiles.includes(`GPU busy${/GPU busy (\d+) %/.exec(words)[1]} %of the steps`), tiles.join(" | "));
   assert.ok(tiles.some((tile) => tile.startsWith(`Step${/step ([\d.]+ .?s) over/.exec(words)[1]}`)), tiles.join(" | "));

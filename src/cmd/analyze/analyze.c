@@ -40,7 +40,7 @@ static const struct option analyze_cmd_options[] = {
     { .name = "fail-if", .kind = OPTION_LIST, .offset = FIELD(conditions), .value = "CONDITION",
       .help = "Exit with status 1 if a finding exceeds the limit: 'saving>5%' (the estimate, percent of a step), "
               "'bound>200us' (per step), 'impact>5%' (of the whole run, also of rules that are not on the replay)." },
-    DELIVER_OPTIONS_AND(struct analyze_cmd_settings, show.deliver, finding_format_names,
+    DELIVER_OPTIONS_AND(struct analyze_cmd_settings, show.deliver, finding_format_names, "human on stdout",
                         "sarif and github print findings instead of tables, for code review. "),
     { .name = "json", .kind = OPTION_FLAG, .offset = FIELD(json), .help = "The same as --format=json." },
     { .name = "measure", .kind = OPTION_FLAG, .offset = FIELD(measures),
@@ -291,7 +291,7 @@ static int help(const struct command *self, const struct analyze_cmd_settings *s
 
 static int analyze_cmd_run(const struct command *self, int argc, char **argv)
 {
-    struct analyze_cmd_settings settings = { .measure.python = "python3" };
+    struct analyze_cmd_settings settings = { .measure.python = "python3", .show.deliver.is_for_people = 1 };
     struct option_list *formats = &settings.show.deliver.formats;
     const char *files[argc];
     size_t file_count;
@@ -315,6 +315,7 @@ static int analyze_cmd_run(const struct command *self, int argc, char **argv)
 static const struct entry analyze_cmd_examples[] = {
     { "tacho analyze report1.tacho", "Run all rules." },
     { "tacho analyze -r gpu_gaps:gap=10 report1.tacho", "Find gaps of 10 ms or more without GPU work." },
+    { "tacho analyze --format nsys report1.tacho", "Print the tables in the layout of nsys." },
     { "tacho analyze -f github --fail-if 'saving>5%' report1.tacho",
       "Annotate the lines of a pull request, and fail if a change would save more than 5 % of a step." },
     { "tacho analyze --measure report1.tacho", "Time what the advice recommends, on this machine's GPU." },

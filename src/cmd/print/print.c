@@ -12,7 +12,8 @@
 #include "display.h"
 
 const struct print_format *const print_formats[] = {
-    &print_column, &print_table, &print_csv, &print_tsv, &print_json, &print_hdoc, &print_htable, &print_human, NULL,
+    &print_column, &print_nsys, &print_table,  &print_csv,   &print_tsv,
+    &print_json,   &print_hdoc, &print_htable, &print_human, NULL,
 };
 
 const struct print_format *print_format_find(const char *name)

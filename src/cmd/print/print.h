@@ -48,13 +48,14 @@ struct print_format {
     unsigned arguments;    /* the enum print_argument that it accepts */
     int for_programs;      /* stdout has nothing but the tables */
     int has_auto_unit;     /* knows time_unit_auto, and has it by default; others have ns */
+    int has_any_width;     /* is not fitted to a terminal */
     /* Adds a heading above the table on a terminal; NULL: none. */
     void (*title)(struct text *out, const char *title, const char *name, const struct print_request *request);
     void (*table)(struct text *out, const struct table *table, const struct print_request *request);
 };
 
-extern const struct print_format print_column, print_table, print_csv, print_tsv, print_json, print_hdoc, print_htable,
-    print_human;
+extern const struct print_format print_column, print_nsys, print_table, print_csv, print_tsv, print_json, print_hdoc,
+    print_htable, print_human;
 extern const struct print_format *const print_formats[]; /* NULL-terminated; the first is the default */
 const struct print_format *print_format_find(const char *name);
 

@@ -290,6 +290,18 @@ const struct print_format print_column = {
     .table = print_open,
 };
 
+/* nsys does not fit its tables to a terminal. */
+const struct print_format print_nsys = {
+    .name = "nsys",
+    .extension = "txt",
+    .usage = "[:nohdr][:nolimit][:nofmt][:<width>…]",
+    .help = "the layout of nsys, byte for byte: as column, but as wide as the tables are, also on a terminal",
+    .arguments = PRINT_NOHDR | PRINT_NOLIMIT | PRINT_NOFMT | PRINT_WIDTHS,
+    .has_any_width = 1,
+    .title = print_title,
+    .table = print_open,
+};
+
 const struct print_format print_table = {
     .name = "table",
     .extension = "txt",

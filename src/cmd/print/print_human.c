@@ -536,7 +536,7 @@ const struct print_format print_human = {
     .extension = "txt",
     .usage = "[:nohdr]",
     .help = "for people: names first, units that suit each number, as wide as the terminal (else COLUMNS, or 120); the "
-            "default on a terminal",
+            "default on a terminal, and of analyze everywhere",
     .arguments = PRINT_NOHDR,
     .has_auto_unit = 1,
     .title = print_title,

@@ -1,15 +1,13 @@
 /* tacho summary: the last lines of `tacho profile` once more, for any report; or all that matters on a page of HTML. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "analyze/model/flops/gpu_peaks.h"
 #include "cmd/command.h"
 #include "cmd/open_report.h"
 #include "cmd/output.h"
-#include "cmd/print/print.h"
+#include "cmd/print/print_human.h"
 #include "html_summary.h"
 #include "summary_lines.h"
 
@@ -47,10 +45,10 @@ static uint64_t summary_cmd_size_of(const char *path, const struct report *repor
 static int print_summary(const struct command *self, struct input input, const struct summary_cmd_settings *settings,
                          struct error *err)
 {
-    struct summary_request request = { .finish_ns = -1,
-                                       .peaks = settings->peaks,
-                                       .colours = isatty(STDOUT_FILENO) && !getenv("NO_COLOR"),
-                                       .columns = print_terminal_columns(STDOUT_FILENO) };
+    const struct print_request people = output_human_request();
+    struct summary_request request = {
+        .finish_ns = -1, .peaks = settings->peaks, .colours = people.colour, .columns = print_human_columns(&people)
+    };
     struct text found = { 0 }, out = { 0 };
     int status;
 
