@@ -205,13 +205,46 @@ static int cpu_oversubscription(struct report *report, const struct analysis_req
     return rule_run(&steps, &search.base, request, out, err);
 }
 
-/* Whether the program alone would have had enough CPUs, or lacked fewer of them than other programs used. */
-static int oversubscribed_is_outside(const struct table *table, size_t at)
+/* What kept threads from a CPU, as far as it is known. */
+enum oversubscribed_by {
+    BY_UNKNOWN,
+    BY_LIMITS, /* the machine had CPUs for all of these threads, also beside other programs */
+    BY_OTHERS, /* without other programs there would have been enough, or they used more than was lacking */
+    BY_THREADS,
+    OVERSUBSCRIBED_BY
+};
+static const char *const oversubscribed_advices[OVERSUBSCRIBED_BY] = {
+    [BY_UNKNOWN] = "It is not recorded what had the CPUs. Look for more threads than the program has CPUs "
+                   "(OMP_NUM_THREADS, thread pools, torch.set_num_threads()), for other programs, and for a CPU quota "
+                   "(cpu.max of the cgroup).",
+    [BY_LIMITS] = "The machine had CPUs for these threads, so that the program may not use all of them, or its threads "
+                  "want them at the same moments. Raise its CPU quota (cpu.max of the cgroup, docker --cpus, a "
+                  "Kubernetes limit), let it run on more CPUs (taskset, Slurm's --cpus-per-task), or start fewer "
+                  "threads.",
+    [BY_OTHERS] = "Other programs use the CPUs that this one wants. Stop them, move them to other CPUs "
+                  "(taskset, cgroups, Slurm's --exclusive), or run at another time.",
+    [BY_THREADS] = "More threads want to run than there are CPUs. Start as many threads as the program has CPUs "
+                   "(OMP_NUM_THREADS, thread pools, torch.set_num_threads(), DataLoader workers), or ask for more CPUs "
+                   "(cgroup and Slurm limits count).",
+};
+
+static enum oversubscribed_by oversubscribed_why(const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
+    int knows_others = row[OTHERS].kind == CELL_REAL;
+    double others = knows_others ? row[OTHERS].real / 100 : 0;
 
-    return row[OTHERS].kind == CELL_REAL && row[WANTED].kind == CELL_REAL && row[CPUS].kind == CELL_INT &&
-           row[WANTED].real <= (double)row[CPUS].integer * (1 + row[OTHERS].real / 100);
+    if (row[WANTED].kind != CELL_REAL || row[CPUS].kind != CELL_INT)
+        return BY_UNKNOWN;
+    double cpus = (double)row[CPUS].integer, wanted = row[WANTED].real;
+    if (wanted <= cpus * (1 - others))
+        return knows_others ? BY_LIMITS : BY_UNKNOWN;
+    return wanted <= cpus * (1 + others) ? BY_OTHERS : BY_THREADS;
+}
+
+static int oversubscribed_is_outside(const struct table *table, size_t row)
+{
+    return oversubscribed_why(table, row) == BY_OTHERS;
 }
 
 /* "make (2100): on average 7.9 threads wanted a CPU, of 2; ready but not running for 3.10 s, 74 % of the time that
@@ -241,10 +274,7 @@ static void oversubscribed_say(struct text *out, const struct table *table, size
 
 static const char *oversubscribed_advise(const struct table *table, size_t row)
 {
-    return oversubscribed_is_outside(table, row)
-               ? "Other programs use the CPUs that this one wants. Stop them, move them to other CPUs "
-                 "(taskset, cgroups, Slurm's --exclusive), or run at another time."
-               : rule_cpu_oversubscription.rule->advice;
+    return oversubscribed_advices[oversubscribed_why(table, row)];
 }
 
 const struct analysis rule_cpu_oversubscription = {
@@ -261,8 +291,6 @@ const struct analysis rule_cpu_oversubscription = {
     .run = cpu_oversubscription,
     .rule = ANALYSIS_RULE(.finding = oversubscribed_say, .advise = oversubscribed_advise,
                           .is_outside = oversubscribed_is_outside,
-                          .advice = "More threads want to run than there are CPUs. Start as many threads as the "
-                                    "program has CPUs (OMP_NUM_THREADS, thread pools, torch.set_num_threads(), "
-                                    "DataLoader workers), or ask for more CPUs (cgroup and Slurm limits count).",
+                          .advice = "Start as many threads as the program has CPUs, or give it more CPUs.",
                           .praise = "Threads that were ready to run had a CPU nearly always."),
 };
