@@ -493,6 +493,26 @@ static void io_that_keeps_the_program_waiting_is_found(void **state)
     report_close(report);
 }
 
+/* A faster disk does not make the other end of a connection faster. */
+static void a_socket_is_no_file(void **state)
+{
+    static const char *const calls[] = { "recv", "fsync" };
+
+    for (int i = 0; i < 2; i++) {
+        struct report *report = io_capture("pthread_join", calls[i], NULL);
+        struct table *table;
+        struct error err;
+        if (rule_blocked_io.run(report, &(struct analysis_request){ 0 }, &table, &err) != 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(table_row_count(table), 1);
+        const char *advice = rule_advice(&rule_blocked_io, table, 0);
+        assert_int_equal(strstr(advice, "connection") != NULL, i == 0);
+        assert_int_equal(strstr(advice, "file system") != NULL, i == 1);
+        table_delete(table);
+        report_close(report);
+    }
+}
+
 static void add_queue_time(struct writer *writer, int64_t tid, int64_t run, int64_t queue)
 {
     struct row_TACHO_THREAD_SCHED row = { 0 };
@@ -704,6 +724,43 @@ static void threads_without_a_cpu_are_found(void **state)
     EXPECT_NOTHING(report, "cpu_oversubscription");
     assert_int_equal(count_with(report, "cpu_oversubscription", "threshold", "9"), 1);
     report_close(report);
+}
+
+/* The CPU of the capture above and others, which are idle all the time. */
+static const char *cpu_advice(int64_t cpus, int64_t run, int64_t queue)
+{
+    struct writer *writer = capture();
+    struct error err;
+    struct table *table;
+
+    add_cpu_threads(writer, SECOND, run, queue);
+    for (int64_t cpu = 1; cpu < cpus; cpu++)
+        for (int64_t at = 0; at <= CAPTURE; at += CAPTURE) {
+            struct row_TACHO_CPU_TIME row = { 0 };
+            ROW_SET(&row, TACHO_CPU_TIME, timestamp, MS(at));
+            ROW_SET(&row, TACHO_CPU_TIME, cpu, cpu);
+            ROW_SET(&row, TACHO_CPU_TIME, busyNs, 0);
+            ROW_SET(&row, TACHO_CPU_TIME, idleNs, MS(at));
+            writer_append(writer, TABLE_TACHO_CPU_TIME, &row);
+        }
+    struct report *report = finish(writer);
+    if (rule_cpu_oversubscription.run(report, &(struct analysis_request){ 0 }, &table, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(table_row_count(table), 1);
+    const char *advice = rule_advice(&rule_cpu_oversubscription, table, 0);
+    table_delete(table);
+    report_close(report);
+    return advice;
+}
+
+/* Two threads that each lack a CPU for 700 of 1000 ms, on a machine with one CPU, and with eight, of which seven are
+ * idle: there neither the threads nor others are too many, but a quota or an affinity holds the program back. */
+static void a_machine_with_idle_cpus_is_not_oversubscribed(void **state)
+{
+    assert_non_null(strstr(cpu_advice(1, 300, 700), "More threads want to run than there are CPUs."));
+    assert_non_null(strstr(cpu_advice(1, 100, 300), "Other programs use the CPUs"));
+    assert_non_null(strstr(cpu_advice(8, 300, 700), "cpu.max of the cgroup"));
+    assert_non_null(strstr(cpu_advice(8, 100, 300), "cpu.max of the cgroup"));
 }
 
 static void add_image(struct writer *writer, int64_t image, const char *exe)
@@ -1278,6 +1335,7 @@ int main(void)
         cmocka_unit_test(readers_can_hold_a_lock),
         cmocka_unit_test(short_waits_and_waits_for_work_are_no_contention),
         cmocka_unit_test(io_that_keeps_the_program_waiting_is_found),
+        cmocka_unit_test(a_socket_is_no_file),
         cmocka_unit_test(a_thread_without_a_cpu_does_not_wait_for_io),
         cmocka_unit_test(io_beside_work_is_not),
         cmocka_unit_test(a_read_that_waits_for_input_is_not),
@@ -1285,6 +1343,7 @@ int main(void)
         cmocka_unit_test(threads_that_take_turns_are_told_apart),
         cmocka_unit_test(a_holder_is_named_for_one_thread),
         cmocka_unit_test(threads_without_a_cpu_are_found),
+        cmocka_unit_test(a_machine_with_idle_cpus_is_not_oversubscribed),
         cmocka_unit_test(a_process_has_the_name_of_its_last_program),
         cmocka_unit_test(processes_of_others_are_no_findings),
         cmocka_unit_test(many_short_processes_are_found),

@@ -400,6 +400,27 @@ static void blocked_io_say(struct text *out, const struct table *table, size_t a
     }
 }
 
+/* Calls in which the other end of a connection, and no file, makes the program wait. */
+static int is_of_connection(const struct table_cell *call)
+{
+    static const char *const begins[] = { "recv", "send", "connect" };
+
+    for (size_t i = 0; i < COUNT_OF(begins); i++)
+        if (call->kind == CELL_TEXT && call->text.length >= strlen(begins[i]) &&
+            memcmp(call->text.bytes, begins[i], strlen(begins[i])) == 0)
+            return 1;
+    return 0;
+}
+
+static const char *blocked_io_advise(const struct table *table, size_t row)
+{
+    return is_of_connection(&table_row(table, row)[CALL])
+               ? "The program does nothing while it waits for the other end of a connection. Send requests earlier, or "
+                 "several at once, keep connections open, use fewer and larger messages, or work on something else "
+                 "meanwhile (asynchronous I/O, another thread)."
+               : rule_blocked_io.rule->advice;
+}
+
 const struct analysis rule_blocked_io = {
     .name = "blocked_io",
     .title = "Blocking Input and Output",
@@ -415,7 +436,7 @@ const struct analysis rule_blocked_io = {
     .needs = { { "OS calls", TABLES("OSRT_API") } },
     .run = blocked_io,
     .rule = ANALYSIS_RULE(
-            .finding = blocked_io_say, .scope = RULE_OF_RUN,
+            .finding = blocked_io_say, .advise = blocked_io_advise, .scope = RULE_OF_RUN,
             .advice = "The program does nothing while it waits for these calls. Read ahead or write behind in another "
                       "thread, use larger blocks and buffers, fewer fsync() calls, asynchronous I/O, or a faster file "
                       "system.",
