@@ -90,9 +90,10 @@ const struct analysis rule_cuda_api_sync = {
     .needs = { { "CUDA trace data", gpu_call_tables } },
     .run = cuda_api_sync,
     .rule = ANALYSIS_RULE(
-            .advice = "A blocked thread launches nothing, and the GPU runs out of work. Synchronize later, or on less: "
-                      "wait for an event instead of the device, or let one stream wait for another "
-                      "(cudaStreamWaitEvent). In PyTorch, avoid .item(), .cpu() and printing tensors inside the loop.",
+            .advice =
+                "A blocked thread launches nothing, and the GPU may run out of work. Synchronize later, or on less: "
+                "wait for an event instead of the device, or let one stream wait for another "
+                "(cudaStreamWaitEvent). In PyTorch, avoid .item(), .cpu() and printing tensors inside the loop.",
             .finding = cuda_api_sync_say, .praise = "No call blocked the host for a device or a stream.",
             .is_listing = 1),
 };

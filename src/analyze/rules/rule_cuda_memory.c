@@ -178,8 +178,9 @@ const struct analysis rule_cuda_memcpy_async = {
     .rule = ANALYSIS_RULE(
             .advice = "CUDA copies pageable memory through a staging buffer, and the host waits for that. Allocate the "
                       "host memory pinned (cudaHostAlloc, cudaHostRegister; pin_memory in PyTorch).",
-            .meaning = "This copy is asynchronous, but one side is pageable memory, so the call returned only when it "
-                       "was done",
+            .meaning =
+                "This copy is asynchronous, but one side is pageable memory, so the call itself copied it to or from "
+                "a staging buffer",
             .praise = "No asynchronous copy used pageable memory.", .is_listing = 1),
 };
 
@@ -194,7 +195,7 @@ const struct analysis rule_cuda_memcpy_sync = {
     .rule = ANALYSIS_RULE(
             .advice = "The host is blocked during these copies. Use cudaMemcpyAsync with pinned memory and a stream "
                       "(in PyTorch: to(device, non_blocking=True)), and synchronize only where the result is needed.",
-            .meaning = "The thread was blocked until this copy was done", .praise = "No copy blocked the host.",
+            .meaning = "The thread was blocked in the call of this copy", .praise = "No copy blocked the host.",
             .is_listing = 1),
 };
 

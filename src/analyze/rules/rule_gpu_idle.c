@@ -372,11 +372,11 @@ const struct analysis rule_gpu_time_util = {
             "merged. Overlapping work counts several times.",
     .needs = { { "CUDA trace data", gpu_tables } },
     .run = gpu_time_util,
-    .rule = ANALYSIS_RULE(.advice = "The GPU was mostly idle in these chunks. Use larger batches, fewer and larger "
-                                    "kernels, CUDA graphs, or more work in flight (several streams, data prefetching).",
-                          .finding = say_use,
-                          .praise = "The GPU was in use for at least threshold percent of every chunk.",
-                          .is_listing = 1),
+    .rule = ANALYSIS_RULE(
+            .advice = "The GPU had too little to do in these chunks. Use larger batches, fewer and larger "
+                      "kernels, CUDA graphs, or more work in flight (several streams, data prefetching).",
+            .finding = say_use, .praise = "The GPU was in use for at least threshold percent of every chunk.",
+            .is_listing = 1),
 };
 
 static int dx12_mem_ops(struct report *report, const struct analysis_request *request, struct table **out,

@@ -32,9 +32,9 @@ static const struct {
                   "Import modules where they are used or not at all (python -X importtime lists them), keep them on a "
                   "fast disk, or let one process serve many runs." },
     [CUDA_START] = { 1, "CUDA initialization",
-                     "The first CUDA call of a process creates a context and loads GPU code. CUDA_MODULE_LOADING=LAZY, "
-                     "GPU code that was compiled for this GPU, and fewer libraries shorten that; or let one process "
-                     "serve many runs." },
+                     "The first CUDA call of a process creates a context and loads GPU code. CUDA_MODULE_LOADING=LAZY "
+                     "(the default since CUDA 12.2), GPU code that was compiled for this GPU, and fewer libraries "
+                     "shorten that; or let one process serve many runs." },
     [PINNING] = { 1, "allocation of pinned memory",
                   "Pinning memory takes time for each page (the first CUDA call of a process also creates its "
                   "context). Allocate less pinned memory, allocate it once and use it again, or in a thread of its own "
@@ -46,7 +46,8 @@ static const struct {
 
 /* Imports of sources that Python had to compile: a .pyc file has the result. */
 static const char compiled_advice[] =
-    "Python compiled the sources of these modules, because it found no bytecode cache (.pyc). Write the cache once "
+    "Python compiled the sources of these modules, because it found no valid bytecode cache (.pyc). Write the cache "
+    "once "
     "(python -m compileall, best when the image or environment is built), keep __pycache__ writable or set "
     "PYTHONPYCACHEPREFIX, and do not set PYTHONDONTWRITEBYTECODE.";
 
