@@ -133,7 +133,7 @@ void summary_add_wall(struct text *out, const struct summary *summary)
     if (without_cpu < LEAST_SHARE)
         return;
     add_figures(out, without_cpu, without_cpu_ns);
-    text_add(out, "ready to run, but no CPU was free\n");
+    text_add(out, "ready to run, but without a CPU\n");
 }
 
 /* ---- changes ---------------------------------------------------------------------------------------------------- */
