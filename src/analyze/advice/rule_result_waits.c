@@ -24,8 +24,20 @@ static const struct wait_kind {
 #define KEEP "Keep the value on the GPU (total += loss.detach()), and read it every 50 steps or so."
 #define SIZE                                                                                                           \
     "The size of the result depends on the data, so that the CPU must know it. Use torch.where or a product with the " \
-    "mask, compute the indices once and call index_select, or torch.nonzero_static with a fixed size."
-#define FROM "Copy with non_blocking=True into pinned memory, and use it a step later; or copy every 50 steps or so."
+    "mask, compute the indices once and call index_select, or torch.nonzero_static with a fixed size, if this "        \
+    "PyTorch has it for CUDA."
+#define UNIQUE                                                                                                         \
+    "The size of the result depends on the data, so that the CPU must know it. Call it every 50 steps or so, or use "  \
+    "torch.sort, whose result is as large as its input."
+/* A copy that nobody waits for may be read too early. */
+#define FROM                                                                                                           \
+    "Copy with non_blocking=True into pinned memory, record a torch.cuda.Event, and synchronize with that a step "     \
+    "later, before you read the copy; or copy every 50 steps or so."
+#define DEVICE                                                                                                         \
+    " from the loop, unless the CPU then reads what the GPU wrote (managed memory, asynchronous copies). CUDA events " \
+    "measure time without a wait."
+#define EVENT "Wait on the GPU (cudaStreamWaitEvent, stream.wait_event), or later."
+#define STREAM "Wait later, or every 50 steps or so: launch the work of the next step first."
     { "aten::item", NULL, 0, ".item() waits for the GPU", KEEP },
     { "aten::_local_scalar_dense", NULL, 0, ".item() waits for the GPU", KEEP },
     { "aten::is_nonzero", NULL, 0, "a condition on a tensor waits for the GPU",
@@ -41,20 +53,20 @@ static const struct wait_kind {
     { "aten::_index_put", NULL, 0, "x[mask] = … waits for the GPU",
       "Use torch.where or masked_fill_: an assignment by a mask needs the number of its elements." },
     { "aten::index", NULL, 0, "x[mask] waits for the GPU", SIZE },
-    { "aten::unique", NULL, 0, ".unique() waits for the GPU", SIZE },
-    { "aten::_unique", NULL, 0, ".unique() waits for the GPU", SIZE },
+    { "aten::unique", NULL, 0, ".unique() waits for the GPU", UNIQUE },
+    { "aten::_unique", NULL, 0, ".unique() waits for the GPU", UNIQUE },
     { "aten::repeat_interleave", NULL, 0, ".repeat_interleave() waits for the GPU", "Pass output_size." },
     { "aten::", NULL, 1, "a copy to the CPU waits for the GPU", FROM },
     { NULL, "DeviceSynchronize", 0, "cudaDeviceSynchronize() waits for the GPU",
-      "Remove it (torch.cuda.synchronize()) from the loop. CUDA events measure time without a wait." },
-    { NULL, "CtxSynchronize", 0, "cuCtxSynchronize() waits for the GPU",
-      "Remove it from the loop. CUDA events measure time without a wait." },
-    { NULL, "EventSynchronize", 0, "cudaEventSynchronize() waits for the GPU",
-      "Wait on the GPU (cudaStreamWaitEvent, stream.wait_event), or later." },
+      "Remove it (torch.cuda.synchronize())" DEVICE },
+    { NULL, "CtxSynchronize", 0, "cuCtxSynchronize() waits for the GPU", "Remove it" DEVICE },
+    { NULL, "cuEventSynchronize", 0, "cuEventSynchronize() waits for the GPU", EVENT },
+    { NULL, "EventSynchronize", 0, "cudaEventSynchronize() waits for the GPU", EVENT },
     { NULL, NULL, 1, "a copy from the GPU is waited for",
-      "Copy asynchronously into pinned memory (cudaMemcpyAsync, cudaHostAlloc), and use it a step later." },
-    { NULL, "StreamSynchronize", 0, "cudaStreamSynchronize() waits for the GPU",
-      "Wait later, or every 50 steps or so: launch the work of the next step first." },
+      "Copy asynchronously into pinned memory (cudaMemcpyAsync, cudaHostAlloc), record an event, and wait for that a "
+      "step later, before you read the copy." },
+    { NULL, "cuStreamSynchronize", 0, "cuStreamSynchronize() waits for the GPU", STREAM },
+    { NULL, "StreamSynchronize", 0, "cudaStreamSynchronize() waits for the GPU", STREAM },
     { NULL, NULL, 0, "a CUDA call waits for the GPU", "Wait later: launch the work of the next step first." },
 };
 
@@ -241,6 +253,26 @@ static int result_waits_add_waits(struct waits *waits)
 
 /* ---- the rule -------------------------------------------------------------------------------------------------- */
 
+/* What the line calls waits by itself: the user cannot keep the value. */
+static const struct wait_caller {
+    const char *act, *advice; /* the function of a library that the line calls */
+} result_waits_callers[] = {
+    { "GradScaler.step",
+      "It reads whether gradients are finite. With fused=True (Adam, AdamW, SGD) the optimizer checks "
+      "that on the GPU; training in bf16 needs no GradScaler." },
+    { "GradScaler.get_scale", "Read the scale every 50 steps or so: GradScaler.get_scale() copies it from the GPU." },
+};
+
+static const char *result_waits_advice(const struct places *places, uint32_t place, int64_t kind)
+{
+    const char *act = place == NO_PLACE ? "" : places_string(places, places_get(places, place).act);
+
+    for (size_t i = 0; i < COUNT_OF(result_waits_callers); i++)
+        if (strcmp(act, result_waits_callers[i].act) == 0)
+            return result_waits_callers[i].advice;
+    return result_waits_kinds[kind].advice;
+}
+
 static int result_waits_describe(struct advice_groups *groups, uint32_t group)
 {
     struct advice_cause *cause = &groups->list[group].cause;
@@ -253,7 +285,7 @@ static int result_waits_describe(struct advice_groups *groups, uint32_t group)
     text_add(&cause->what, result_waits_kinds[kind].what);
     advice_cause_figure(cause, FIGURE_TIMES);
     place_text(&cause->where, groups->places, place);
-    cause->advice = result_waits_kinds[kind].advice;
+    cause->advice = result_waits_advice(groups->places, place, kind);
     return 1;
 }
 

@@ -1,0 +1,110 @@
+/* What rules on the host advise must be true and possible in the program at hand: of PyTorch or not, of Python or not,
+ * with copies that nobody waits for. The captures are made by hand, as those of advice_host.c. */
+#include "made_advice.h"
+
+enum { STEPS = 10, LOOP = 600, KERNEL = 100, FROM_GPU = 2, PAGEABLE = 0, PINNED = 1, DEVICE = 2 };
+
+/* The advice of the only cause; texts of rules outlive the adviser. */
+static const char *advice_on(struct writer *writer, const struct analysis *rule, int has_steps, const char *what)
+{
+    struct adviser adviser;
+    struct report *report = advise(&adviser, writer, rule, has_steps);
+
+    assert_int_equal(adviser.count, 1);
+    if (!text_begins_with(text_string(&adviser.causes[0].what), what))
+        fail_msg("\"%s\" is none of \"%s\"", text_string(&adviser.causes[0].what), what);
+    const char *advice = adviser.causes[0].advice;
+    done(&adviser, report);
+    return advice;
+}
+
+static void has(const char *advice, const char *words)
+{
+    if (!strstr(advice, words))
+        fail_msg("\"%s\" is not in \"%s\"", words, advice);
+}
+
+static void has_not(const char *advice, const char *words)
+{
+    if (strstr(advice, words))
+        fail_msg("\"%s\" is in \"%s\"", words, advice);
+}
+
+/* ---- waits ----------------------------------------------------------------------------------------------------- */
+
+/* Steps of a kernel and a copy to the CPU, which is waited for; `operator` may be NULL. */
+static struct writer *copy_back(const char *name, const char *stack)
+{
+    struct writer *writer = start();
+
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = LOOP * i;
+        launch(writer, at, at + 5, at + 5 + KERNEL, 10 * i + 1, 7);
+        if (name)
+            operator(writer, at + 7, at + 118, name, stack);
+        call(writer, MAIN, at + 10, at + 110, "cudaMemcpyAsync", 10 * i + 2);
+        made_copy(writer,
+                  (struct made_memory){ (at + 106) * US, (at + 108) * US, 10 * i + 2, 4, FROM_GPU, DEVICE, PAGEABLE });
+    }
+    return writer;
+}
+
+/* Who reads the copy a step later without waiting for it may read the values of another step. */
+static void a_copy_is_waited_for_before_it_is_read(void **state)
+{
+    const char *torch = advice_on(copy_back("aten::to", NULL), &rule_result_waits, WITHOUT_STEPS, "a copy to the CPU"),
+               *cuda = advice_on(copy_back(NULL, NULL), &rule_result_waits, WITHOUT_STEPS, "a copy from the GPU");
+
+    has(torch, "record a torch.cuda.Event, and synchronize with that");
+    has(cuda, "record an event, and wait for that");
+    has_not(cuda, "torch");
+}
+
+/* No mask takes the place of unique(). */
+static void unique_is_no_mask(void **state)
+{
+    const char *advice = advice_on(copy_back("aten::_unique2", NULL), &rule_result_waits, WITHOUT_STEPS, ".unique()");
+
+    has(advice, "torch.sort");
+    has_not(advice, "mask");
+}
+
+/* GradScaler.step() calls .item(): the program has no value that it could keep. */
+static void a_scaler_reads_for_itself(void **state)
+{
+    static const char own[] = "train.py(57): train",
+                      scaler[] = "torch/amp/grad_scaler.py(361): GradScaler._maybe_opt_step;"
+                                 "torch/amp/grad_scaler.py(457): GradScaler.step;train.py(57): train";
+    const char *of_scaler = advice_on(copy_back("aten::item", scaler), &rule_result_waits, WITHOUT_STEPS, ".item()"),
+               *of_program = advice_on(copy_back("aten::item", own), &rule_result_waits, WITHOUT_STEPS, ".item()");
+
+    has(of_scaler, "fused=True");
+    has_not(of_scaler, "loss.detach()");
+    has(of_program, "loss.detach()");
+}
+
+/* The CPU may read managed memory after the wait: without it, it reads what the GPU has not written yet. */
+static void a_device_may_be_waited_for_with_reason(void **state)
+{
+    struct writer *writer = start();
+
+    for (int i = 0; i < STEPS; i++) {
+        launch(writer, LOOP * i, LOOP * i + 5, LOOP * i + 5 + KERNEL, 10 * i + 1, 7);
+        call(writer, MAIN, LOOP * i + 10, LOOP * i + 110, "cudaDeviceSynchronize", 10 * i + 2);
+        sync_record(writer, 4, 7, 10 * i + 2, 0);
+    }
+    has(advice_on(writer, &rule_result_waits, WITHOUT_STEPS, "cudaDeviceSynchronize()"),
+        "unless the CPU then reads what the GPU wrote");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_copy_is_waited_for_before_it_is_read),
+        cmocka_unit_test(unique_is_no_mask),
+        cmocka_unit_test(a_scaler_reads_for_itself),
+        cmocka_unit_test(a_device_may_be_waited_for_with_reason),
+    };
+
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
