@@ -97,6 +97,56 @@ static void a_device_may_be_waited_for_with_reason(void **state)
         "unless the CPU then reads what the GPU wrote");
 }
 
+/* ---- code between launches ------------------------------------------------------------------------------------- */
+
+static void launch_rarely(struct writer *writer)
+{
+    for (int i = 0; i < STEPS; i++)
+        launch(writer, LOOP * i, LOOP * i + 5, LOOP * i + 5 + KERNEL, i + 1, 7);
+}
+
+static void native_sample(struct writer *writer, int64_t id, int64_t time)
+{
+    struct row_COMPOSITE_EVENTS row = { 0 };
+    struct row_SAMPLING_CALLCHAINS frame = { 0 };
+
+    ROW_SET(&row, COMPOSITE_EVENTS, id, id);
+    ROW_SET(&row, COMPOSITE_EVENTS, start, time * US);
+    ROW_SET(&row, COMPOSITE_EVENTS, globalTid, made_thread(1, MAIN));
+    writer_append(writer, TABLE_COMPOSITE_EVENTS, &row);
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, id, id);
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, symbol, made_string(writer, "advance"));
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, module, made_string(writer, "/home/me/solver"));
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, stackDepth, 0);
+    writer_append(writer, TABLE_SAMPLING_CALLCHAINS, &frame);
+}
+
+static struct writer *native_program(void)
+{
+    struct writer *writer = start();
+
+    launch_rarely(writer);
+    for (int i = 0; i < 60; i++)
+        native_sample(writer, i + 1, 10 + LOOP / 6 * i);
+    return writer;
+}
+
+/* A program in C++ has no DataLoader, and Python in another thread would hold the GIL. */
+static void code_goes_where_it_can_run(void **state)
+{
+    const char *native = advice_on(native_program(), &rule_python_between, WITHOUT_STEPS,
+                                   "CPU code between launches: ");
+    struct writer *writer = start();
+
+    has(native, "another thread");
+    has_not(native, "DataLoader");
+    launch_rarely(writer);
+    function(writer, 0, STEPS * LOOP, "train.py(40): train");
+    const char *python = advice_on(writer, &rule_python_between, WITHOUT_STEPS, "Python between launches: ");
+    has(python, "to another thread if it releases the GIL");
+    has_not(python, "DataLoader"); /* it is not known to use PyTorch */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -104,6 +154,7 @@ int main(void)
         cmocka_unit_test(unique_is_no_mask),
         cmocka_unit_test(a_scaler_reads_for_itself),
         cmocka_unit_test(a_device_may_be_waited_for_with_reason),
+        cmocka_unit_test(code_goes_where_it_can_run),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

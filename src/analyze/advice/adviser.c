@@ -121,6 +121,11 @@ int adviser_places(struct adviser *adviser, struct places **out, struct error *e
     return 0;
 }
 
+int adviser_uses_torch(const struct adviser *adviser)
+{
+    return report_rows(adviser->whole, "TACHO_TORCH_OP") || report_rows(adviser->whole, "TACHO_TORCH_METADATA");
+}
+
 static struct analysis_filter launching_process(const struct replay_events *events)
 {
     struct analysis_filter filter = { 0 };

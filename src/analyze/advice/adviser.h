@@ -186,6 +186,9 @@ int adviser_combine_first(struct adviser *adviser, size_t count, int64_t *bound_
 /* For rules: the lines of the program. The first call reads them. */
 int adviser_places(struct adviser *adviser, struct places **out, struct error *err);
 
+/* Whether the program is known to use PyTorch: advice that names its functions is for no other program. */
+int adviser_uses_torch(const struct adviser *adviser);
+
 /* For rules: the operators, nested; none if none were recorded. Those of processes that launch no work, such as the
  * workers of a DataLoader, may be millions: they are left out if one process launches all. The first call reads them.
  */

@@ -182,13 +182,6 @@ static int cut_gaps(struct launch_bound_launches *launches)
     return 0;
 }
 
-static int has_operators(struct report *report)
-{
-    const struct report_table *table = report_table(report, "TACHO_TORCH_OP");
-
-    return table && table->rows;
-}
-
 /* "launch-bound: 378 kernels of 12.0 µs, launched in 16.9 ms" */
 static void launch_bound_describe(struct launch_bound_launches *launches)
 {
@@ -206,7 +199,7 @@ static void launch_bound_describe(struct launch_bound_launches *launches)
     text_add(what, ", launched in ");
     human_time(what, launching_ns(launches));
     launches->cause.count = launches->kernels;
-    launches->cause.advice = has_operators(launches->adviser->report) ? for_torch : for_cuda;
+    launches->cause.advice = adviser_uses_torch(launches->adviser) ? for_torch : for_cuda;
 }
 
 /* Whether there are so many short kernels that launches may take the time. */

@@ -338,6 +338,18 @@ static void describe_pages(struct advice_cause *cause)
         "kernel. Give what the CPU reads or writes memory of its own (cudaMallocHost), and copy it.";
 }
 
+/* What can be done about code between launches. Another thread of Python would hold the GIL in it. */
+static const char *advice_on_code(const struct between *between, int is_python)
+{
+#define FIRST "Launch the GPU's work first, or move this "
+#define THREAD "to another thread if it releases the GIL (NumPy, I/O)."
+    if (!is_python)
+        return FIRST "to another thread, or out of the loop.";
+    return adviser_uses_torch(between->adviser) ? FIRST
+               "out of the loop, to a DataLoader's worker or another process; " THREAD
+                                                : FIRST "out of the loop, or to another process; " THREAD;
+}
+
 /* "Python between launches: 2.03 ms in each step" */
 static int python_between_describe(struct advice_groups *groups, uint32_t group)
 {
@@ -351,19 +363,18 @@ static int python_between_describe(struct advice_groups *groups, uint32_t group)
     for (size_t i = 0; i < cause->bound.count && !is_of_pages; i++)
         cause->total_ns = saturating_add(cause->total_ns, cause->bound.list[i].cut_ns);
     advice_group_most(groups, group, &place, &kind);
-    int waits_for_gil = keys_get(&groups->keys, group)[0] == WAITS_FOR_GIL;
-    cause->advice =
-        waits_for_gil ? "Python runs one thread at a time. Move this to another process (multiprocessing), or to "
-                        "code that releases the GIL (NumPy, C extensions)."
-                      : "Launch the GPU's work first, or move this to a DataLoader's worker, another thread, or out of "
-                        "the loop.";
+    int waits_for_gil = keys_get(&groups->keys, group)[0] == WAITS_FOR_GIL,
+        is_python = place != NO_PLACE && places_get(groups->places, place).kind == PLACE_PYTHON;
+    cause->advice = waits_for_gil
+                        ? "Python runs one thread at a time. Move this to another process (multiprocessing), or to "
+                          "code that releases the GIL (NumPy, many C extensions)."
+                        : advice_on_code(between, is_python);
     if (is_of_pages)
         describe_pages(cause);
     else if (waits_for_gil)
         text_add(&cause->what, "another thread holds the GIL: ");
     else
-        text_add(&cause->what, places_get(groups->places, place).kind == PLACE_PYTHON ? "Python between launches: "
-                                                                                      : "CPU code between launches: ");
+        text_add(&cause->what, is_python ? "Python between launches: " : "CPU code between launches: ");
     advice_cause_figure(cause, FIGURE_TIME);
     text_add(&cause->what, groups->adviser->steps->count ? " in each step" : "");
     place_text(&cause->where, groups->places, place);
@@ -403,7 +414,9 @@ const struct analysis rule_python_between = {
             "takes no time there. Time in which the thread waits for Python's GIL belongs to the thread that holds "
             "it.",
     .needs = ADVICE_NEEDS,
-    ADVICE_RULE(python_between,
-                .advice = "Launch the work of the GPU first, or move other work to another thread or process.",
-                .praise = "The GPU does not wait for the program's own code between launches."),
+    ADVICE_RULE(
+        python_between,
+        .advice = "Launch the work of the GPU first, or move other work to another process, or to another thread "
+                  "if it needs no GIL.",
+        .praise = "The GPU does not wait for the program's own code between launches."),
 };
