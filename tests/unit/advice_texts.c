@@ -147,6 +147,50 @@ static void code_goes_where_it_can_run(void **state)
     has_not(python, "DataLoader"); /* it is not known to use PyTorch */
 }
 
+/* ---- operators ------------------------------------------------------------------------------------------------- */
+
+static void range(struct writer *writer, int64_t begin, int64_t end, const char *name)
+{
+    struct row_NVTX_EVENTS row = { 0 };
+
+    ROW_SET(&row, NVTX_EVENTS, start, begin * US);
+    ROW_SET(&row, NVTX_EVENTS, end, end * US);
+    ROW_SET(&row, NVTX_EVENTS, eventType, 59);
+    ROW_SET(&row, NVTX_EVENTS, globalTid, made_thread(1, MAIN));
+    ROW_SET(&row, NVTX_EVENTS, text, made_string(writer, name));
+    writer_append(writer, TABLE_NVTX_EVENTS, &row);
+}
+
+/* Ranges of a program in C++ are named after its functions, and no operators of PyTorch. */
+static void a_range_of_a_function_is_no_operator(void **state)
+{
+    struct writer *writer = native_program();
+    struct adviser adviser;
+
+    for (int i = 0; i < STEPS; i++)
+        range(writer, LOOP * i + 6, LOOP * i + LOOP - 1, "Solver::advance");
+    struct report *report = advise(&adviser, writer, &rule_slow_operators, WITHOUT_STEPS);
+    assert_int_equal(adviser.count, 0);
+    done(&adviser, report);
+}
+
+static const char *advice_on_operator(const char *name, const char *what)
+{
+    struct writer *writer = start();
+
+    launch_rarely(writer);
+    for (int i = 0; i < STEPS - 1; i++)
+        operator(writer, LOOP * i + 10, LOOP * i + 500, name, "train.py(40): train");
+    return advice_on(writer, &rule_slow_operators, WITHOUT_STEPS, what);
+}
+
+/* What an operator that is not PyTorch's does without a call of CUDA is not known: gloo's wait for other ranks. */
+static void operators_of_others_need_no_tensors_on_the_cpu(void **state)
+{
+    has(advice_on_operator("aten::topk", "topk computes on the CPU: "), "Its tensors are on the CPU.");
+    has_not(advice_on_operator("c10d::allreduce_", "c10d::allreduce_: "), "Its tensors are on the CPU.");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +199,8 @@ int main(void)
         cmocka_unit_test(a_scaler_reads_for_itself),
         cmocka_unit_test(a_device_may_be_waited_for_with_reason),
         cmocka_unit_test(code_goes_where_it_can_run),
+        cmocka_unit_test(a_range_of_a_function_is_no_operator),
+        cmocka_unit_test(operators_of_others_need_no_tensors_on_the_cpu),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

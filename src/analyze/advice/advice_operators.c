@@ -8,6 +8,25 @@
 
 const char advice_loader_mark[] = "enumerate(DataLoader)#";
 
+/* Whether a range is one that PyTorch's emit_nvtx makes of an operator. Other programs name ranges after C++ functions:
+ * "Solver::step". */
+static int is_of_torch(const char *name)
+{
+    static const char *const begins[] = { "aten::", "autograd::engine::", advice_loader_mark, NULL };
+
+    return text_begins_with_one(name, begins) || strstr(name, ", seq = ") || strstr(name, ", op_id = ");
+}
+
+static void leave_out_ranges(struct advice_operators *operators, size_t first)
+{
+    size_t kept = first;
+
+    for (size_t i = first; i < operators->spans.count; i++)
+        if (is_of_torch(report_string(operators->report, operators->spans.list[i].name, NULL)))
+            operators->spans.list[kept++] = operators->spans.list[i];
+    operators->spans.count = kept;
+}
+
 int advice_operators_open(struct advice_operators *operators, struct report *report, struct error *err)
 {
     static const struct thread_span_source source = { "TACHO_TORCH_OP", "nameId", NULL, NULL, NULL, NULL, 0 };
@@ -15,9 +34,12 @@ int advice_operators_open(struct advice_operators *operators, struct report *rep
     int code;
 
     *operators = (struct advice_operators){ .report = report };
-    if ((code = thread_spans_read(&operators->spans, report, &source, &all, err)) != 0 ||
-        (code = thread_spans_ranges(&operators->spans, report, &all, err)) != 0)
+    if ((code = thread_spans_read(&operators->spans, report, &source, &all, err)) != 0)
         return code;
+    size_t ranges = operators->spans.count;
+    if ((code = thread_spans_ranges(&operators->spans, report, &all, err)) != 0)
+        return code;
+    leave_out_ranges(operators, ranges);
     thread_spans_sort(&operators->spans);
     return 0;
 }

@@ -29,11 +29,13 @@ static const struct {
     { "attention", "cuDNN prepares attention for each new shape. Keep shapes the same: pad to a few lengths, or "
                    "allocate the KV cache once. Or torch.backends.cuda.enable_cudnn_sdp(False)." },
     { "conv", "cuDNN prepares convolutions for each new shape. Keep shapes the same, or set "
-              "torch.backends.cudnn.benchmark = False if they must change." },
+              "torch.backends.cudnn.benchmark = False (the default) if they must change." },
     { "", "It prepares its kernels, or computes on the CPU. Keep shapes the same, and call it once before the loop." },
 };
 static const char on_cpu[] = "Its tensors are on the CPU. Move them to the GPU before, compute this in a DataLoader's "
-                             "worker, or keep the result if it is always the same.";
+                             "worker, or keep the result if it is always the same.",
+                  waits_or_computes[] = "It makes no CUDA call: it computes or waits on the CPU. Launch the GPU's work "
+                                        "first, or move it out of the loop.";
 
 static void keep_outermost_operators(struct advice_operators *operators)
 {
@@ -140,12 +142,13 @@ static int slow_operators_describe(struct advice_groups *groups, uint32_t group)
     advice_group_most(groups, group, &place, &has_calls);
     while (!strstr(name, slow_operators_kinds[kind].part))
         kind++;
-    text_add(&cause->what, strncmp(name, own, sizeof own - 1) == 0 ? name + sizeof own - 1 : name);
-    text_add(&cause->what, has_calls ? ": " : " computes on the CPU: ");
+    int is_own = text_begins_with(name, own);
+    text_add(&cause->what, is_own ? name + sizeof own - 1 : name);
+    text_add(&cause->what, has_calls || !is_own ? ": " : " computes on the CPU: ");
     advice_cause_figure(cause, FIGURE_TIME);
-    text_add(&cause->what, has_calls ? " on the CPU" : "");
+    text_add(&cause->what, has_calls || !is_own ? " on the CPU" : "");
     place_text(&cause->where, groups->places, place);
-    cause->advice = has_calls ? slow_operators_kinds[kind].advice : on_cpu;
+    cause->advice = has_calls ? slow_operators_kinds[kind].advice : is_own ? on_cpu : waits_or_computes;
     cause->takes = has_calls ? NULL : &rule_result_waits;
     return 1;
 }
