@@ -191,6 +191,33 @@ static void operators_of_others_need_no_tensors_on_the_cpu(void **state)
     has_not(advice_on_operator("c10d::allreduce_", "c10d::allreduce_: "), "Its tensors are on the CPU.");
 }
 
+/* ---- batches --------------------------------------------------------------------------------------------------- */
+
+static struct writer *load(int uses_gpu)
+{
+    struct writer *writer = start();
+
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = LOOP * i;
+        step(writer, at, at + LOOP - 1, i);
+        launch(writer, at, at + 5, at + 5 + KERNEL, 10 * i + 1, 7);
+        operator(writer, at + 110, at + 590, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", NULL);
+        if (uses_gpu)
+            launch(writer, at + 300, at + 306, at + 310, 10 * i + 2, 7);
+    }
+    return writer;
+}
+
+/* A forked worker cannot use CUDA: num_workers would end the program. */
+static void a_data_set_on_the_gpu_has_no_workers(void **state)
+{
+    const char *cpu = advice_on(load(0), &rule_data_loader, WITH_STEPS, "the DataLoader has no workers: "),
+               *gpu = advice_on(load(1), &rule_data_loader, WITH_STEPS, "the data set uses the GPU: ");
+
+    has(cpu, "get_worker_info()"); /* each worker of an IterableDataset has all of its data otherwise */
+    has(gpu, "cannot use CUDA");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +228,7 @@ int main(void)
         cmocka_unit_test(code_goes_where_it_can_run),
         cmocka_unit_test(a_range_of_a_function_is_no_operator),
         cmocka_unit_test(operators_of_others_need_no_tensors_on_the_cpu),
+        cmocka_unit_test(a_data_set_on_the_gpu_has_no_workers),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -4,6 +4,7 @@
  * time. Estimate: with enough workers, each takes as long as the fastest one that a worker made; without workers that
  * is not known, and the estimate is the bound. The thread that pins batches hands them over: the loop then waits for
  * that thread no more. If workers wait for orders, the loop does not wait because they are too slow. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "advice_groups.h"
@@ -13,14 +14,18 @@
 #include "base/human.h"
 #include "base/saturating.h"
 
-enum { LOADS_ITSELF, WAITS_FOR_WORKERS, LOADER_KINDS };
+enum { LOADS_ITSELF, LOADS_ON_GPU, WAITS_FOR_WORKERS, LOADER_KINDS };
 
 static const struct loader_kind {
     const char *what, *advice;
 } data_loader_kinds[LOADER_KINDS] = {
     { "the DataLoader has no workers",
-      "Set num_workers (4 to begin with), persistent_workers=True and pin_memory=True, "
-      "so that batches are made in other processes." },
+      "Set num_workers (4 to begin with), persistent_workers=True and pin_memory=True, so that batches are made in "
+      "other "
+      "processes. An IterableDataset must share its data out among them (torch.utils.data.get_worker_info())." },
+    { "the data set uses the GPU",
+      "Workers that are forked cannot use CUDA. Leave samples on the CPU in the data set, and copy or compute whole "
+      "batches in the loop; then set num_workers." },
     { "the loop waits for workers of the DataLoader",
       "Raise num_workers, up to the number of CPUs, or make the transforms and the collation faster." },
 };
@@ -30,12 +35,40 @@ struct loaders {
     struct advice_groups groups;
     struct advice_operators operators;
     struct advice_workers workers;
+    uint8_t *launches; /* owned; by call: whether it gives the GPU work */
 };
+
+/* Whether the GPU gets work in this time. */
+static int uses_gpu(const struct loaders *loaders, const struct thread_span *span)
+{
+    const struct replay_events *events = &loaders->adviser->replay.events;
+    const struct replay_thread *thread = replay_thread_of(events, span->thread);
+
+    if (!thread)
+        return 0;
+    for (uint32_t call = replay_call_from(events, thread, span->start_ns);
+         call < thread->end && events->calls[call].start_ns < span->end_ns; call++)
+        if (loaders->launches[call])
+            return 1;
+    return 0;
+}
 
 static int data_loader_kind_of(const struct loaders *loaders, const struct thread_span *span)
 {
-    return strstr(report_string(loaders->adviser->report, span->name, NULL), "MultiProcessing") ? WAITS_FOR_WORKERS
-                                                                                                : LOADS_ITSELF;
+    if (strstr(report_string(loaders->adviser->report, span->name, NULL), "MultiProcessing"))
+        return WAITS_FOR_WORKERS;
+    return uses_gpu(loaders, span) ? LOADS_ON_GPU : LOADS_ITSELF;
+}
+
+static int find_launches(struct loaders *loaders)
+{
+    const struct replay_events *events = &loaders->adviser->replay.events;
+
+    loaders->launches = calloc(events->call_count + 1u, 1);
+    for (uint32_t i = 0; loaders->launches && i < events->work_count; i++)
+        if (events->works[i].call != NO_CALL)
+            loaders->launches[events->works[i].call] = 1;
+    return loaders->launches ? 0 : ERR_NO_MEMORY;
 }
 
 /* The edge over which another thread handed the batch over, or REPLAY_NO_EDGE. It leads to the first call after it. */
@@ -142,7 +175,7 @@ static int data_loader_describe(struct advice_groups *groups, uint32_t group)
     text_add(&cause->what, " for a batch");
     int64_t wanted = enough_workers(groups->adviser, cause,
                                     kind == LOADS_ITSELF ? batch_ns : key[1] * groups->adviser->step_ns);
-    if (groups->adviser->steps->count && wanted)
+    if (groups->adviser->steps->count && wanted && kind != LOADS_ON_GPU)
         text_addf(&cause->what, ", %lld would keep up", (long long)wanted);
     uint32_t loop = place == NO_PLACE ? NO_PLACE : places_get(groups->places, place).loop;
     if (loop != NO_PLACE && places_line(groups->places, loop) != places_line(groups->places, place)) {
@@ -188,12 +221,15 @@ static int find_data_loader(struct adviser *adviser, struct error *err)
         (code = advice_operators_open(&loaders.operators, adviser->report, err)) != 0)
         goto done;
     keep_loaders(&loaders);
+    if (find_launches(&loaders) != 0 && (code = error_short_memory(err, "for the batches")) != 0)
+        goto done;
     if ((code = judge_workers(&loaders, err)) != 0)
         goto done;
     if (add_batches(&loaders) != 0 && (code = error_short_memory(err, "for the batches")) != 0)
         goto done;
     code = advice_groups_add(&loaders.groups, advice_least(adviser), data_loader_describe, err);
 done:
+    free(loaders.launches);
     advice_operators_free(&loaders.operators);
     advice_groups_free(&loaders.groups);
     return code;
