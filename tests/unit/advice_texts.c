@@ -218,6 +218,33 @@ static void a_data_set_on_the_gpu_has_no_workers(void **state)
     has(gpu, "cannot use CUDA");
 }
 
+/* ---- calls in the loop ----------------------------------------------------------------------------------------- */
+
+static struct writer *pool(int has_torch)
+{
+    struct writer *writer = start();
+
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = 200 * i;
+        step(writer, at, at + 199, i);
+        if (has_torch)
+            operator(writer, at, at + 100, "aten::empty", NULL);
+        call(writer, MAIN, at + 1, at + 61, "cudaMallocAsync_v11020", 10 * i + 1);
+        launch(writer, at + 71, at + 76, at + 86, 10 * i + 2, 7);
+        call(writer, MAIN, at + 101, at + 121, "cudaFreeAsync_v11020", 10 * i + 3);
+    }
+    return writer;
+}
+
+/* A program of PyTorch does not call cudaMemPoolSetAttribute(), and PyTorch's own pool keeps its memory. */
+static void pytorch_has_an_allocator(void **state)
+{
+    static const char what[] = "memory is allocated or freed in the loop";
+
+    has(advice_on(pool(1), &rule_loop_calls, WITH_STEPS, what), "backend:native");
+    has_not(advice_on(pool(0), &rule_loop_calls, WITH_STEPS, what), "PyTorch");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +256,7 @@ int main(void)
         cmocka_unit_test(a_range_of_a_function_is_no_operator),
         cmocka_unit_test(operators_of_others_need_no_tensors_on_the_cpu),
         cmocka_unit_test(a_data_set_on_the_gpu_has_no_workers),
+        cmocka_unit_test(pytorch_has_an_allocator),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

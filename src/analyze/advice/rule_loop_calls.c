@@ -14,18 +14,23 @@
 /* A wait that gives no memory back returns so soon after the work that it waits for. */
 enum { RETURN_NS = 10000 };
 
-static const char for_pools[] = "Allocate once and reuse the memory, or let the pool keep it: "
-                                "cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, …).";
+#define KEEPS "cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, …)."
+static const char
+    for_pools[] = "Allocate once and reuse the memory, or let the pool keep it: " KEEPS,
+    for_pools_of_torch[] = "Allocate once and reuse the memory. PyTorch's own allocator calls CUDA seldom "
+                           "(PYTORCH_CUDA_ALLOC_CONF=backend:native, the default); a pool of another "
+                           "library keeps memory if it is told to: " KEEPS;
 
 /* Other uses are as they should be. */
 static const struct {
     const char *what, *advice;
 } faults[CALL_USES] = {
-    [USE_MEMORY] = { "memory is allocated and freed in each step",
+    [USE_MEMORY] = { "memory is allocated or freed in the loop",
                      "Allocate once and reuse the memory. In PyTorch, remove torch.cuda.empty_cache() from the loop, "
                      "and keep the sizes of tensors the same." },
     [USE_CODE] = { "code is loaded in the loop",
-                   "Run all kernels and shapes once before the loop, or set CUDA_MODULE_LOADING=EAGER." },
+                   "Run all kernels and shapes once before the loop. CUDA_MODULE_LOADING=EAGER loads the kernels of "
+                   "libraries at the start, but none that is compiled at run time (Triton, NVRTC)." },
 };
 
 static int loop_calls_use_of(const void *context, uint32_t name)
@@ -131,7 +136,9 @@ static int loop_calls_describe(struct advice_groups *groups, uint32_t group)
     text_add(&cause->what, faults[use].what);
     advice_cause_figure(cause, FIGURE_TIMES);
     place_text(&cause->where, groups->places, place);
-    cause->advice = is_pool ? for_pools : faults[use].advice;
+    cause->advice = !is_pool                              ? faults[use].advice
+                    : adviser_uses_torch(groups->adviser) ? for_pools_of_torch
+                                                          : for_pools;
     return 1;
 }
 
