@@ -188,6 +188,76 @@ static void gpu_fault(struct writer *writer, int64_t start, int64_t end)
     writer_append(writer, TABLE_CUDA_UM_GPU_PAGE_FAULT_EVENTS, &row);
 }
 
+/* Steps of ten small copies, in a program with operators of PyTorch or without. */
+static const char *advice_on_small_copies(int has_torch)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = 420 * i;
+        step(writer, at, at + 420, i);
+        for (int64_t k = 0; k < 10; k++) {
+            if (has_torch)
+                operator(writer, at + 30 * k, at + 30 * k + 20, "aten::to", NULL);
+            call(writer, MAIN, at + 30 * k + 5, at + 30 * k + 10, "cudaMemcpyAsync", 100 * i + k);
+            copy(writer, at + 30 * k + 12, at + 30 * k + 14, 100 * i + k, 5000, PINNED);
+        }
+        launch(writer, at + 300, at + 310, at + 410, 100 * i + 50, 7);
+    }
+    struct report *report = advise(&adviser, writer, &rule_copies, WITH_STEPS);
+    assert_int_equal(adviser.count, 1);
+    const char *advice = adviser.causes[0].advice;
+    done(&adviser, report);
+    return advice;
+}
+
+static void a_program_of_cuda_has_no_tensors(void **state)
+{
+    assert_non_null(strstr(advice_on_small_copies(1), "torch.stack"));
+    assert_null(strstr(advice_on_small_copies(0), "torch"));
+}
+
+/* A copy that nobody waits for reads its source later than the line after it runs. */
+static void the_source_of_a_copy_stays_until_it_is_done(void **state)
+{
+    for (int64_t memory = PAGEABLE; memory <= PINNED; memory++) {
+        struct adviser adviser;
+        struct report *report = advise(&adviser, copy_behind_kernels(memory), &rule_copies, WITHOUT_STEPS);
+
+        assert_int_equal(adviser.count, 1);
+        assert_non_null(strstr(adviser.causes[0].advice, "Write to it again only when the copy is done."));
+        done(&adviser, report);
+    }
+}
+
+/* Pages that a prefetch moves while a kernel runs are pages that it need not wait for. */
+static void a_prefetch_is_no_wait_for_pages(void **state)
+{
+    enum { UNIFIED_TO_DEVICE = 11, BY_PREFETCH = 1, BY_FAULT = 2 };
+
+    for (int cause = BY_PREFETCH; cause <= BY_FAULT; cause++) {
+        struct writer *writer = start();
+        struct adviser adviser;
+        for (int i = 0; i < STEPS; i++) {
+            struct row_CUPTI_ACTIVITY_KIND_MEMCPY row = { 0 };
+            call(writer, MAIN, 5 * i, 5 * i + 2, "cudaLaunchKernel", i + 1);
+            kernel(writer, 100 + 150 * i, 200 + 150 * i, i + 1, 7);
+            ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, start, (120 + 150 * i) * US);
+            ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, end, (160 + 150 * i) * US);
+            ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, deviceId, 0);
+            ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, globalPid, made_thread(1, 0));
+            ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, bytes, 120000);
+            ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, copyKind, UNIFIED_TO_DEVICE);
+            ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, migrationCause, cause);
+            writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_MEMCPY, &row);
+        }
+        struct report *report = advise(&adviser, writer, &rule_unified_memory, WITHOUT_STEPS);
+        assert_int_equal(adviser.count, cause == BY_FAULT);
+        done(&adviser, report);
+    }
+}
+
 /* Kernels of 100 µs follow each other. In each, faults and a migration of 120 kB take 60 µs together, from 20 to 80;
  * another migration, of 20 µs, lies between two kernels. Copied before, 120 kB take 10 µs. */
 static void kernels_wait_for_pages(void **state)
@@ -224,6 +294,9 @@ int main(void)
         cmocka_unit_test(copies_too_large_to_be_put_together),
         cmocka_unit_test(a_tensor_made_on_the_cpu),
         cmocka_unit_test(kernels_wait_for_pages),
+        cmocka_unit_test(a_program_of_cuda_has_no_tensors),
+        cmocka_unit_test(the_source_of_a_copy_stays_until_it_is_done),
+        cmocka_unit_test(a_prefetch_is_no_wait_for_pages),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

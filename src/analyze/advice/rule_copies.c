@@ -166,24 +166,34 @@ static int pin(const struct copies *copies, const struct advice_copy *copy, stru
                : advice_shorten_copy(&copies->adviser->replay, edits, copy->work, pinned_ns(copies, copy->bytes));
 }
 
+/* A copy that nobody waits for reads its source later. */
+#define LEAVE "Write to it again only when the copy is done."
+
 static const struct copy_kind {
     int (*is_of)(const struct copies *copies, const struct advice_copy *copy);
     int (*repair)(const struct copies *copies, const struct advice_copy *copy, struct replay_edits *edits);
     int has_pinned_rate, has_gather_rate; /* rates that the repair needs */
     int is_run;                           /* it is about the copies of a run, and the time between them */
     const char *what, *advice;
+    const char *without_torch;            /* the advice for programs without PyTorch; NULL: the same */
 } copies_kinds[] = {
     { is_part, copies_join, 1, 0, 1, "parts of a tensor are copied to the GPU one by one",
       "Copy the tensor whole, and split it on the GPU: tensor.to(\"cuda\", non_blocking=True).unbind(), from pinned "
-      "memory." },
+      "memory.",
+      NULL },
     { is_small, copies_gather, 1, 1, 1, "small tensors are copied to the GPU one by one",
-      "Put them together first: torch.stack(list).pin_memory().to(\"cuda\", non_blocking=True)." },
+      "Put them together first: torch.stack(list).pin_memory().to(\"cuda\", non_blocking=True); torch.cat of flat "
+      "views "
+      "if their shapes differ.",
+      "Put them together in one pinned buffer (cudaHostAlloc), and copy that (cudaMemcpyAsync)." },
     { is_made, make_on_gpu, 0, 0, 0, "a tensor is made on the CPU and then moved to the GPU",
-      "Make it on the GPU: torch.randn(…, device=\"cuda\"), torch.zeros(…, device=x.device)." },
+      "Make it on the GPU: torch.randn(…, device=\"cuda\"), torch.zeros(…, device=x.device).", NULL },
     { is_pageable, pin, 1, 0, 0, "a copy of pageable memory to the GPU is waited for",
-      "Pin the memory; pass non_blocking=True (cudaMemcpyAsync)." },
+      "Pin the memory; pass non_blocking=True (cudaMemcpyAsync). " LEAVE,
+      "Pin the memory (cudaHostAlloc), and copy with cudaMemcpyAsync. " LEAVE },
     { copies_waits, drop_waits, 0, 0, 0, "a copy to the GPU is waited for",
-      "Pass non_blocking=True (cudaMemcpyAsync): the memory is pinned." },
+      "Pass non_blocking=True (cudaMemcpyAsync), from pinned memory. " LEAVE,
+      "Copy with cudaMemcpyAsync, from pinned memory. " LEAVE },
 };
 enum { COPY_KINDS = COUNT_OF(copies_kinds) };
 
@@ -246,7 +256,7 @@ static int copies_describe(struct advice_groups *groups, uint32_t group)
     text_add(&cause->what, kind->what);
     advice_cause_figure(cause, FIGURE_TIMES);
     place_text(&cause->where, groups->places, place);
-    cause->advice = kind->advice;
+    cause->advice = kind->without_torch && !adviser_uses_torch(copies->adviser) ? kind->without_torch : kind->advice;
     if (!kind->has_pinned_rate)
         return 1;
     cause->confidence = ADVICE_MODELLED;

@@ -29,12 +29,14 @@ struct unified {
 
 /* ---- stalls ---------------------------------------------------------------------------------------------------- */
 
-enum { START, END, PROCESS, DEVICE, BYTES, COPY_KIND };
+enum { START, END, PROCESS, DEVICE, BYTES, COPY_KIND, CAUSE };
 enum { UNIFIED_TO_DEVICE = 11, UNIFIED_TO_HOST = 12 };
+enum { BY_PREFETCH = 1 }; /* cause of a migration: the program asked for it, and no kernel waits for its pages */
 
 static int add_stalls(struct unified *unified, const char *table, struct error *err)
 {
-    static const char *const names[] = { "start", "end", "globalPid", "deviceId", "bytes", "copyKind", NULL };
+    static const char *const names[] = { "start", "end",      "globalPid",      "deviceId",
+                                         "bytes", "copyKind", "migrationCause", NULL };
     struct row_cursor rows;
     int code = row_cursor_open(&rows, unified->adviser->report, table, names, err);
 
@@ -44,7 +46,8 @@ static int add_stalls(struct unified *unified, const char *table, struct error *
         int64_t kind = row_int_or(&rows, COPY_KIND, UNIFIED_TO_DEVICE); /* a fault has none */
         int64_t gpu = gpu_device_of(&unified->devices, row_int_or(&rows, PROCESS, 0), row_int(&rows, DEVICE));
         uint32_t number = keys_find(&unified->adviser->replay.events.gpus, &gpu);
-        if ((kind != UNIFIED_TO_DEVICE && kind != UNIFIED_TO_HOST) || number == NO_KEY)
+        if ((kind != UNIFIED_TO_DEVICE && kind != UNIFIED_TO_HOST) || number == NO_KEY ||
+            row_int_or(&rows, CAUSE, 0) == BY_PREFETCH)
             continue;
         if (ARRAY_PUSH(unified->list, unified->room, unified->count,
                        (struct stall){ row_int(&rows, START), row_int(&rows, END), (double)row_int_or(&rows, BYTES, 0),
@@ -163,7 +166,9 @@ static int unified_memory_describe(struct advice_groups *groups, uint32_t group)
     place_text(&cause->where, groups->places, place);
     cause->confidence = ADVICE_MODELLED;
     advice_rate_text(&cause->rate, &unified->pinned);
-    cause->advice = "Prefetch the pages (cudaMemPrefetchAsync).";
+    cause->advice =
+        "Prefetch the pages before the kernel (cudaMemPrefetchAsync), and touch them on the CPU no more than "
+        "needed. If the data is larger than the GPU's memory, use less of it at once.";
     return 1;
 }
 
