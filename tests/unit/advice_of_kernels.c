@@ -12,16 +12,23 @@ enum { OPERATOR_US = 10, GAP = 1, NO_SEQUENCE = -1 };
 struct program {
     struct writer *writer;
     int64_t cpu, gpu, id, sequence;
+    const char *strides, *values; /* of the inputs of operators from now on; NULL: not recorded */
 };
 
-static void gpu_row(struct writer *writer)
+struct gpu {
+    const char *name;
+    int64_t sms, major;
+};
+static const struct gpu h200 = { "NVIDIA H200", 132, 9 }, v100 = { "Tesla V100-SXM2-32GB", 80, 7 };
+
+static void gpu_row(struct writer *writer, const struct gpu *gpu)
 {
     struct row_TARGET_INFO_GPU row = { 0 };
 
     ROW_SET(&row, TARGET_INFO_GPU, id, 0);
-    ROW_SET(&row, TARGET_INFO_GPU, name, made_string(writer, "NVIDIA H200"));
-    ROW_SET(&row, TARGET_INFO_GPU, smCount, 132);
-    ROW_SET(&row, TARGET_INFO_GPU, computeMajor, 9);
+    ROW_SET(&row, TARGET_INFO_GPU, name, made_string(writer, gpu->name));
+    ROW_SET(&row, TARGET_INFO_GPU, smCount, gpu->sms);
+    ROW_SET(&row, TARGET_INFO_GPU, computeMajor, gpu->major);
     ROW_SET(&row, TARGET_INFO_GPU, computeMinor, 0);
     writer_append(writer, TABLE_TARGET_INFO_GPU, &row);
 }
@@ -52,6 +59,10 @@ static void operator_row(const struct program *program, int64_t from, struct op 
         ROW_SET(&row, TACHO_TORCH_OP, inputTypesId,
                 made_string(writer, op.types ? op.types : "[\"c10::BFloat16\", \"c10::BFloat16\", \"c10::BFloat16\"]"));
     }
+    if (program->strides)
+        ROW_SET(&row, TACHO_TORCH_OP, inputStridesId, made_string(writer, program->strides));
+    if (program->values)
+        ROW_SET(&row, TACHO_TORCH_OP, concreteInputsId, made_string(writer, program->values));
     if (op.stack)
         ROW_SET(&row, TACHO_TORCH_OP, callStackId, made_string(writer, op.stack));
     writer_append(writer, TABLE_TACHO_TORCH_OP, &row);
@@ -72,13 +83,18 @@ static void runs(struct program *program, struct op op, const char *kernel, int6
 }
 
 /* The first kernel is long, so that all others have been launched before it ends. */
-static struct program begin(void)
+static struct program begin_on(const struct gpu *gpu)
 {
     struct program program = { .writer = start(), .id = 1, .sequence = NO_SEQUENCE };
 
-    gpu_row(program.writer);
+    gpu_row(program.writer, gpu);
     runs(&program, (struct op){ .name = "first" }, "first", 5000);
     return program;
+}
+
+static struct program begin(void)
+{
+    return begin_on(&h200);
 }
 
 /* Runs one rule. Without a cause the text is NULL. */
@@ -105,6 +121,25 @@ static void expect(struct program *program, const struct analysis *rule, int64_t
     report_close(report);
 }
 
+/* The advice of the first cause, which outlives the adviser. */
+static const char *advice_on(struct program *program, const struct analysis *rule)
+{
+    static const struct steps none;
+    static const struct analysis_filter without_steps = { .steps = &none };
+    struct report *report = finish(program->writer);
+    struct adviser adviser;
+    struct error err;
+
+    if (adviser_open(&adviser, report, &(struct analysis_request){ .filter = &without_steps }, &err) != 0 ||
+        adviser_find(&adviser, rule, &err) != 0 || adviser_judge(&adviser, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_not_equal(adviser.count, 0);
+    const char *advice = adviser.causes[0].advice;
+    adviser_free(&adviser);
+    report_close(report);
+    return advice;
+}
+
 static const char line[] = "train.py(12): forward", gemm[] = "nvjet_tst_128x256_64x4_2x1_v_bz_TNT",
                   pointwise[] = "void at::native::vectorized_elementwise_kernel<4>";
 
@@ -121,6 +156,32 @@ static void conversions_of_layouts_go(void **state)
     }
     expect(&program, &rule_layout_conversions, 10 * (30 + GAP), 10 * (30 + GAP),
            "layout conversions: 10 kernels (NCHW/NHWC) in 300 µs", "train.py:12 forward");
+}
+
+static const char *advice_on_layout(const char *shapes, const char *strides)
+{
+    struct program program = begin();
+
+    program.strides = strides;
+    for (int i = 0; i < 10; i++) {
+        struct op convolution = { .name = "aten::cudnn_convolution", .stack = line, .shapes = shapes };
+        runs(&program, convolution, "void cudnn::ops::nhwcToNchwKernel<float, float>", 30);
+        runs(&program, convolution, "sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nchw", 100);
+    }
+    return advice_on(&program, &rule_layout_conversions);
+}
+
+/* channels_last is for four dimensions: a tensor of five ends the program. And it is no news for one that has it. */
+static void a_layout_is_advised_that_the_tensors_can_have(void **state)
+{
+    static const char images[] = "[[8, 64, 32, 32], [64, 64, 3, 3]]",
+                      first[] = "[[65536, 1024, 32, 1], [576, 9, 3, 1]]",
+                      last[] = "[[65536, 1, 2048, 64], [576, 9, 3, 1]]";
+
+    assert_non_null(strstr(advice_on_layout(images, NULL), "torch.channels_last)"));
+    assert_non_null(strstr(advice_on_layout(images, first), "torch.channels_last)"));
+    assert_non_null(strstr(advice_on_layout(images, last), "allow_tf32"));
+    assert_non_null(strstr(advice_on_layout("[[8, 64, 8, 32, 32], [64, 64, 3, 3, 3]]", NULL), "channels_last_3d"));
 }
 
 /* A batch norm of 67.1 MB of input and of output. 134.2 MB at 4.814 TB/s are 27.88 µs; the input read twice is counted
@@ -229,6 +290,38 @@ static void a_bias_before_a_batch_norm_goes(void **state)
            "bias before batch norm: 20 kernels add it and sum up its gradient in 1.00 ms", "train.py:12 forward");
 }
 
+/* A convolution whose bias is added, and a norm with the argument `training`; NULL: the values are not recorded. */
+static const char *advice_on_bias(const char *training, int has_backward)
+{
+    struct program program = begin();
+
+    program.values = training;
+    for (int i = 0; i < 10; i++) {
+        int64_t from = program.cpu;
+        runs(&program, (struct op){ .name = "aten::cudnn_convolution" }, "sm90_xmma_fprop_bf16bf16_nhwc", 100);
+        runs(&program, (struct op){ .name = "aten::add_" }, pointwise, 40);
+        operator_row(&program, from, (struct op){ .name = "aten::conv2d", .stack = line });
+        runs(&program,
+             (struct op){ .name = "aten::batch_norm", .shapes = "[[8, 64, 32, 32], [64], [64], [64], [64], []]" },
+             "void batch_norm_collect_statistics", 50);
+        if (has_backward)
+            runs(&program, (struct op){ .name = "MulBackward0", .is_backward = 1 }, "gradient", 20);
+    }
+    return advice_on(&program, &rule_bias_before_norm);
+}
+
+/* A norm in eval() subtracts the mean that it saw in the training, and the bias stays in its result. */
+static void a_bias_before_a_norm_in_eval_is_folded(void **state)
+{
+    static const char yes[] = "[\"\", \"\", \"\", \"\", \"\", \"True\"]",
+                      no[] = "[\"\", \"\", \"\", \"\", \"\", \"False\"]";
+
+    assert_non_null(strstr(advice_on_bias(NULL, 1), "bias=False"));
+    assert_non_null(strstr(advice_on_bias(NULL, 0), "fuse_conv_bn_eval"));
+    assert_non_null(strstr(advice_on_bias(no, 1), "fuse_conv_bn_eval"));
+    assert_non_null(strstr(advice_on_bias(yes, 0), "bias=False"));
+}
+
 static void a_bias_before_a_layer_norm_stays(void **state)
 {
     struct program program = begin();
@@ -276,6 +369,27 @@ static void written_out_attention_becomes_one_kernel(void **state)
         attention(&program, 10 * i, VALUES);
     expect(&program, &rule_unfused_attention, 10 * (340 + 300 + 5 * GAP) - 131, 10 * (340 + 300 + 5 * GAP) - 419,
            "unfused attention: 70 kernels compute softmax(QK)V in 6.40 ms", "train.py:12 forward");
+}
+
+/* No fused kernel takes float64, and programs without PyTorch have no F.scaled_dot_product_attention(). */
+static void attention_is_fused_where_there_is_a_kernel(void **state)
+{
+    static const char twice[] = "[\"double\", \"double\"]";
+    struct program program = begin();
+
+    for (int i = 0; i < 10; i++)
+        attention(&program, 10 * i, VALUES);
+    const char *advice = advice_on(&program, &rule_unfused_attention);
+    assert_non_null(strstr(advice, "need_weights=False"));
+    assert_non_null(strstr(advice, "Unless something else reads the scores"));
+    program = begin();
+    for (int i = 0; i < 10; i++) {
+        runs(&program, (struct op){ "aten::bmm", SCORES, line, 0, twice }, gemm, 100);
+        runs(&program, (struct op){ .name = "aten::_softmax", .stack = line }, "void softmax_warp_forward<double>", 80);
+        runs(&program, (struct op){ "aten::bmm", VALUES, line, 0, twice }, gemm, 90);
+        runs(&program, (struct op){ .name = "aten::mm" }, gemm, 150);
+    }
+    expect(&program, &rule_unfused_attention, 0, 0, NULL, NULL);
 }
 
 /* A classifier on top of a product is no attention, whatever product comes next. */
@@ -384,7 +498,7 @@ static void operators_beside_a_chain_keep_their_time(void **state)
 {
     struct program program = { .writer = start(), .id = 1, .sequence = NO_SEQUENCE };
 
-    gpu_row(program.writer);
+    gpu_row(program.writer, &h200);
     for (int i = 0; i < 10; i++) {
         int64_t from = program.cpu;
         runs(&program, (struct op){ .name = "aten::cudnn_convolution" }, "sm90_xmma_fprop_bf16bf16_nhwc", 1);
@@ -546,6 +660,17 @@ static void a_loop_over_slices_becomes_one_product(void **state)
            "loop over slices: 33 kernels in 990 µs", "train.py:12 forward");
 }
 
+/* Whether a call needs the result of the one before it no capture knows, such as in a product of many matrices. */
+static void a_loop_may_be_there_for_a_reason(void **state)
+{
+    struct program program = begin();
+
+    slices(&program, "aten::select");
+    const char *advice = advice_on(&program, &rule_slice_loops);
+    assert_non_null(strstr(advice, "If no call needs the result of the one before it"));
+    assert_non_null(strstr(advice, "In training, the gradient"));
+}
+
 /* Layers of a model have no slices between them: one may need the result of the other. */
 static void products_in_a_row_are_no_loop(void **state)
 {
@@ -601,6 +726,26 @@ static void products_of_float64_become_float32(void **state)
            "float64: 20 kernels compute in double precision in 13.8 ms", "train.py:12 forward");
 }
 
+/* Tensor cores compute in TF32 from Ampere on. */
+static void a_gpu_without_tf32_is_advised_none(void **state)
+{
+    static const struct gpu *const gpus[] = { &h200, &v100 };
+
+    for (int i = 0; i < 2; i++) {
+        struct program program = begin_on(gpus[i]);
+        for (int k = 0; k < 10; k++)
+            runs(&program,
+                 (struct op){ .name = "aten::mm",
+                              .shapes = "[[2048, 4096], [4096, 4096]]",
+                              .stack = line,
+                              .types = "[\"double\", \"double\"]" },
+                 "volta_dgemm_128x64_nn", 13000);
+        const char *advice = advice_on(&program, &rule_float64);
+        assert_non_null(strstr(advice, "model.float()"));
+        assert_int_equal(strstr(advice, "TF32") != NULL, gpus[i] == &h200);
+    }
+}
+
 /* Products of 2 · 2048 · 4001 · 4001 = 65.57 GFLOP: 66.27 µs at 989.4 TFLOP/s. With 4008 instead of 4001 they
  * have 65.80 GFLOP: 110.84 µs at 60 %. Behind each, an elementwise operator reads two tensors of such
  * rows and writes one, 49.16 MB: 10.24 µs at 4.8 TB/s of the 40 it took. */
@@ -635,12 +780,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conversions_of_layouts_go),
+        cmocka_unit_test(a_layout_is_advised_that_the_tensors_can_have),
         cmocka_unit_test(batch_norms_change_with_the_layout),
         cmocka_unit_test(conversions_around_a_norm_go),
         cmocka_unit_test(other_copies_around_a_norm_stay),
         cmocka_unit_test(a_bias_before_a_batch_norm_goes),
+        cmocka_unit_test(a_bias_before_a_norm_in_eval_is_folded),
         cmocka_unit_test(a_bias_before_a_layer_norm_stays),
         cmocka_unit_test(written_out_attention_becomes_one_kernel),
+        cmocka_unit_test(attention_is_fused_where_there_is_a_kernel),
         cmocka_unit_test(a_softmax_between_other_products_is_none),
         cmocka_unit_test(attention_that_is_cast_to_fp32_becomes_one_of_16_bits),
         cmocka_unit_test(attention_of_fp32_stays_what_it_is),
@@ -653,9 +801,11 @@ int main(void)
         cmocka_unit_test(a_gradient_that_is_summed_up_goes_on),
         cmocka_unit_test(one_operator_on_many_tensors_is_no_chain),
         cmocka_unit_test(a_loop_over_slices_becomes_one_product),
+        cmocka_unit_test(a_loop_may_be_there_for_a_reason),
         cmocka_unit_test(products_in_a_row_are_no_loop),
         cmocka_unit_test(a_head_of_fp32_goes_with_all_that_it_needs),
         cmocka_unit_test(products_of_float64_become_float32),
+        cmocka_unit_test(a_gpu_without_tf32_is_advised_none),
         cmocka_unit_test(products_of_odd_sizes_are_padded),
         cmocka_unit_test(odd_sizes_that_cost_nothing_are_none),
     };

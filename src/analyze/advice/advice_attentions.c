@@ -130,6 +130,8 @@ static int add_attention(struct attentions *attentions, struct advice_kernels *k
                           b = advice_product_of(kernels, &kernels->list[span.last]);
     struct attention attention = { .rate = GPU_RATES };
 
+    if (advice_kernel_type(kernels, first) == DATA_FP64) /* no fused kernel takes it */
+        return 0;
     span.begin = casts_before(kernels, span.first);
     span.end = copies_after(kernels, span.last);
     attention.is_upcast = is_upcast(kernels, &span);

@@ -16,12 +16,39 @@ static const char *const norms[] = { "aten::batch_norm",
                                      "aten::_native_batch_norm_legit",
                                      NULL };
 
+/* What a norm does to the bias before it. One in eval() subtracts the mean of the training, which is a constant. */
+enum { BEFORE_NO_NORM, BEFORE_NORM, BEFORE_CONSTANTS };
+
+/* In a program that computes no gradients, norms are constants. */
+static int is_training(const struct advice_kernels *kernels)
+{
+    for (size_t i = 0; i < kernels->count; i++)
+        if (kernels->list[i].is_backward)
+            return 1;
+    return 0;
+}
+
+/* The argument `training` of an operator, if the values of its inputs were recorded. */
+static unsigned char norm_mark_of(const struct advice_kernels *kernels, uint32_t op, int is_in_training)
+{
+    enum { TRAINING = 5 };
+    struct op_texts texts = op_texts_of(kernels->operators, &kernels->operators->list[op]);
+    struct op_inputs inputs;
+    int64_t value = is_in_training;
+
+    op_inputs_read(&inputs, &texts);
+    if (inputs.count > TRAINING && inputs.list[TRAINING].value.length)
+        op_value_numbers(&inputs.list[TRAINING], &value, 1);
+    return value ? BEFORE_NORM : BEFORE_CONSTANTS;
+}
+
 /* Marks the layers in front of norms. In between, the module counts its batches, and a residual may be added: to that a
  * bias is a constant as well. */
 static void mark_layers(const struct advice_kernels *kernels, unsigned char *is_before_norm)
 {
     const struct operators_event *ops = kernels->operators->list;
     uint32_t layer = NO_OPERATOR;
+    int is_in_training = is_training(kernels);
 
     for (size_t i = 0; i < kernels->program_count; i++) {
         uint32_t op = kernels->program[i];
@@ -29,7 +56,7 @@ static void mark_layers(const struct advice_kernels *kernels, unsigned char *is_
         if (layer != NO_OPERATOR && ops[op].thread != ops[layer].thread)
             layer = NO_OPERATOR;
         if (layer != NO_OPERATOR && text_begins_with_one(name, norms))
-            is_before_norm[layer] = 1;
+            is_before_norm[layer] = norm_mark_of(kernels, op, is_in_training);
         if (text_begins_with_one(name, layers))
             layer = op;
         else if (!text_begins_with(name, "aten::add"))
@@ -54,7 +81,7 @@ static int bias_norm_add_kernels(struct advice_groups *groups, struct advice_ker
         const struct advice_kernel *kernel = &kernels->list[i];
         if (kernel->source == NO_OPERATOR || !is_before_norm[kernel->source] || !is_of_bias(kernel))
             continue;
-        uint32_t group = advice_group(groups, 0, 0);
+        uint32_t group = advice_group(groups, is_before_norm[kernel->source], 0);
         code = group == NO_KEY || advice_kernel_note(groups, group, kernels, kernel) != 0 ||
                        advice_kernel_vanish(&groups->list[group].cause.bound, kernels, kernel) != 0 ||
                        advice_kernel_vanish(&groups->list[group].cause.estimate, kernels, kernel) != 0
@@ -68,9 +95,15 @@ static int bias_norm_add_kernels(struct advice_groups *groups, struct advice_ker
 /* "bias before batch norm: 20 kernels add it and sum up its gradient in 2.61 ms" */
 static int bias_norm_describe(struct advice_groups *groups, uint32_t group)
 {
-    advice_group_say(groups, group, "bias before batch norm: ", " kernels add it and sum up its gradient in ");
-    groups->list[group].cause.advice = "Create these layers with bias=False: the batch norm takes the bias out again, "
-                                       "and has one of its own.";
+    int is_constant = keys_get(&groups->keys, group)[0] == BEFORE_CONSTANTS;
+
+    advice_group_say(groups, group, "bias before batch norm: ",
+                     is_constant ? " kernels add it in " : " kernels add it and sum up its gradient in ");
+    groups->list[group].cause.advice =
+        is_constant ? "In eval() both are constants: fold the batch norm into the layer before it "
+                      "(torch.nn.utils.fusion.fuse_conv_bn_eval, fuse_linear_bn_eval)."
+                    : "Create these layers with bias=False: the batch norm subtracts the mean of each channel, and the "
+                      "bias with it.";
     return 1;
 }
 

@@ -67,6 +67,9 @@ static int float64_add_kernels(struct advice_groups *groups, struct advice_kerne
     return 0;
 }
 
+#define FLOAT                                                                                                          \
+    "Unless double precision is needed: model.float(), and data.float(), because NumPy's arrays are float64"
+
 /* "float64: 63 kernels compute in double precision in 7.12 ms" */
 static int float64_describe(struct advice_groups *groups, uint32_t group)
 {
@@ -78,8 +81,10 @@ static int float64_describe(struct advice_groups *groups, uint32_t group)
     text_addf(&cause->rate, "%s %.0f TFLOP/s instead of %s %.0f TFLOP/s, peaks of the GPU", gpu_rate_name(then),
               peaks->rate[then] / TERA, gpu_rate_name(now), peaks->rate[now] / TERA);
     cause->confidence = ADVICE_MODELLED;
-    cause->advice = "Unless double precision is needed: model.float(), and data.float(), because NumPy's arrays are "
-                    "float64; with torch.set_float32_matmul_precision(\"high\") tensor cores compute in TF32.";
+    cause->advice = then == RATE_TF32 ? FLOAT
+                        "; with torch.set_float32_matmul_precision(\"high\") tensor cores compute in "
+                        "TF32."
+                                      : FLOAT ".";
     return 1;
 }
 

@@ -66,6 +66,33 @@ static size_t way_back(const struct advice_kernels *kernels, size_t there)
                : 0;
 }
 
+/* What the tensors of a conversion say about the change. A capture without shapes or strides says nothing. */
+enum { IMAGES, VOLUMES, CHANNELS_LAST };
+
+/* Whether the first tensor of an operator, of four dimensions, has its channels last: their stride is 1. */
+static int has_channels_last(const struct op_input *first, const struct op_texts *texts)
+{
+    int64_t strides[2];
+
+    if (first->rank != 4 || first->dims[1] < 2 || (first->dims[2] < 2 && first->dims[3] < 2) || !texts->strides.length)
+        return 0;
+    const struct op_input of_first = { .value = { texts->strides.bytes + 1, texts->strides.length - 1 } };
+    return op_value_numbers(&of_first, strides, 2) == 2 && strides[1] == 1;
+}
+
+static int layout_of(const struct advice_kernels *kernels, const struct advice_kernel *kernel)
+{
+    struct op_inputs inputs;
+
+    if (kernel->op == NO_OPERATOR || !kernels->named[kernel->name].is_layout)
+        return IMAGES;
+    struct op_texts texts = op_texts_of(kernels->operators, &kernels->operators->list[kernel->op]);
+    op_inputs_read(&inputs, &texts);
+    if (!inputs.count || !inputs.list[0].tensors)
+        return IMAGES;
+    return inputs.list[0].rank == 5 ? VOLUMES : has_channels_last(&inputs.list[0], &texts) ? CHANNELS_LAST : IMAGES;
+}
+
 static int add_conversions(struct advice_groups *groups, struct advice_kernels *kernels)
 {
     uint32_t last = NO_OPERATOR; /* operator with a conversion */
@@ -78,7 +105,7 @@ static int add_conversions(struct advice_groups *groups, struct advice_kernels *
         back = next ? next : back;
         if (!kernels->named[kernel->name].is_layout && !is_back && !next)
             continue;
-        uint32_t group = advice_group(groups, 0, 0);
+        uint32_t group = advice_group(groups, layout_of(kernels, kernel), 0);
         if (group == NO_KEY || advice_kernel_note(groups, group, kernels, kernel) != 0 ||
             advice_kernel_vanish(&groups->list[group].cause.bound, kernels, kernel) != 0 ||
             advice_kernel_vanish(&groups->list[group].cause.estimate, kernels, kernel) != 0 ||
@@ -135,10 +162,22 @@ static int layout_change_add_kernels(struct advice_groups *groups, struct advice
 /* "layout conversions: 70 kernels (NCHW/NHWC) in 2.31 ms" */
 static int layout_change_describe(struct advice_groups *groups, uint32_t group)
 {
+    static const char *const advice[] = {
+        [IMAGES] =
+            "model.to(memory_format=torch.channels_last), and the same for its input: then convolutions on tensor "
+            "cores find the layout that they need.",
+        [VOLUMES] = "model.to(memory_format=torch.channels_last_3d), and the same for its input: then convolutions on "
+                    "tensor cores find the layout that they need.",
+        [CHANNELS_LAST] =
+            "The tensors are channels_last, but cuDNN chose kernels for NCHW: these compute float32 without "
+            "tensor cores. Allow TF32 (torch.backends.cudnn.allow_tf32 = True), use 16-bit types, or keep "
+            "the default layout.",
+    };
+    static const char elsewhere[] = "Keep the tensors in the layout that the convolutions on tensor cores need: NHWC.";
+
     advice_group_say(groups, group, "layout conversions: ", " kernels (NCHW/NHWC) in ");
-    groups->list[group].cause.advice =
-        "model.to(memory_format=torch.channels_last), and the same for its input: then convolutions on tensor cores "
-        "find the layout that they need.";
+    groups->list[group].cause.advice = adviser_uses_torch(groups->adviser) ? advice[keys_get(&groups->keys, group)[0]]
+                                                                           : elsewhere;
     if (groups->list[group].cause.confidence == ADVICE_MODELLED)
         text_addf(&groups->list[group].cause.rate, "batch norms at %.0f %% of the memory's peak",
                   100 * advice_usual.memory);

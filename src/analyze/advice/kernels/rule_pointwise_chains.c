@@ -264,8 +264,11 @@ static int pointwise_describe(struct advice_groups *groups, uint32_t group)
     advice_group_say(groups, group, "chains of pointwise kernels: ", " kernels in ");
     text_add(&cause->rate, "the bytes that remain, at the rate of these kernels");
     cause->confidence = ADVICE_MODELLED;
-    cause->advice = "torch.compile fuses them into one kernel; so does an operator of PyTorch that does the same, such "
-                    "as F.gelu().";
+    cause
+        ->advice = adviser_uses_torch(groups->adviser)
+                       ? "torch.compile fuses them into one kernel; so does an operator of PyTorch that does the same, "
+                         "such as F.gelu()."
+                       : "Compute them in one kernel, which reads and writes each element once.";
     return 1;
 }
 

@@ -281,8 +281,10 @@ static int slice_loops_describe(struct advice_groups *groups, uint32_t group)
     advice_group_say(groups, group, "loop over slices: ", " kernels in ");
     text_addf(&cause->rate, "one batched kernel at %.0f %% of the GPU's peak", 100 * advice_usual.compute);
     cause->confidence = ADVICE_MODELLED;
-    cause->advice = "Call the operator once on the whole tensor: torch.bmm() for products, torch.vmap() for functions. "
-                    "The gradient of each slice is as large as the whole tensor.";
+    cause->advice =
+        "If no call needs the result of the one before it, call the operator once on the whole tensor: "
+        "torch.bmm() for products, torch.vmap() for functions. In training, the gradient of each slice is as "
+        "large as the whole tensor.";
     return 1;
 }
 
@@ -300,6 +302,7 @@ const struct analysis rule_slice_loops = {
             "share that products usually reach in the estimate. Gradients of the slices are gone.",
     .needs = ADVICE_NEEDS,
     ADVICE_RULE(slice_loops, .is_of_torch = 1,
-                .advice = "Call the operator once on the whole tensor: torch.bmm(), torch.vmap().",
+                .advice = "If no slice needs the result of another, call the operator once on the whole tensor: "
+                          "torch.bmm(), torch.vmap().",
                 .praise = "No operator is called for each slice of a tensor."),
 };

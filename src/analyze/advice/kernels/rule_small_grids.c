@@ -353,7 +353,7 @@ done:
 const struct analysis rule_small_grids = {
     .name = "small_grids",
     .title = "Grids That Leave Multiprocessors Idle",
-    .help = "Kernels of at least 50 µs that leave a quarter of the multiprocessors' time idle: they have fewer blocks "
+    .help = "Kernels of at least 20 µs that leave a quarter of the multiprocessors' time idle: they have fewer blocks "
             "than the GPU has multiprocessors, or the last round of a product of matrices has few blocks. And kernels "
             "that are launched eight times or more in a row, each with blocks for at most a quarter of the "
             "multiprocessors. The saving is that of a replay in which the blocks are spread evenly, those of kernels "

@@ -142,12 +142,16 @@ static int attention_add_kernels(struct advice_groups *groups, struct advice_ker
     return code;
 }
 
-#define FUSED "F.scaled_dot_product_attention(q, k, v) computes it in one kernel, and keeps no scores in memory."
+#define FUSED                                                                                                          \
+    "Unless something else reads the scores, F.scaled_dot_product_attention(q, k, v) computes it in one kernel, and "  \
+    "keeps none in memory; nn.MultiheadAttention calls it with need_weights=False."
 static const char *const advice[] = {
     /* by is_upcast */
     FUSED,
     FUSED " It takes tensors of 16 bits as they are: its sums are of float32.",
 };
+static const char elsewhere[] = "A fused kernel (FlashAttention, cuDNN's attention) computes it without the scores in "
+                                "memory.";
 
 /* "unfused attention: 45 kernels compute softmax(QK)V in 4.61 ms" */
 static int attention_describe(struct advice_groups *groups, uint32_t group)
@@ -157,7 +161,7 @@ static int attention_describe(struct advice_groups *groups, uint32_t group)
     advice_group_say(groups, group, "unfused attention: ", " kernels compute softmax(QK)V in ");
     text_addf(&cause->rate, "fused attention at %.0f %% of the GPU's peak", 100 * usual[FORWARD].compute);
     cause->confidence = ADVICE_MODELLED;
-    cause->advice = advice[keys_get(&groups->keys, group)[0]];
+    cause->advice = adviser_uses_torch(groups->adviser) ? advice[keys_get(&groups->keys, group)[0]] : elsewhere;
     return 1;
 }
 
