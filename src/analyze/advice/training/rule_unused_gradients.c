@@ -105,6 +105,26 @@ static int find_last_used(const struct training *training, size_t first, size_t 
     return 0;
 }
 
+/* Whether all updates are of the same tensors. Where several optimizers take turns, as in a GAN, what one of them
+ * leaves aside may be another one's. */
+static int is_one_update(const struct training *training, int *out)
+{
+    struct tensors before = { 0 };
+
+    *out = 1;
+    for (size_t first = 0, end; first < training->count; first = end) {
+        struct tensors own = { 0 };
+        end = training_update_end(training, first);
+        for (size_t i = first; i < end; i++)
+            if (training->list[i].part == TRAINING_UPDATE && add_updated(training, &training->list[i], &own) != 0)
+                return ERR_NO_MEMORY;
+        if (own.count && before.count && (own.count != before.count || own.elements != before.elements))
+            *out = 0;
+        before = own.count ? own : before;
+    }
+    return 0;
+}
+
 /* The last node before this one that computes: it has the gradient of its weights and of its input. */
 static const struct training_span *last_node(const struct training *training, size_t first, size_t last)
 {
@@ -142,7 +162,12 @@ static int remove_step(struct training *training, struct advice_cause *cause, si
 static int gradients_collect(struct adviser *adviser, struct training *training, struct advice_cause *cause)
 {
     size_t all = 0, last, unused;
+    int is_one;
 
+    if (is_one_update(training, &is_one) != 0)
+        return ERR_NO_MEMORY;
+    if (!is_one)
+        return 0;
     for (size_t first = 0, end; first < training->count; first = end) {
         end = training_update_end(training, first);
         if (find_last_used(training, first, end, &last, &unused) != 0)
