@@ -6,6 +6,7 @@
  * writes each tensor once. */
 #include <string.h>
 
+#include "analyze/advice/advice_kernels.h"
 #include "analyze/registry.h"
 #include "base/human.h"
 #include "training.h"
@@ -13,7 +14,9 @@
 enum { LEAST_KERNELS = 4 }; /* in a step: fewer are fused, or as good as that */
 enum { START_NS = 2000 };   /* of a kernel's time: to start it */
 #define START_RATE "a kernel takes 2 µs to start"
-#define FOREACH "Create the optimizer with foreach=True."
+/* Other packages have optimizers of the same names, without these options. */
+#define FUSED(name, since) "Create it as torch.optim." name "(…, fused=True), which PyTorch has since " since "."
+#define FOREACH(name) "Create it as torch.optim." name "(…, foreach=True)."
 
 /* PyTorch's optimizers, and the share of the bytes that a fused kernel moves; 0: there is none. SparseAdam and LBFGS
  * have neither a fused kernel nor foreach=True, and LBFGS computes the loss in its step. */
@@ -21,18 +24,18 @@ static const struct optimizer {
     const char *name, *rate, *advice;
     double left;
 } optimizers[] = {
-    { "Adam", "a third of the bytes", "Create the optimizer with fused=True.", 1.0 / 3 }, /* 7 tensors instead of 20 */
-    { "AdamW", "a third of the bytes", "Create the optimizer with fused=True.", 1.0 / 3 },
-    { "SGD", "60 % of the bytes", "Create the optimizer with fused=True.", 0.6 },         /* 5 instead of 8 */
-    { "Adadelta", START_RATE, FOREACH, 0 },
-    { "Adafactor", START_RATE, FOREACH, 0 },
-    { "Adagrad", START_RATE, FOREACH, 0 },
-    { "Adamax", START_RATE, FOREACH, 0 },
-    { "ASGD", START_RATE, FOREACH, 0 },
-    { "NAdam", START_RATE, FOREACH, 0 },
-    { "RAdam", START_RATE, FOREACH, 0 },
-    { "RMSprop", START_RATE, FOREACH, 0 },
-    { "Rprop", START_RATE, FOREACH, 0 },
+    { "Adam", "a third of the bytes", FUSED("Adam", "2.0"), 1.0 / 3 }, /* 7 tensors instead of 20 */
+    { "AdamW", "a third of the bytes", FUSED("AdamW", "2.0"), 1.0 / 3 },
+    { "SGD", "60 % of the bytes", FUSED("SGD", "2.3"), 0.6 },          /* 5 instead of 8 */
+    { "Adadelta", START_RATE, FOREACH("Adadelta"), 0 },
+    { "Adafactor", START_RATE, FOREACH("Adafactor"), 0 },
+    { "Adagrad", START_RATE, FOREACH("Adagrad"), 0 },
+    { "Adamax", START_RATE, FOREACH("Adamax"), 0 },
+    { "ASGD", START_RATE, FOREACH("ASGD"), 0 },
+    { "NAdam", START_RATE, FOREACH("NAdam"), 0 },
+    { "RAdam", START_RATE, FOREACH("RAdam"), 0 },
+    { "RMSprop", START_RATE, FOREACH("RMSprop"), 0 },
+    { "Rprop", START_RATE, FOREACH("Rprop"), 0 },
     { "SparseAdam", NULL, NULL, 0 },
     { "LBFGS", NULL, NULL, 0 },
 };
@@ -41,7 +44,7 @@ static const struct optimizer {
 static const struct optimizer others = {
     "", START_RATE,
     "Let its update use torch._foreach_…() functions, which handle all parameters at once, or compile it "
-    "(torch.compile).",
+    "(torch.compile); or take an optimizer that does so.",
     0
 };
 
@@ -87,6 +90,32 @@ static int remove_rest(const struct training *training, struct replay_edits *edi
     return removal_add_time(&training->works, edits, &removal);
 }
 
+/* Whether a kernel handles a list of tensors, as those of apex and DeepSpeed do. */
+static int is_of_many(struct adviser *adviser, const struct advice_kernels *kernels, const struct advice_kernel *kernel)
+{
+    int64_t name = keys_get(&kernels->names, kernel->name)[1]; /* below 0: it has none */
+
+    return name >= 0 && strstr(report_string(adviser->report, name, NULL), "multi_tensor_apply") != NULL;
+}
+
+/* Whether the span has such a kernel. */
+static int has_kernel_of_many(struct adviser *adviser, const struct training_span *span, int *out)
+{
+    struct advice_kernels *kernels;
+    struct error err;
+    uint32_t first, end;
+
+    *out = 0;
+    if (adviser_kernels(adviser, &kernels, &err) != 0)
+        return ERR_NO_MEMORY;
+    calls_between(&adviser->replay.events, span->thread, span->start_ns, span->end_ns, &first, &end);
+    for (size_t i = 0; i < kernels->count && !*out; i++) {
+        uint32_t call = adviser->replay.events.works[kernels->list[i].work].call;
+        *out = call >= first && call < end && is_of_many(adviser, kernels, &kernels->list[i]);
+    }
+    return 0;
+}
+
 /* "AdamW is not fused: 1,152 kernels" */
 static void optimizer_describe(struct adviser *adviser, struct advice_cause *cause, const char *what, size_t kernels)
 {
@@ -97,8 +126,8 @@ static void optimizer_describe(struct adviser *adviser, struct advice_cause *cau
 
 /* ---- Optimizer.step() ------------------------------------------------------------------------------------------ */
 
-static int add_update(struct training *training, struct advice_cause *cause, const struct training_span *span,
-                      size_t *kernels)
+static int add_update(struct adviser *adviser, struct training *training, struct advice_cause *cause,
+                      const struct training_span *span, size_t *kernels)
 {
     const char *name = strchr(training_name(training, span), '#') + 1;
     size_t length = strcspn(name, "."), own = count_kernels(training, span);
@@ -107,6 +136,11 @@ static int add_update(struct training *training, struct advice_cause *cause, con
 
     if (own < LEAST_KERNELS || !row->advice || has_operator(training, span, "aten::_fused_") ||
         (is_foreach && row->left <= 0))
+        return 0;
+    int has_many = 0;
+    if (row == &others && has_kernel_of_many(adviser, span, &has_many) != 0)
+        return ERR_NO_MEMORY;
+    if (has_many)
         return 0;
     if (!cause->count) {
         text_addf(&cause->what, "%.*s is not fused: ", (int)length, name);
@@ -126,7 +160,8 @@ static int collect_updates(struct adviser *adviser, struct training *training, s
     size_t kernels = 0;
 
     for (size_t i = 0; i < training->count; i++)
-        if (training->list[i].part == TRAINING_UPDATE && add_update(training, cause, &training->list[i], &kernels) != 0)
+        if (training->list[i].part == TRAINING_UPDATE &&
+            add_update(adviser, training, cause, &training->list[i], &kernels) != 0)
             return ERR_NO_MEMORY;
     if (cause->count)
         optimizer_describe(adviser, cause, "", kernels);
