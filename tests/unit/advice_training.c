@@ -159,6 +159,43 @@ static void add_clipping(struct writer *writer, const char *norm, const char *pr
         work(writer, at += EACH, RUN, (struct made_op){ .name = product, .sequence = NO_SEQUENCE });
 }
 
+/* Optimizers of apex and DeepSpeed, whose kernels take a list of tensors, need no operators of PyTorch for that. */
+static size_t causes_of_kernels(const char *name)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    op(writer, (struct made_op){ 0, TENSORS * EACH, "Optimizer.step#FusedLAMB.step", NO_SEQUENCE, 0, NULL, MAIN });
+    for (int64_t i = 0, at = 0; i < TENSORS; i++, at += EACH) {
+        call(writer, MAIN, at, at + LAUNCH, "cudaLaunchKernel", 1000 + i);
+        made_kernel(writer, (struct made_kernel){ (at + LAUNCH) * US, (at + LAUNCH + RUN) * US, 1, 1000 + i, 0, 7, name,
+                                                  NULL, NULL });
+    }
+    advise(&adviser, writer, RULES(&rule_unfused_optimizer));
+    size_t count = adviser.count;
+    adviser_free(&adviser);
+    return count;
+}
+
+static void kernels_of_many_tensors_are_fused(void **state)
+{
+    assert_int_equal(causes_of_kernels("void multi_tensor_apply_kernel<TensorListMetadata<4>, LAMBStage1Functor>"), 0);
+    assert_int_equal(causes_of_kernels("void lamb_of_one_tensor<float>"), 1);
+}
+
+/* Other packages have an AdamW, too, which takes no fused=True. */
+static void an_optimizer_with_options_is_pytorchs(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    add_updates(writer, "Optimizer.step#AdamW.step", "aten::mul_");
+    advise(&adviser, writer, RULES(&rule_unfused_optimizer));
+    assert_first(&adviser, "AdamW is not fused: 20 kernels");
+    assert_non_null(strstr(adviser.causes[0].advice, "torch.optim.AdamW(…, fused=True)"));
+    adviser_free(&adviser);
+}
+
 static void clipping_by_tensor_is_found(void **state)
 {
     enum { WHOLE = 10 * EACH + LAUNCH + RUN };
@@ -282,19 +319,26 @@ static void gradients_of_gradients_are_not_computed_twice(void **state)
 }
 
 /* A layer whose parameter is trained, and one before it; the optimizer updates `updated`. */
-static void add_frozen(struct writer *writer, const char *updated)
+static void add_frozen_at(struct writer *writer, int64_t at, const char *updated)
 {
     static const char shape[] = "[[64, 64]]";
 
-    work(writer, 0, 50, (struct made_op){ .name = "aten::linear", .sequence = 1 });
-    work(writer, 100, 50, (struct made_op){ .name = "aten::linear", .sequence = 2 });
-    work(writer, 200, 50, (struct made_op){ .name = ENGINE "AddmmBackward0", .sequence = 2, .is_backward = 1 });
-    op(writer, (struct made_op){ 220, 230, ACCUMULATE, NO_SEQUENCE, 0, shape, MAIN });
-    work(writer, 300, 50, (struct made_op){ .name = ENGINE "AddmmBackward0", .sequence = 1, .is_backward = 1 });
-    op(writer, (struct made_op){ 320, 330, ACCUMULATE, NO_SEQUENCE, 0, shape, MAIN });
-    op(writer, (struct made_op){ 400, 430, "Optimizer.step#AdamW.step", NO_SEQUENCE, 0, NULL, MAIN });
-    work(writer, 400, 50,
+    work(writer, at, 50, (struct made_op){ .name = "aten::linear", .sequence = at + 1 });
+    work(writer, at + 100, 50, (struct made_op){ .name = "aten::linear", .sequence = at + 2 });
+    work(writer, at + 200, 50,
+         (struct made_op){ .name = ENGINE "AddmmBackward0", .sequence = at + 2, .is_backward = 1 });
+    op(writer, (struct made_op){ at + 220, at + 230, ACCUMULATE, NO_SEQUENCE, 0, shape, MAIN });
+    work(writer, at + 300, 50,
+         (struct made_op){ .name = ENGINE "AddmmBackward0", .sequence = at + 1, .is_backward = 1 });
+    op(writer, (struct made_op){ at + 320, at + 330, ACCUMULATE, NO_SEQUENCE, 0, shape, MAIN });
+    op(writer, (struct made_op){ at + 400, at + 430, "Optimizer.step#AdamW.step", NO_SEQUENCE, 0, NULL, MAIN });
+    work(writer, at + 400, 50,
          (struct made_op){ .name = "aten::_fused_adamw_", .sequence = NO_SEQUENCE, .shapes = updated });
+}
+
+static void add_frozen(struct writer *writer, const char *updated)
+{
+    add_frozen_at(writer, 0, updated);
 }
 
 /* The last node goes from 230 to 330, and its kernel. The optimizer is called 100 µs earlier. */
@@ -308,6 +352,24 @@ static void layers_before_the_trained_ones_need_no_gradients(void **state)
     assert_first(&adviser, "gradients of 1 tensors are computed that no optimizer updates");
     assert_int_equal(adviser.causes[0].estimate_ns, 100 * US);
     adviser_free(&adviser);
+}
+
+/* Two updates in turn, of one layer each time, or of one and of both: what the first leaves aside the second may use.
+ */
+static void gradients_may_be_of_another_optimizer(void **state)
+{
+    static const char one[] = "[[[64, 64]], []]", both[] = "[[[64, 64], [64, 64]], []]";
+
+    for (int is_same = 0; is_same < 2; is_same++) {
+        struct writer *writer = start();
+        struct adviser adviser;
+
+        add_frozen_at(writer, 0, one);
+        add_frozen_at(writer, 500, is_same ? one : both);
+        advise(&adviser, writer, RULES(&rule_unused_gradients));
+        assert_int_equal(adviser.count, is_same);
+        adviser_free(&adviser);
+    }
 }
 
 static void gradients_of_all_parameters_are_used(void **state)
@@ -372,6 +434,31 @@ static void autograd_records_inference(void **state)
     assert_first(&adviser, "autograd records 9 operators, and there is no backward pass");
     assert_int_equal(adviser.causes[0].estimate_ns, 8 * 2 * US);
     adviser_free(&adviser);
+}
+
+/* Only the forward pass of a training was asked for: under no_grad() it would train no more. */
+static void a_backward_pass_outside_of_the_part_counts(void **state)
+{
+    for (int has_backward = 0; has_backward < 2; has_backward++) {
+        const struct report_span forward = { 0, 300 * US };
+        static const struct steps none;
+        static const struct analysis_filter without_steps = { .steps = &none };
+        struct writer *writer = start();
+        struct adviser adviser;
+        struct error err;
+
+        add_inference(writer, 1);
+        if (has_backward)
+            work(writer, 400, 2, (struct made_op){ .name = ENGINE "AddmmBackward0", .sequence = 1, .is_backward = 1 });
+        struct report *report = finish(writer);
+        if (adviser_open(&adviser, report, &(struct analysis_request){ .span = &forward, .filter = &without_steps },
+                         &err) != 0 ||
+            adviser_find(&adviser, &rule_unused_autograd, &err) != 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(adviser.count, !has_backward);
+        adviser_free(&adviser);
+        report_close(report);
+    }
 }
 
 static void operators_that_need_no_gradients_are_not_recorded(void **state)
@@ -511,6 +598,8 @@ int main(void)
         cmocka_unit_test(foreach_is_all_that_some_optimizers_have),
         cmocka_unit_test(no_option_makes_lbfgs_faster),
         cmocka_unit_test(an_optimizer_of_the_program_has_no_options),
+        cmocka_unit_test(kernels_of_many_tensors_are_fused),
+        cmocka_unit_test(an_optimizer_with_options_is_pytorchs),
         cmocka_unit_test(clipping_by_tensor_is_found),
         cmocka_unit_test(norms_without_products_are_no_clipping),
         cmocka_unit_test(gradients_are_added_to_those_set_to_zero),
@@ -519,10 +608,12 @@ int main(void)
         cmocka_unit_test(the_line_of_the_backward_pass_is_named),
         cmocka_unit_test(gradients_of_gradients_are_not_computed_twice),
         cmocka_unit_test(layers_before_the_trained_ones_need_no_gradients),
+        cmocka_unit_test(gradients_may_be_of_another_optimizer),
         cmocka_unit_test(gradients_of_all_parameters_are_used),
         cmocka_unit_test(checks_for_nan_are_anomaly_detection),
         cmocka_unit_test(other_operators_of_a_node_are_no_checks),
         cmocka_unit_test(autograd_records_inference),
+        cmocka_unit_test(a_backward_pass_outside_of_the_part_counts),
         cmocka_unit_test(operators_that_need_no_gradients_are_not_recorded),
         cmocka_unit_test(small_batches_could_be_one),
         cmocka_unit_test(batches_of_several_updates_are_not_small),

@@ -151,10 +151,11 @@ static int recomputation_collect(struct adviser *adviser, struct training *train
     text_add(&cause->what, "activations are computed twice: ");
     human_count(&cause->what, (uint64_t)cause->count / adviser->step_count);
     text_add(&cause->what, " operators");
-    cause->advice = training->memory == MEMORY_ENOUGH
-                        ? "More than half of the GPU's memory is free: remove checkpoint() from some or all layers."
-                        : "Remove checkpoint() from as many layers as memory allows (--pytorch-memory=true records its "
-                          "use).";
+    cause->advice =
+        training->memory == MEMORY_ENOUGH
+            ? "PyTorch uses less than half of the GPU's memory: remove checkpoint() from as many layers as fit."
+            : "Remove checkpoint() from as many layers as memory allows (--pytorch-memory=true records its "
+              "use).";
     return 0;
 }
 

@@ -206,7 +206,7 @@ static void small_batches_describe(struct batches *batches)
               batches->peaks.rate[batches->rate] / TERA, gpu_rate_name(batches->rate));
     cause->confidence = ADVICE_MODELLED;
     cause->advice = batches->training->memory == MEMORY_ENOUGH
-                        ? "More than half of the GPU's memory is free: take larger batches, and fewer of them."
+                        ? "PyTorch uses less than half of the GPU's memory: take larger batches, and fewer of them."
                         : "Take larger batches, and fewer of them, as far as memory allows (--pytorch-memory=true "
                           "records its use).";
 }

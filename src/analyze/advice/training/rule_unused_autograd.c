@@ -36,11 +36,22 @@ static int autograd_add_operator(struct training *training, struct advice_cause 
     return removal_add_time(&training->works, &cause->estimate, &removal);
 }
 
+/* Whether any operator is of a backward pass: the part of the report that was asked for may not have it. */
+static int has_backward(const struct operators *operators)
+{
+    for (size_t i = 0; i < operators->count; i++)
+        if (text_begins_with(operators_text(operators, operators->list[i].name).bytes, "autograd::engine::"))
+            return 1;
+    return 0;
+}
+
 static int autograd_collect(struct adviser *adviser, struct training *training, struct advice_cause *cause)
 {
     for (size_t i = 0; i < training->count; i++)
         if (training->list[i].part != TRAINING_FORWARD && training->list[i].part != TRAINING_CLIP)
             return 0;
+    if (has_backward(training->operators))
+        return 0;
     for (size_t i = 0; i < training->count; i++) {
         int64_t nodes = nodes_of(training, i);
         if (nodes && autograd_add_operator(training, cause, &training->list[i], nodes) != 0)
