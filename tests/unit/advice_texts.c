@@ -147,6 +147,25 @@ static void code_goes_where_it_can_run(void **state)
     has_not(python, "DataLoader"); /* it is not known to use PyTorch */
 }
 
+/* Twenty short kernels, or as many short graphs. */
+static const char *advice_on_launches(const char *launch_call)
+{
+    struct writer *writer = start();
+
+    for (int i = 0; i < 20; i++) {
+        call(writer, MAIN, 45 * i, 45 * i + 5, launch_call, i + 1);
+        kernel(writer, 45 * i + 5, 45 * i + 15, i + 1, 7);
+    }
+    return advice_on(writer, &rule_launch_bound, WITHOUT_STEPS, "launch-bound: 20 kernels");
+}
+
+/* Who launches graphs is not helped by CUDA graphs. */
+static void graphs_are_no_news_to_a_program_with_graphs(void **state)
+{
+    has(advice_on_launches("cudaLaunchKernel"), "CUDA graphs launch all kernels at once");
+    has(advice_on_launches("cudaGraphLaunch_v10000"), "put more of the step into each");
+}
+
 /* ---- operators ------------------------------------------------------------------------------------------------- */
 
 static void range(struct writer *writer, int64_t begin, int64_t end, const char *name)
@@ -253,6 +272,7 @@ int main(void)
         cmocka_unit_test(a_scaler_reads_for_itself),
         cmocka_unit_test(a_device_may_be_waited_for_with_reason),
         cmocka_unit_test(code_goes_where_it_can_run),
+        cmocka_unit_test(graphs_are_no_news_to_a_program_with_graphs),
         cmocka_unit_test(a_range_of_a_function_is_no_operator),
         cmocka_unit_test(operators_of_others_need_no_tensors_on_the_cpu),
         cmocka_unit_test(a_data_set_on_the_gpu_has_no_workers),

@@ -6,6 +6,7 @@
  * step and the first one after each read remain, and so does the time before the read. Other launches, and other times
  * between calls of up to 200 µs, go; longer ones are other code, which remains. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "adviser.h"
 #include "analyze/registry.h"
@@ -22,6 +23,7 @@ struct launch_bound_launches {
     uint8_t *launches;         /* owned; by call: whether it launches kernels */
     uint8_t *reads;            /* owned; by call: whether it waits for the GPU, or copies from it */
     int64_t kernels;           /* that count */
+    int64_t of_graphs;         /* launches of CUDA graphs, and kernels in them */
     int64_t kernel_ns;
     struct report_span *spans; /* owned; by step, and one for calls of no step: from its first launch to its last */
     int64_t longest_host_ns;
@@ -56,6 +58,13 @@ static int64_t launching_ns(const struct launch_bound_launches *launches)
     return all / (int64_t)launches->adviser->step_count;
 }
 
+static int launches_graph(const struct adviser *adviser, const struct replay_call *call)
+{
+    const char *name = report_string(adviser->report, *keys_get(&adviser->replay.events.names, call->name), NULL);
+
+    return strstr(name, "GraphLaunch") != NULL;
+}
+
 static int count_kernels(struct launch_bound_launches *launches)
 {
     const struct replay_events *events = &launches->adviser->replay.events;
@@ -76,6 +85,7 @@ static int count_kernels(struct launch_bound_launches *launches)
         launches->launches[work->call] = 1;
         note_launch(launches, &events->calls[work->call]);
         launches->kernels++;
+        launches->of_graphs += launches_graph(launches->adviser, &events->calls[work->call]);
         launches->kernel_ns = saturating_add(launches->kernel_ns, saturating_duration(work->start_ns, work->end_ns));
     }
     return 0;
@@ -188,7 +198,9 @@ static void launch_bound_describe(struct launch_bound_launches *launches)
     static const char
         for_torch[] = "torch.compile(mode=\"reduce-overhead\") or CUDA graphs launch all kernels at once; "
                       "larger batches and fused operators need fewer launches.",
-        for_cuda[] = "CUDA graphs launch all kernels at once; larger kernels need fewer launches.";
+        for_cuda[] = "CUDA graphs launch all kernels at once; larger kernels need fewer launches.",
+        for_graphs[] = "Most of this is in CUDA graphs already: put more of the step into each (graph breaks of "
+                       "torch.compile split them), or give them more work, such as larger batches.";
     struct text *what = &launches->cause.what;
     int64_t steps = (int64_t)launches->adviser->step_count;
 
@@ -199,7 +211,9 @@ static void launch_bound_describe(struct launch_bound_launches *launches)
     text_add(what, ", launched in ");
     human_time(what, launching_ns(launches));
     launches->cause.count = launches->kernels;
-    launches->cause.advice = adviser_uses_torch(launches->adviser) ? for_torch : for_cuda;
+    launches->cause.advice = 2 * launches->of_graphs > launches->kernels ? for_graphs
+                             : adviser_uses_torch(launches->adviser)     ? for_torch
+                                                                         : for_cuda;
 }
 
 /* Whether there are so many short kernels that launches may take the time. */
