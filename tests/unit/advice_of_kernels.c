@@ -746,6 +746,21 @@ static void a_gpu_without_tf32_is_advised_none(void **state)
     }
 }
 
+/* Small gradients are 0 in fp16 unless they are scaled. */
+static void training_in_fp16_needs_a_scaler(void **state)
+{
+    struct program program = begin_on(&v100);
+
+    for (int i = 0; i < 10; i++)
+        runs(&program,
+             (struct op){ .name = "aten::mm",
+                          .shapes = "[[2048, 4096], [4096, 4096]]",
+                          .stack = line,
+                          .types = "[\"float\", \"float\"]" },
+             "volta_sgemm_128x64_nn", 6000);
+    assert_non_null(strstr(advice_on(&program, &rule_tensor_cores), "with a GradScaler"));
+}
+
 /* Products of 2 · 2048 · 4001 · 4001 = 65.57 GFLOP: 66.27 µs at 989.4 TFLOP/s. With 4008 instead of 4001 they
  * have 65.80 GFLOP: 110.84 µs at 60 %. Behind each, an elementwise operator reads two tensors of such
  * rows and writes one, 49.16 MB: 10.24 µs at 4.8 TB/s of the 40 it took. */
@@ -806,6 +821,7 @@ int main(void)
         cmocka_unit_test(a_head_of_fp32_goes_with_all_that_it_needs),
         cmocka_unit_test(products_of_float64_become_float32),
         cmocka_unit_test(a_gpu_without_tf32_is_advised_none),
+        cmocka_unit_test(training_in_fp16_needs_a_scaler),
         cmocka_unit_test(products_of_odd_sizes_are_padded),
         cmocka_unit_test(odd_sizes_that_cost_nothing_are_none),
     };

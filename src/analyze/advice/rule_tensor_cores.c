@@ -36,7 +36,9 @@ static const struct remedy {
     { "fp32", RATE_FP32, RATE_TF32,
       "torch.set_float32_matmul_precision(\"high\") allows TF32, and torch.autocast(\"cuda\", torch.bfloat16) bf16; "
       "for convolutions torch.backends.cudnn.allow_tf32 = True; in cuBLAS CUBLAS_COMPUTE_32F_FAST_TF32." },
-    { "fp32", RATE_FP32, RATE_FP16, "torch.autocast(\"cuda\", torch.float16) runs products on tensor cores." },
+    { "fp32", RATE_FP32, RATE_FP16,
+      "torch.autocast(\"cuda\", torch.float16) runs products on tensor cores, in training with a GradScaler; in cuBLAS "
+      "CUBLAS_COMPUTE_32F_FAST_16F." },
     { "fp16", RATE_FP32, RATE_FP16, pad },
     { "bf16", RATE_FP32, RATE_FP16, pad },
 };
