@@ -509,6 +509,7 @@ static void a_function_is_compiled_again(void **state)
     assert_int_equal(adviser.count, 1);
     expect(&adviser.causes[0], 2 * 225 / (STEPS - 1), 2 * 225 / (STEPS - 1),
            "forward is compiled again: 450 µs for 2: size mismatch at index 0", "train.py:41 forward");
+    assert_non_null(strstr(adviser.causes[0].advice, "If shapes must change")); /* dynamic=True is for shapes */
     done(&adviser, report);
 }
 

@@ -17,17 +17,19 @@ static const struct compile_kind {
     const char *name, *what, *advice; /* what: follows the name of the function */
 } recompilations_kinds[] = {
     [RECOMPILATION] = { "recompile", " is compiled again",
-                        "Keep shapes, types and Python values that it depends on the same, or "
-                        "torch.compile(dynamic=True); mark_dynamic() for single dimensions." },
+                        "Keep shapes, types and Python values that it depends on the same. If shapes must change: "
+                        "torch.compile(dynamic=True), or torch._dynamo.mark_dynamic() for single dimensions." },
     [COMPILATION] = { "compile", " is compiled in the loop", "Run the model once with all shapes before the loop." },
     [BACKWARD] = { "compile backward", "backward is compiled in the loop",
                    "Run a whole step with all shapes before the loop." },
     [TUNING] = { "autotune", "kernels are tuned in the loop",
-                 "Run a step with all shapes before the loop, or keep the results: TORCHINDUCTOR_CACHE_DIR." },
+                 "Run a step with all shapes before the loop. torch.compile keeps its results in a folder "
+                 "(TORCHINDUCTOR_CACHE_DIR); @triton.autotune tunes anew for each value of its key." },
     [GRAPH_RECORDING] = { "record CUDA graph", "CUDA graphs are recorded in the loop",
                           "Run the model twice with all shapes before the loop; each shape is recorded anew." },
     [SEEN_BY_SAMPLES] = { "", "torch.compile compiles in the loop",
-                          "Keep shapes, types and Python values the same, or torch.compile(dynamic=True). "
+                          "Keep shapes, types and Python values the same; if shapes must change, "
+                          "torch.compile(dynamic=True). "
                           "--python-events=true says which function it is, and which guard failed." },
 };
 static const int recompilations_kind_of_sample[] = {
