@@ -55,8 +55,8 @@ static void a_copy_is_waited_for_before_it_is_read(void **state)
     const char *torch = advice_on(copy_back("aten::to", NULL), &rule_result_waits, WITHOUT_STEPS, "a copy to the CPU"),
                *cuda = advice_on(copy_back(NULL, NULL), &rule_result_waits, WITHOUT_STEPS, "a copy from the GPU");
 
-    has(torch, "record a torch.cuda.Event, and synchronize with that");
-    has(cuda, "record an event, and wait for that");
+    has(torch, "wait for its event (torch.cuda.Event)");
+    has(cuda, "wait for its event");
     has_not(cuda, "torch");
 }
 

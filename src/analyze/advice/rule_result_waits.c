@@ -31,8 +31,8 @@ static const struct wait_kind {
     "torch.sort, whose result is as large as its input."
 /* A copy that nobody waits for may be read too early. */
 #define FROM                                                                                                           \
-    "Copy with non_blocking=True into pinned memory, record a torch.cuda.Event, and synchronize with that a step "     \
-    "later, before you read the copy; or copy every 50 steps or so."
+    "Copy with non_blocking=True into pinned memory; wait for its event (torch.cuda.Event) a step later, and read it " \
+    "then; or copy every 50 steps or so."
 #define DEVICE                                                                                                         \
     " from the loop, unless the CPU then reads what the GPU wrote (managed memory, asynchronous copies). CUDA events " \
     "measure time without a wait."
@@ -63,8 +63,7 @@ static const struct wait_kind {
     { NULL, "cuEventSynchronize", 0, "cuEventSynchronize() waits for the GPU", EVENT },
     { NULL, "EventSynchronize", 0, "cudaEventSynchronize() waits for the GPU", EVENT },
     { NULL, NULL, 1, "a copy from the GPU is waited for",
-      "Copy asynchronously into pinned memory (cudaMemcpyAsync, cudaHostAlloc), record an event, and wait for that a "
-      "step later, before you read the copy." },
+      "Copy by cudaMemcpyAsync into pinned memory; wait for its event a step later, and read it then." },
     { NULL, "cuStreamSynchronize", 0, "cuStreamSynchronize() waits for the GPU", STREAM },
     { NULL, "StreamSynchronize", 0, "cudaStreamSynchronize() waits for the GPU", STREAM },
     { NULL, NULL, 0, "a CUDA call waits for the GPU", "Wait later: launch the work of the next step first." },

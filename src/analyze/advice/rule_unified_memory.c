@@ -166,9 +166,7 @@ static int unified_memory_describe(struct advice_groups *groups, uint32_t group)
     place_text(&cause->where, groups->places, place);
     cause->confidence = ADVICE_MODELLED;
     advice_rate_text(&cause->rate, &unified->pinned);
-    cause->advice =
-        "Prefetch the pages before the kernel (cudaMemPrefetchAsync), and touch them on the CPU no more than "
-        "needed. If the data is larger than the GPU's memory, use less of it at once.";
+    cause->advice = "Prefetch the pages that fit (cudaMemPrefetchAsync).";
     return 1;
 }
 
