@@ -440,6 +440,30 @@ static void readers_can_hold_a_lock(void **state)
     report_close(report);
 }
 
+/* What a program can do about a lock of its own it can not do about that of a library. */
+static void a_lock_of_a_library_has_no_critical_section(void **state)
+{
+    static const struct {
+        const char *file, *words;
+    } files[] = { { "/usr/lib/libcuda.so.1", "CUDA driver's" },
+                  { "/usr/lib/libpython3.12.so.1.0", "gil_contention" },
+                  { "/opt/other", "critical section" } };
+
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        struct writer *writer = capture();
+        add_thread(writer, FIRST, "worker1");
+        add_thread(writer, SECOND, "worker2");
+        add_module(writer, files[i].file, 0x1000, 0x100);
+        add_call(writer, (struct call){ "pthread_mutex_lock", SECOND, 100, 400, 0, FIRST, 0x1040, 0 });
+        struct report *report = finish(writer);
+        struct table *table = run_rule(report, "lock_contention");
+        assert_int_equal(table_row_count(table), 1);
+        assert_non_null(strstr(rule_advice(&rule_lock_contention, table, 0), files[i].words));
+        table_delete(table);
+        report_close(report);
+    }
+}
+
 static void short_waits_and_waits_for_work_are_no_contention(void **state)
 {
     struct writer *writer = mutex_capture();
@@ -1333,6 +1357,7 @@ int main(void)
         cmocka_unit_test(a_holder_can_wait_for_another_lock),
         cmocka_unit_test(a_lock_is_named_by_its_variable),
         cmocka_unit_test(readers_can_hold_a_lock),
+        cmocka_unit_test(a_lock_of_a_library_has_no_critical_section),
         cmocka_unit_test(short_waits_and_waits_for_work_are_no_contention),
         cmocka_unit_test(io_that_keeps_the_program_waiting_is_found),
         cmocka_unit_test(a_socket_is_no_file),

@@ -654,17 +654,34 @@ static void lock_waits_say(struct text *out, const struct table *table, size_t a
     add_holder(out, row);
 }
 
+/* Locks that the program can not hold for less: a part of the lock or of the call, and what to do. */
+static const struct {
+    int cell;
+    const char *part, *advice;
+} lock_waits_kinds[] = {
+    { LOCK, "libcuda.so",
+      "The lock is the CUDA driver's: threads call it at the same time. Launch from fewer threads, or "
+      "less often (CUDA graphs, larger kernels and copies)." },
+    { LOCK, "libpython",
+      "The lock is Python's own: the rule gil_contention says which thread holds the GIL, and where." },
+    { LOCK, "libc.so",
+      "The lock is the C library's, such as that of a stream: call it from fewer threads, or less often "
+      "and with more data at once." },
+    { CALL, "pthread_rwlock_",
+      "Readers and writers wait here for one another. Hold the lock for less, above all for writing: move work and I/O "
+      "out of the critical section, split the data so that each part has its own lock, or build a new copy without the "
+      "lock and swap a pointer to it." },
+};
+
 static const char *lock_waits_advise(const struct table *table, size_t row)
 {
-    static const char shared[] = "pthread_rwlock_";
-    const struct table_cell *call = &table_row(table, row)[CALL];
-
-    return call->kind == CELL_TEXT && call->text.length >= sizeof shared - 1 &&
-                   memcmp(call->text.bytes, shared, sizeof shared - 1) == 0
-               ? "Readers and writers wait here for one another. Hold the lock for less, above all for writing: move "
-                 "work and I/O out of the critical section, split the data so that each part has its own lock, or "
-                 "build a new copy without the lock and swap a pointer to it."
-               : rule_lock_contention.rule->advice;
+    for (size_t i = 0; i < COUNT_OF(lock_waits_kinds); i++) {
+        const struct table_cell *cell = &table_row(table, row)[lock_waits_kinds[i].cell];
+        if (cell->kind == CELL_TEXT &&
+            memmem(cell->text.bytes, cell->text.length, lock_waits_kinds[i].part, strlen(lock_waits_kinds[i].part)))
+            return lock_waits_kinds[i].advice;
+    }
+    return rule_lock_contention.rule->advice;
 }
 
 const struct analysis rule_lock_contention = {
