@@ -203,6 +203,24 @@ static const char *advice_on_operator(const char *name, const char *what)
     return advice_on(writer, &rule_slow_operators, WITHOUT_STEPS, what);
 }
 
+/* cuDNN is PyTorch's choice: other packages have attention of their own. */
+static const char *advice_on_attention(const char *name, const char *what)
+{
+    struct writer *writer = start();
+
+    launch_rarely(writer);
+    for (int i = 1; i < STEPS; i++)
+        operator(writer, LOOP * i - 400, LOOP * i + 5, name, "serve.py(40): step");
+    return advice_on(writer, &rule_slow_operators, WITHOUT_STEPS, what);
+}
+
+static void attention_of_others_is_not_cudnns(void **state)
+{
+    has(advice_on_attention("aten::scaled_dot_product_attention", "scaled_dot_product_attention: "),
+        "enable_cudnn_sdp");
+    has_not(advice_on_attention("vllm::unified_attention", "vllm::unified_attention: "), "cudnn");
+}
+
 /* What an operator that is not PyTorch's does without a call of CUDA is not known: gloo's wait for other ranks. */
 static void operators_of_others_need_no_tensors_on_the_cpu(void **state)
 {
@@ -274,6 +292,7 @@ int main(void)
         cmocka_unit_test(code_goes_where_it_can_run),
         cmocka_unit_test(graphs_are_no_news_to_a_program_with_graphs),
         cmocka_unit_test(a_range_of_a_function_is_no_operator),
+        cmocka_unit_test(attention_of_others_is_not_cudnns),
         cmocka_unit_test(operators_of_others_need_no_tensors_on_the_cpu),
         cmocka_unit_test(a_data_set_on_the_gpu_has_no_workers),
         cmocka_unit_test(pytorch_has_an_allocator),

@@ -139,10 +139,10 @@ static int slow_operators_describe(struct advice_groups *groups, uint32_t group)
     uint32_t place;
     size_t kind = 0;
 
-    advice_group_most(groups, group, &place, &has_calls);
-    while (!strstr(name, slow_operators_kinds[kind].part))
-        kind++;
     int is_own = text_begins_with(name, own);
+    advice_group_most(groups, group, &place, &has_calls);
+    while (!strstr(name, slow_operators_kinds[kind].part) || (*slow_operators_kinds[kind].part && !is_own))
+        kind++; /* the last one is any; other packages have attention without cuDNN */
     text_add(&cause->what, is_own ? name + sizeof own - 1 : name);
     text_add(&cause->what, has_calls || !is_own ? ": " : " computes on the CPU: ");
     advice_cause_figure(cause, FIGURE_TIME);
