@@ -248,6 +248,18 @@ static void gradients_are_added_to_those_set_to_zero(void **state)
     adviser_free(&adviser);
 }
 
+/* Gradients that are accumulated over several steps, and a buffer of the program's own. */
+static void a_buffer_is_no_gradient(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    add_gradients(writer, 4, "aten::zero_");
+    advise(&adviser, writer, RULES(&rule_unfused_optimizer));
+    assert_int_equal(adviser.count, 0);
+    adviser_free(&adviser);
+}
+
 static void dropped_gradients_need_no_kernels(void **state)
 {
     struct writer *writer = start();
@@ -603,6 +615,7 @@ int main(void)
         cmocka_unit_test(clipping_by_tensor_is_found),
         cmocka_unit_test(norms_without_products_are_no_clipping),
         cmocka_unit_test(gradients_are_added_to_those_set_to_zero),
+        cmocka_unit_test(a_buffer_is_no_gradient),
         cmocka_unit_test(dropped_gradients_need_no_kernels),
         cmocka_unit_test(a_checkpoint_runs_operators_again),
         cmocka_unit_test(the_line_of_the_backward_pass_is_named),

@@ -216,20 +216,35 @@ static int add_zero(struct training *training, struct advice_cause *cause, const
     return training_remove(training, &cause->estimate, span);
 }
 
+/* Whether the spans set gradients to 0 to which `added` kernels then add. zero_grad(), and an operator on a list, may
+ * have one kernel for all. Where gradients are accumulated over several steps, a zero_() of a buffer or two says
+ * nothing. */
+static int are_zeroed(const struct training *training, size_t first, size_t end, size_t added)
+{
+    size_t one_by_one = 0;
+
+    for (size_t i = first; i < end; i++) {
+        const struct training_span *span = &training->list[i];
+        size_t own = sets_to_zero(training, span) ? count_kernels(training, span) : 0;
+        if (own && (span->part == TRAINING_ZERO || strcmp(training_name(training, span), "aten::zero_") != 0))
+            return 1;
+        one_by_one += own;
+    }
+    return 2 * one_by_one >= added;
+}
+
 /* Gradients of the first round that are added to others show that these were not dropped. */
 static int add_zeroing_step(struct training *training, struct advice_cause *cause, size_t first, size_t end,
                             size_t *kernels)
 {
-    size_t zeroed = 0, added = 0;
+    size_t added = 0;
 
+    for (size_t i = first; i < end; i++)
+        if (training->list[i].part == TRAINING_ACCUMULATE && !training->list[i].round)
+            added += count_kernels(training, &training->list[i]);
+    if (added < LEAST_KERNELS || !are_zeroed(training, first, end, added))
+        return 0;
     for (size_t i = first; i < end; i++) {
-        const struct training_span *span = &training->list[i];
-        if (sets_to_zero(training, span))
-            zeroed += count_kernels(training, span);
-        if (span->part == TRAINING_ACCUMULATE && !span->round)
-            added += count_kernels(training, span);
-    }
-    for (size_t i = first; i < end && zeroed && added >= LEAST_KERNELS; i++) {
         const struct training_span *span = &training->list[i];
         if ((sets_to_zero(training, span) || (span->part == TRAINING_ACCUMULATE && !span->round)) &&
             count_kernels(training, span) && add_zero(training, cause, span, kernels) != 0)
