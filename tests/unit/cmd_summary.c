@@ -856,6 +856,29 @@ static void operators_without_a_gpu(void **state)
         fail_msg("no word of ops in\n%s", text);
 }
 
+/* That nothing was found says less if data for some rules are not there. */
+static void nothing_found_for_lack_of_data(void **state)
+{
+    for (int has_operators = 0; has_operators < 2; has_operators++) {
+        struct writer *writer = start_captured(10 * MS);
+        struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = { 0 };
+        size_t lines;
+
+        ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, start, 0);
+        ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, 5 * US);
+        ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, globalTid, made_thread(1, 1));
+        ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, correlationId, 1);
+        ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, made_string(writer, "cudaLaunchKernel"));
+        writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
+        made_kernel(writer, (struct made_kernel){ 5 * US, 10 * MS, 1, 1, 0, 7, "k", NULL, NULL });
+        if (has_operators)
+            operator_row(writer, 0, 6 * US, "aten::mm", "cpu_op");
+        const char *text = close_with(finish(writer), &lines);
+        expect_line(text, "  what to change first: no rule found anything that would save 1 % of it");
+        assert_int_equal(strstr(text, "Not checked for lack of data: --pytorch-shapes=true") != NULL, has_operators);
+    }
+}
+
 static void lines_with_operators(void **state)
 {
     struct writer *writer = start_captured(10 * MS);
@@ -974,6 +997,7 @@ int main(void)
         cmocka_unit_test(one_more_note),
         cmocka_unit_test(lines_are_wrapped_at_spaces),
         cmocka_unit_test(lines_with_operators),
+        cmocka_unit_test(nothing_found_for_lack_of_data),
     };
 
     return cmocka_run_group_tests(tests, make_path, clean_up);

@@ -171,6 +171,9 @@ void summary_add_answer(struct text *out, struct summary *summary)
     summary_advice_add_step(out, adviser, summary->request->peaks);
     if (!shown) {
         text_add(out, "  what to change first: no rule found anything that would save 1 % of it\n");
+        before = out->length;
+        summary_advice_add_unchecked(out, summary->request->report);
+        text_add(out, out->length > before ? "\n" : "");
         return;
     }
     text_add(out, "  ");
