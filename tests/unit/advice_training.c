@@ -248,16 +248,26 @@ static void gradients_are_added_to_those_set_to_zero(void **state)
     adviser_free(&adviser);
 }
 
-/* Gradients that are accumulated over several steps, and a buffer of the program's own. */
+/* Gradients that are accumulated over several steps, and a buffer of the program's own; or as many zeros as gradients.
+ */
 static void a_buffer_is_no_gradient(void **state)
 {
-    struct writer *writer = start();
-    struct adviser adviser;
+    enum { GRADIENTS = 4 };
 
-    add_gradients(writer, 4, "aten::zero_");
-    advise(&adviser, writer, RULES(&rule_unfused_optimizer));
-    assert_int_equal(adviser.count, 0);
-    adviser_free(&adviser);
+    for (int zeros = 1; zeros <= GRADIENTS; zeros += GRADIENTS - 1) {
+        struct writer *writer = start();
+        struct adviser adviser;
+
+        for (int i = 0; i < zeros; i++)
+            work(writer, EACH * i, RUN, (struct made_op){ .name = "aten::zero_", .sequence = 0 });
+        work(writer, 200, RUN, (struct made_op){ .name = "aten::linear", .sequence = 1 });
+        work(writer, 240, RUN, (struct made_op){ .name = ENGINE "AddmmBackward0", .sequence = 1, .is_backward = 1 });
+        for (int i = 0; i < GRADIENTS; i++)
+            work(writer, 280 + EACH * i, RUN, (struct made_op){ .name = ACCUMULATE, .sequence = NO_SEQUENCE });
+        advise(&adviser, writer, RULES(&rule_unfused_optimizer));
+        assert_int_equal(adviser.count, zeros == GRADIENTS);
+        adviser_free(&adviser);
+    }
 }
 
 static void dropped_gradients_need_no_kernels(void **state)
@@ -371,16 +381,23 @@ static void layers_before_the_trained_ones_need_no_gradients(void **state)
 static void gradients_may_be_of_another_optimizer(void **state)
 {
     static const char one[] = "[[[64, 64]], []]", both[] = "[[[64, 64], [64, 64]], []]";
+    static const struct steps none;
+    static const struct analysis_filter without_steps = { .steps = &none };
 
     for (int is_same = 0; is_same < 2; is_same++) {
         struct writer *writer = start();
         struct adviser adviser;
+        struct error err;
 
         add_frozen_at(writer, 0, one);
         add_frozen_at(writer, 500, is_same ? one : both);
-        advise(&adviser, writer, RULES(&rule_unused_gradients));
+        struct report *report = finish(writer);
+        if (adviser_open(&adviser, report, &(struct analysis_request){ .filter = &without_steps }, &err) != 0 ||
+            adviser_find(&adviser, &rule_unused_gradients, &err) != 0)
+            fail_msg("%s", err.text);
         assert_int_equal(adviser.count, is_same);
         adviser_free(&adviser);
+        report_close(report);
     }
 }
 
