@@ -117,21 +117,33 @@ static void time_without_a_cpu_is_told_apart(void **state)
     assert_string_equal(chain_of(writer), "runs 1 0-10, ready 1 10-30, runs 1 30-50, waits 1 50-60, runs 1 60-100");
 }
 
-/* The kernel knows that the thread stood in run queues for 25 ms: 10 of them after the shorter wait, which was not
- * longer, and 15 after the other one. */
-static void threads_that_were_woken_wait_for_a_cpu(void **state)
+static void queued(struct writer *writer, int64_t waits, int64_t queue)
 {
-    struct writer *writer = start_program(100);
     struct row_TACHO_THREAD_SCHED row = { 0 };
 
     ROW_SET(&row, TACHO_THREAD_SCHED, globalTid, made_thread(1, MAIN));
-    ROW_SET(&row, TACHO_THREAD_SCHED, runNs, 70 * MS);
-    ROW_SET(&row, TACHO_THREAD_SCHED, queueNs, 25 * MS);
+    ROW_SET(&row, TACHO_THREAD_SCHED, runNs, 40 * MS);
+    ROW_SET(&row, TACHO_THREAD_SCHED, queueNs, queue * MS);
     writer_append(writer, TABLE_TACHO_THREAD_SCHED, &row);
-    off_cpu(writer, 1, MAIN, 10, 30, BLOCKED);
-    off_cpu(writer, 1, MAIN, 50, 60, BLOCKED);
-    assert_string_equal(chain_of(writer),
-                        "runs 1 0-10, waits 1 10-15, ready 1 15-30, runs 1 30-50, ready 1 50-60, runs 1 60-100");
+    for (int64_t i = 0; i < waits; i++)
+        off_cpu(writer, 1, MAIN, 10 + 4 * i, 10 + 4 * i + (i ? 3 : 1), BLOCKED);
+}
+
+/* The kernel knows that the thread stood in run queues for 31 ms: 1 of them after the shortest of its 16 waits, which
+ * was not longer, and 2 after each other one. Of three waits it does not say enough. */
+static void threads_that_were_woken_wait_for_a_cpu(void **state)
+{
+    struct writer *writer = start_program(100);
+
+    queued(writer, 16, 31);
+    const char *chain = chain_of(writer);
+    static const char
+        begin[] = "runs 1 0-10, ready 1 10-11, runs 1 11-14, waits 1 14-15, ready 1 15-17, runs 1 17-18, ";
+    assert_memory_equal(chain, begin, sizeof begin - 1);
+    assert_non_null(strstr(chain, "waits 1 70-71, ready 1 71-73, runs 1 73-100"));
+    writer = start_program(100);
+    queued(writer, 3, 7);
+    assert_null(strstr(chain_of(writer), "ready"));
 }
 
 /* The main thread waits for the slower of two. */

@@ -94,14 +94,20 @@ static int wall_sum_add_row(struct table *table, const struct wall_sum_totals *t
     return 0;
 }
 
+static int wall_sum_add_rows(struct table *table, const struct wall_sum_totals *totals, struct text *text)
+{
+    for (uint32_t i = 0; i < totals->groups.count; i++)
+        if (wall_sum_add_row(table, totals, &totals->list[i], text) != 0)
+            return ERR_NO_MEMORY;
+    table_sort_by(table, BY(DOWN(CELL_TIME), CELL_PID, CELL_WHERE, CELL_CALL, CELL_STATE));
+    return 0;
+}
+
 static int wall_sum_fill(struct table *table, const struct wall_sum_totals *totals)
 {
     struct text text = { 0 };
-    int code = 0;
+    int code = wall_sum_add_rows(table, totals, &text);
 
-    for (uint32_t i = 0; i < totals->groups.count && code == 0; i++)
-        code = wall_sum_add_row(table, totals, &totals->list[i], &text);
-    table_sort_by(table, BY(DOWN(CELL_TIME), CELL_PID, CELL_WHERE, CELL_CALL, CELL_STATE));
     text_free(&text);
     return code;
 }

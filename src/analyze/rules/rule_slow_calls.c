@@ -38,6 +38,7 @@ struct slow_calls_group {
 struct slow_calls_search {
     struct rule_search base;
     struct wall_lines lines;
+    struct keys loading;             /* file and function of those that load batches in the loop of a training */
     struct keys keys;
     struct slow_calls_group *groups; /* owned; by key */
     size_t room;
@@ -48,6 +49,7 @@ static void slow_calls_search_free(void *context)
     struct slow_calls_search *search = context;
 
     wall_lines_free(&search->lines);
+    keys_free(&search->loading);
     keys_free(&search->keys);
     free(search->groups);
 }
@@ -67,8 +69,33 @@ static int64_t slow_wait_of(const char *call)
     return found;
 }
 
-static int64_t slow_calls_what(const struct wall_lines *lines, const struct wall_line *line)
+static int slow_calls_loads(const struct slow_calls_search *search, const struct wall_line *line)
 {
+    struct place place = places_get(&search->lines.places, (uint32_t)line->place);
+
+    return place.loop != NO_PLACE || strcmp(places_string(&search->lines.places, place.act), place_loads) == 0;
+}
+
+static int slow_calls_find_loading(struct slow_calls_search *search)
+{
+    const struct wall_lines *lines = &search->lines;
+
+    for (uint32_t i = 0; i < lines->keys.count; i++) {
+        const struct wall_line *line = &lines->list[i];
+        if (line->place < 0 || !slow_calls_loads(search, line))
+            continue;
+        const int64_t key[] = { places_get(&lines->places, (uint32_t)line->place).file,
+                                wall_line_function(lines, line) };
+        if (keys_add(&search->loading, key) == NO_KEY)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int64_t slow_calls_what(const struct slow_calls_search *search, const struct wall_line *line)
+{
+    const struct wall_lines *lines = &search->lines;
+
     if (line->state == WALL_READY || line->state == WALL_IMPORTS)
         return NOTHING;
     if (line->call >= 0)
@@ -76,7 +103,8 @@ static int64_t slow_calls_what(const struct wall_lines *lines, const struct wall
     if (line->state != WALL_RUNS || line->place < 0)
         return NOTHING;
     struct place place = places_get(&lines->places, (uint32_t)line->place);
-    if (place.loop != NO_PLACE || strcmp(places_string(&lines->places, place.act), place_loads) == 0)
+    const int64_t function[] = { place.file, wall_line_function(lines, line) };
+    if (slow_calls_loads(search, line) || keys_find(&search->loading, function) != NO_KEY)
         return LOADING;
     return place.slow == NO_SLOW_CALL ? NOTHING : place.slow;
 }
@@ -86,7 +114,7 @@ static int slow_calls_add_line(struct slow_calls_search *search, uint32_t number
 {
     const struct wall_lines *lines = &search->lines;
     const struct wall_line *line = &lines->list[number];
-    int64_t key[KEY_PARTS] = { slow_calls_what(lines, line), -1, -1,
+    int64_t key[KEY_PARTS] = { slow_calls_what(search, line), -1, -1,
                                process_name_find(&lines->commands, line->process) };
 
     if (key[KEY_WHAT] == NOTHING || line->place < 0)
@@ -126,39 +154,48 @@ static const char *slow_calls_words(int64_t what)
                                 : slow_calls[what].what;
 }
 
-static int slow_calls_add_row(const struct slow_calls_search *search, struct table *table, uint32_t at)
+static int slow_calls_set_texts(const struct slow_calls_search *search, struct table *table, struct table_cell *row,
+                                const struct wall_line *line, struct text *text)
 {
     static const struct {
         int cell;
         void (*add)(struct text *out, const struct wall_lines *lines, const struct wall_line *line);
     } texts[] = { { WHERE, wall_line_where }, { CALL, wall_line_call }, { PROGRAM, wall_line_process } };
+
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        text_clear(text);
+        texts[i].add(text, &search->lines, line);
+        if (cell_set_built(table, &row[texts[i].cell], text) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int slow_calls_add_row(const struct slow_calls_search *search, struct table *table, uint32_t at)
+{
     const struct slow_calls_group *group = &search->groups[at];
     const struct wall_line *line = &search->lines.list[group->line];
     struct table_cell *row = table_add_row(table);
     struct text text = { 0 };
-    int code = row ? cell_set_string(table, &row[WHAT], slow_calls_words(keys_get(&search->keys, at)[KEY_WHAT]))
-                   : ERR_NO_MEMORY;
 
-    for (size_t i = 0; i < COUNT_OF(texts) && code == 0; i++) {
-        text_clear(&text);
-        texts[i].add(&text, &search->lines, line);
-        code = cell_set_built(table, &row[texts[i].cell], &text);
-    }
-    text_free(&text);
-    if (code != 0)
-        return code;
+    if (!row || cell_set_string(table, &row[WHAT], slow_calls_words(keys_get(&search->keys, at)[KEY_WHAT])) != 0)
+        return ERR_NO_MEMORY;
     cell_set_int(&row[IMPACT], group->impact_ns);
     cell_set_real(&row[SHARE], 100.0 * (double)group->impact_ns / (double)search->lines.whole_ns);
     cell_set_int(&row[CALLS], group->count);
     cell_set_int(&row[START], line->longest_from_ns);
     cell_set_int(&row[PID], global_pid_number(line->process));
-    return 0;
+    int code = slow_calls_set_texts(search, table, row, line, &text);
+    text_free(&text);
+    return code;
 }
 
 static int slow_calls_fill(void *context, struct table *table, struct error *err)
 {
     struct slow_calls_search *search = context;
 
+    if (slow_calls_find_loading(search) != 0)
+        return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < search->lines.keys.count; i++)
         if (slow_calls_add_line(search, i) != 0)
             return ERR_NO_MEMORY;
@@ -186,7 +223,7 @@ static int run_slow_calls(struct report *report, const struct analysis_request *
 {
     static const struct rule_steps steps = { slow_calls_columns, CELLS,           LEAST_PERCENT,         "the calls",
                                              slow_calls_read,    slow_calls_fill, slow_calls_search_free };
-    struct slow_calls_search search = { .base.report = report, .keys.width = KEY_PARTS };
+    struct slow_calls_search search = { .base.report = report, .loading.width = 2, .keys.width = KEY_PARTS };
 
     return rule_run(&steps, &search.base, request, out, err);
 }

@@ -8,6 +8,9 @@
 #include "base/saturating.h"
 
 #define LEAST_DELAY_NS INT64_C(50000) /* shorter ones are a part of any wait */
+/* The kernel's sum begins with the thread, and so before the first switch that was recorded: of few waits it says
+ * nothing. */
+enum { LEAST_WAITS = 16 };
 
 static int wall_delays_by_length(const void *a, const void *b)
 {
@@ -45,7 +48,7 @@ static int64_t wall_delays_most(const struct sched_times *times, const struct th
         else
             lengths[blocked++] = length;
     }
-    int64_t level = total_ns > 0 ? wall_delays_level(lengths, blocked, total_ns) : 0;
+    int64_t level = total_ns > 0 && blocked >= LEAST_WAITS ? wall_delays_level(lengths, blocked, total_ns) : 0;
     return level >= LEAST_DELAY_NS ? level : 0;
 }
 
@@ -76,13 +79,18 @@ static int wall_delays_cut_all(struct thread_spans *off_cpu, const struct sched_
                                struct thread_spans *ready)
 {
     int64_t *lengths = calloc(off_cpu->count + 1, sizeof *lengths);
-    int code = lengths ? 0 : ERR_NO_MEMORY;
+    int code = ERR_NO_MEMORY;
 
-    for (size_t i = 0, next; i < off_cpu->count && code == 0; i = next) {
+    if (!lengths)
+        return code;
+    for (size_t i = 0, next; i < off_cpu->count; i = next) {
         for (next = i + 1; next < off_cpu->count && off_cpu->list[next].thread == off_cpu->list[i].thread; next++)
             ;
-        code = wall_delays_cut_thread(&off_cpu->list[i], next - i, times, lengths, ready);
+        if (wall_delays_cut_thread(&off_cpu->list[i], next - i, times, lengths, ready) != 0)
+            goto free_lengths;
     }
+    code = 0;
+free_lengths:
     free(lengths);
     return code;
 }

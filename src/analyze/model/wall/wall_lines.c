@@ -25,6 +25,9 @@ void wall_lines_free(struct wall_lines *lines)
 {
     keys_free(&lines->keys);
     free(lines->list);
+    intern_free(&lines->tails);
+    keys_free(&lines->methods);
+    free(lines->method_names);
     process_names_free(&lines->names);
     process_names_free(&lines->commands);
     places_close(&lines->places);
@@ -98,12 +101,42 @@ static int wall_adding_piece(struct wall_adding *adding, const struct wall_piece
                            piece->to_ns);
 }
 
+/* Remembers "Net.forward" as what "forward" may be. */
+static int wall_lines_add_method(struct wall_lines *lines, const struct place *place)
+{
+    const char *name = places_string(&lines->places, place->function), *dot = strrchr(name, '.');
+
+    if (place->kind != PLACE_PYTHON || !dot)
+        return 0;
+    const int64_t method[] = { place->file, intern_add(&lines->tails, dot + 1, strlen(dot + 1)) };
+    size_t known = lines->methods.count;
+    uint32_t at = method[1] < 0 ? NO_KEY : keys_add(&lines->methods, method);
+    if (at == NO_KEY ||
+        array_reserve(&lines->method_names, &lines->method_room, at + 1u, sizeof *lines->method_names) != 0)
+        return ERR_NO_MEMORY;
+    int is_other = at < known && lines->method_names[at] != place->function;
+    lines->method_names[at] = is_other ? NO_PLACE_TEXT : place->function;
+    return 0;
+}
+
+static int wall_lines_add_methods(struct wall_lines *lines)
+{
+    for (uint32_t i = 0; i < lines->keys.count; i++) {
+        if (lines->list[i].place < 0)
+            continue;
+        struct place place = places_get(&lines->places, (uint32_t)lines->list[i].place);
+        if (wall_lines_add_method(lines, &place) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
 int wall_lines_read(struct wall_lines *lines, struct report *report, struct error *err)
 {
     struct wall_adding adding = { .lines = lines, .last.place = NO_PLACE };
     int code;
 
-    *lines = (struct wall_lines){ .keys.width = LINE_PARTS };
+    *lines = (struct wall_lines){ .keys.width = LINE_PARTS, .methods.width = 2 };
     if ((code = wall_path_read(&lines->path, report, err)) != 0 ||
         (code = places_open(&lines->places, report, err)) != 0 ||
         (code = places_add_os_calls(&lines->places, err)) != 0 ||
@@ -113,6 +146,8 @@ int wall_lines_read(struct wall_lines *lines, struct report *report, struct erro
     for (size_t i = 0; i < lines->path.count; i++)
         if (wall_adding_piece(&adding, &lines->path.list[i]) != 0)
             return error_short_memory(err, "for the wall time");
+    if (wall_lines_add_methods(lines) != 0)
+        return error_short_memory(err, "for the wall time");
     return 0;
 }
 
@@ -157,34 +192,14 @@ void wall_line_process(struct text *out, const struct wall_lines *lines, const s
     text_add(out, name < 0 ? "" : path_base_name(report_string(lines->places.report, name, NULL)));
 }
 
-/* Whether a function is a method of this name: "Net.forward" of "forward". */
-static int wall_line_is_method(const char *function, const char *name)
-{
-    size_t length = strlen(function), own = strlen(name);
-
-    return length > own && function[length - own - 1] == '.' && strcmp(function + length - own, name) == 0;
-}
-
 uint32_t wall_line_function(const struct wall_lines *lines, const struct wall_line *line)
 {
-    const struct places *places = &lines->places;
-
     if (line->place < 0)
         return NO_PLACE_TEXT;
-    struct place own = places_get(places, (uint32_t)line->place);
-    const char *name = places_string(places, own.function);
-    uint32_t found = NO_PLACE_TEXT;
+    struct place place = places_get(&lines->places, (uint32_t)line->place);
+    const char *name = places_string(&lines->places, place.function);
+    const int64_t method[] = { place.file, intern_find(&lines->tails, name, strlen(name)) };
+    uint32_t at = place.kind == PLACE_PYTHON ? keys_find(&lines->methods, method) : NO_KEY;
 
-    for (uint32_t i = 0; own.kind == PLACE_PYTHON && !strchr(name, '.') && i < lines->keys.count; i++) {
-        if (lines->list[i].place < 0)
-            continue;
-        struct place other = places_get(places, (uint32_t)lines->list[i].place);
-        if (other.file != own.file || other.function == found ||
-            !wall_line_is_method(places_string(places, other.function), name))
-            continue;
-        if (found != NO_PLACE_TEXT)
-            return own.function;
-        found = other.function;
-    }
-    return found == NO_PLACE_TEXT ? own.function : found;
+    return at == NO_KEY || lines->method_names[at] == NO_PLACE_TEXT ? place.function : lines->method_names[at];
 }

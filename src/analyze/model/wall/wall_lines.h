@@ -27,6 +27,10 @@ struct wall_lines {
     struct keys keys;
     struct wall_line *list; /* owned; keys.count of them */
     size_t room;
+    struct intern tails;    /* last parts of names of methods */
+    struct keys methods;    /* file and tail */
+    uint32_t *method_names; /* owned; by method: its text in places; NO_PLACE_TEXT: there are several */
+    size_t method_room;
     int64_t whole_ns;
 };
 
