@@ -1,5 +1,6 @@
 /* The chain of threads that set the wall time, on captures made by hand. All times are in ms; the program is process 1,
  * and its main thread is 1. */
+#include "analyze/model/wall/wall_lines.h"
 #include "analyze/model/wall/wall_path.h"
 #include "made_report.h"
 
@@ -270,6 +271,80 @@ static void a_circle_ends(void **state)
     assert_non_null(strstr(chain_of(writer), "runs 1 90-100"));
 }
 
+/* ---- lines ------------------------------------------------------------------------------------------------------ */
+
+static void sample(struct writer *writer, int64_t pid, int64_t at, const char *function, const char *module,
+                   int64_t line)
+{
+    struct row_COMPOSITE_EVENTS row = { 0 };
+    struct row_SAMPLING_CALLCHAINS frame = { 0 };
+
+    ROW_SET(&row, COMPOSITE_EVENTS, id, at);
+    ROW_SET(&row, COMPOSITE_EVENTS, start, at * MS);
+    ROW_SET(&row, COMPOSITE_EVENTS, globalTid, made_thread(pid, pid));
+    ROW_SET(&row, COMPOSITE_EVENTS, cpuCycles, 1);
+    writer_append(writer, TABLE_COMPOSITE_EVENTS, &row);
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, id, at);
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, symbol, made_string(writer, function));
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, module, made_string(writer, module));
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, stackDepth, 0);
+    if (line) {
+        ROW_SET(&frame, SAMPLING_CALLCHAINS, sourceFile, made_string(writer, "/src/own.c"));
+        ROW_SET(&frame, SAMPLING_CALLCHAINS, sourceLine, line);
+    }
+    writer_append(writer, TABLE_SAMPLING_CALLCHAINS, &frame);
+}
+
+/* "prepare (own.c:7); -": where each line is, in the order in which it comes; "-" for programs without lines. */
+static const char *lines_of(struct writer *writer)
+{
+    static char out[512];
+    struct report *report = finish(writer);
+    struct wall_lines lines;
+    struct error err;
+    struct text where = { 0 };
+
+    if (wall_lines_read(&lines, report, &err) != 0)
+        fail_msg("%s", err.text);
+    for (uint32_t i = 0; i < lines.keys.count; i++) {
+        text_add(&where, i ? "; " : "");
+        if (lines.list[i].place < 0)
+            text_add_char(&where, '-');
+        wall_line_where(&where, &lines, &lines.list[i]);
+    }
+    snprintf(out, sizeof out, "%s", text_string(&where));
+    text_free(&where);
+    wall_lines_free(&lines);
+    report_close(report);
+    return out;
+}
+
+/* A compiler that the program starts has functions, but they are nobody's own code. What a program that runs scripts
+ * is made of is not, either. */
+static void functions_of_other_programs_are_no_lines(void **state)
+{
+    static const struct {
+        const char *module;
+        int64_t line;
+        const char *lines;
+    } roots[] = { { "/opt/own", 7, "prepare (own.c:7); -" },
+                  { "/opt/own", 0, "prepare (own); -" },
+                  { "/usr/bin/bash", 0, "-; -" },
+                  { "/usr/bin/python3.11", 0, "-; -" },
+                  { "/opt/nodes", 0, "prepare (nodes); -" } };
+
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+        struct writer *writer = start_program(100);
+        process(writer, 2, 1, 50, 100);
+        thread(writer, 2, 2, 50, 100);
+        os_call(writer, (struct made_wait){ 1, MAIN, 50, 100, "waitpid", 0, 2 });
+        for (int64_t at = 5; at < 100; at += 10)
+            sample(writer, at < 50 ? 1 : 2, at, at < 50 ? "prepare" : "xmalloc", at < 50 ? roots[i].module : "/bin/cc1",
+                   at < 50 ? roots[i].line : 0);
+        assert_string_equal(lines_of(writer), roots[i].lines);
+    }
+}
+
 static void a_report_without_an_end_has_no_chain(void **state)
 {
     struct writer *writer = start();
@@ -298,6 +373,7 @@ int main(void)
         cmocka_unit_test(a_disk_is_waited_for),
         cmocka_unit_test(nobody_ends_a_wait_for_the_world),
         cmocka_unit_test(a_circle_ends),
+        cmocka_unit_test(functions_of_other_programs_are_no_lines),
         cmocka_unit_test(a_report_without_an_end_has_no_chain),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -13,16 +13,16 @@ enum { MOST_ROWS = 2000000 }; /* of events: nobody waits for more at the end of 
 #define LEAST_SHARE 2             /* percent of the wall time: less is not worth a line */
 static const char ready[] = "no CPU";
 
-/* What a line of code does, by state; %s is the call. */
+/* What a line of code does, by state, and what is around the call. */
 static const struct wall_words {
-    const char *state, *words;
+    const char *state, *words, *before, *after;
 } wall_words[] = {
-    { "computing", ": %s" },
-    { "sleeping", " sleeps (%s)" },
-    { "I/O", " waits for I/O (%s)" },
-    { "events", " waits for others (%s)" },
-    { "lock", " waits for a lock (%s)" },
-    { "waiting", " waits (%s)" },
+    { "computing", "", ": ", "" },
+    { "sleeping", " sleeps", " (", ")" },
+    { "I/O", " waits for I/O", " (", ")" },
+    { "events", " waits for others", " (", ")" },
+    { "lock", " waits for a lock", " (", ")" },
+    { "waiting", " waits", " (", ")" },
 };
 
 static int is_ready(const struct table *wall, size_t row)
@@ -98,12 +98,12 @@ static void add_doing(struct text *out, const struct table *wall, size_t row)
 
     text_add(out, is_import ? "Python imports, most of them by " : "");
     display_add(out, *where ? where : process, strlen(*where ? where : process), WIDEST);
-    for (size_t i = 0; i < COUNT_OF(wall_words) && *call && !is_import; i++)
+    for (size_t i = 0; i < COUNT_OF(wall_words) && !is_import; i++)
         if (strcmp(wall_words[i].state, state) == 0) {
-            const char *at = strstr(wall_words[i].words, "%s");
-            text_add_bytes(out, wall_words[i].words, (size_t)(at - wall_words[i].words));
+            text_add(out, wall_words[i].words);
+            text_add(out, *call ? wall_words[i].before : "");
             display_add(out, call, strlen(call), WIDEST_CALL);
-            text_add(out, at + strlen("%s"));
+            text_add(out, *call ? wall_words[i].after : "");
         }
     text_add_char(out, '\n');
 }

@@ -168,7 +168,21 @@ static uint32_t python_place(struct place_stacks *places, uint32_t stack)
     return place_stacks_add_frame(places, PLACE_PYTHON, found.frame, place);
 }
 
-/* Native code is the user's if its lines are known or it is the program itself, unless that is Python. */
+/* "python3.11" and "perl" run scripts, "nodes" does not. */
+static int is_interpreter(const char *program)
+{
+    static const char *const names[] = {
+        "python", "bash", "dash", "zsh", "perl", "ruby", "node", "java", "php", "lua"
+    };
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (text_begins_with(program, names[i]) &&
+            !program[strlen(names[i]) + strspn(program + strlen(names[i]), "0123456789.-")])
+            return 1;
+    return 0;
+}
+
+/* Native code is the user's if its lines are known or it is the program itself, unless that runs a script. */
 static uint32_t native_place(struct place_stacks *places, uint32_t stack)
 {
     const struct stacks *stacks = places->stacks;
@@ -181,7 +195,7 @@ static uint32_t native_place(struct place_stacks *places, uint32_t stack)
     if (key[FRAME_MODULE] == FRAME_NO_NAME || key[FRAME_SYMBOL] == FRAME_NO_NAME)
         return NO_PLACE;
     const char *module = path_base_name(report_string(stacks->report, key[FRAME_MODULE], &length));
-    int is_program = !strstr(module, ".so") && strncmp(module, "python", 6) != 0 && *module != '[';
+    int is_program = !strstr(module, ".so") && !is_interpreter(module) && *module != '[';
     return key[FRAME_SOURCE] != FRAME_NO_NAME || is_program
                ? place_stacks_add_frame(places, PLACE_NATIVE, frame, place_stacks_act_of(places, NO_KEY))
                : NO_PLACE;

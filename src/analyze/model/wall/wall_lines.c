@@ -58,6 +58,17 @@ static uint32_t wall_adding_fill(struct wall_adding *adding, uint32_t place, int
     return last->since_ns <= FILLED_NS ? last->place : NO_PLACE;
 }
 
+/* Functions of other programs that the program starts, such as a compiler's, are nobody's own code without lines. */
+static uint32_t wall_adding_own(const struct wall_adding *adding, uint32_t place)
+{
+    const struct wall_lines *lines = adding->lines;
+
+    if (place == NO_PLACE || global_process(adding->piece->thread) == lines->path.program)
+        return place;
+    struct place found = places_get(&lines->places, place);
+    return found.kind == PLACE_NATIVE && found.line <= 0 ? NO_PLACE : place;
+}
+
 static int wall_adding_add(void *context, uint32_t place, int64_t from_ns, int64_t to_ns)
 {
     static const char import[] = "_find_and_load";
@@ -66,7 +77,7 @@ static int wall_adding_add(void *context, uint32_t place, int64_t from_ns, int64
     const struct wall_piece *piece = adding->piece;
     int64_t time_ns = saturating_duration(from_ns, to_ns);
 
-    place = wall_adding_fill(adding, place, time_ns);
+    place = wall_adding_own(adding, wall_adding_fill(adding, place, time_ns));
     int64_t number = place == NO_PLACE ? -1 : (int64_t)place, state = piece->kind;
     if (text_begins_with(wall_lines_act(lines, number), import))
         state = WALL_IMPORTS;

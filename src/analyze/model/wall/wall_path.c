@@ -598,6 +598,7 @@ static int wall_walk_back(struct wall_walk *walk, const struct wall_process *roo
     enum { MOST_TURNS = 64 };
     int turns = 0, code;
 
+    walk->path->program = root->id;
     walk->thread = wall_main_thread(root->id);
     walk->time_ns = wall_gone_at(walk, walk->thread, root->end_ns);
     while (!walk->is_over && walk->time_ns > root->start_ns && turns <= 2 * MOST_TURNS) {

@@ -41,6 +41,7 @@ struct wall_piece {
 struct wall_path {
     struct wall_piece *list; /* owned; by time */
     size_t count, room;
+    int64_t program;         /* the process whose end it is followed from */
 };
 
 /* A report without lifetimes of processes and threads, or a set of reports, has no chain: ERR_NO_DATA. */
