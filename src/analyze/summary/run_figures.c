@@ -52,6 +52,7 @@ static const char *const run_figures_names[RUN_TABLES] = {
     [RUN_TABLE_FUNCTIONS] = "cpu_sample_sum",
     [RUN_TABLE_OS_CALLS] = "osrt_sum",
     [RUN_TABLE_WAITS] = "thread_wait_sum",
+    [RUN_TABLE_WALL] = "wall_sum",
     [RUN_TABLE_MEMORY] = "torch_memory_peak",
     [RUN_TABLE_COPIES] = "cuda_gpu_mem_time_sum",
 };

@@ -23,6 +23,7 @@ enum run_table {
     RUN_TABLE_FUNCTIONS,
     RUN_TABLE_OS_CALLS,
     RUN_TABLE_WAITS,
+    RUN_TABLE_WALL, /* of programs without work on GPUs */
     RUN_TABLE_MEMORY,
     RUN_TABLE_COPIES,
     RUN_TABLES

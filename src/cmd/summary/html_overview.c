@@ -292,6 +292,8 @@ void html_add_breakdown(struct text *out, struct html_page *page)
                                                 "Waited For", "Held By",    "Where", NULL };
     static const struct html_table idle = { "Why GPUs were idle", idle_columns, NULL, NULL };
     static const struct html_table busy = { "GPUs", busy_columns, NULL, NULL };
+    static const char *const wall_columns[] = { "Time", "Wall Time", "State", "Where", "Call", "Process", NULL };
+    static const struct html_table wall = { "Of the wall time, by function", wall_columns, NULL, NULL };
     static const struct html_table waits = { "What threads waited for", wait_columns, NULL, NULL };
 
     if (page->reports[RUN_TABLE_STEP_PARTS]) {
@@ -303,6 +305,10 @@ void html_add_breakdown(struct text *out, struct html_page *page)
     if (page->reports[RUN_TABLE_IDLE]) {
         html_add_table(out, page->reports[RUN_TABLE_IDLE], &idle);
         html_add_command(out, page, "stats -r gpu_idle_sum");
+    }
+    if (page->reports[RUN_TABLE_WALL]) {
+        html_add_table(out, page->reports[RUN_TABLE_WALL], &wall);
+        html_add_command(out, page, "stats -r wall_sum");
     }
     if (!page->reports[RUN_TABLE_BUSY] && page->reports[RUN_TABLE_WAITS]) {
         html_add_table(out, page->reports[RUN_TABLE_WAITS], &waits);
