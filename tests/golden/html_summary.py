@@ -11,7 +11,8 @@ import lib
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "%": 1}
-REPORTS = {"GPUs": "cuda_gpu_busy", "Why GPUs were idle": "gpu_idle_sum", "What threads waited for": "thread_wait_sum", "Kernels that multiply matrices": "tensor_core_sum",
+REPORTS = {"GPUs": "cuda_gpu_busy", "Why GPUs were idle": "gpu_idle_sum", "What threads waited for": "thread_wait_sum", "Of the wall time, by function": "wall_sum",
+           "Kernels that multiply matrices": "tensor_core_sum",
            "Samples of GPU metrics": "gpu_metrics_sum",
            "Operators by class and type": "roofline", "Operators of PyTorch": "torch_op_sum", "Kernels": "cuda_gpu_kern_sum", "Functions": "cpu_sample_sum",
            "Calls of the operating system": "osrt_sum", "Allocations in use at the peak": "torch_memory_peak", "Copies and fills": "cuda_gpu_mem_time_sum"}
