@@ -14,7 +14,7 @@
 #include "base/array.h"
 
 #define WIRE_MAGIC 0x54434857u /* "WHCT" in memory */
-#define WIRE_VERSION 18 /* increases whenever the layout of anything in src/wire changes */
+#define WIRE_VERSION 19 /* increases whenever the layout of anything in src/wire changes */
 
 /* ---- Sources and the fates of their events --------------------------------------------------------------------- */
 
@@ -238,9 +238,21 @@ struct wire_open_call {
     _Atomic uint64_t group, bytes;
 };
 
+/* What a thread did in calls of one function that were too short for records. */
+struct wire_short_calls {
+    _Atomic uint32_t function; /* its number + 1; 0: the place is free */
+    _Atomic uint32_t failed;
+    _Atomic uint64_t count, ticks;
+    _Atomic uint64_t bytes;    /* the sum of the results, of functions that return a number of bytes */
+};
+/* A function has the place of its number modulo WIRE_SHORT_PLACES, or the next free one. One more place is for all
+ * functions that find none. */
+#define WIRE_SHORT_PLACES 67u
+#define WIRE_SHORT_OTHERS UINT32_MAX /* .function of that place */
+
 /* The slot of a thread. The thread writes it. The collector reads it, and frees it once it is ENDED and drained. */
 struct wire_thread {
-    _Alignas(2048) _Atomic uint32_t state;    /* slots are aligned so that a page holds whole slots */
+    _Alignas(4096) _Atomic uint32_t state;    /* slots are aligned so that a page holds whole slots */
     uint32_t tid;
     _Atomic uint32_t first_chunk[WIRE_LANES]; /* WIRE_NONE until the thread has a chunk; each chunk names the next */
     _Atomic uint32_t next_free;               /* used while the slot is on the free list */
@@ -252,8 +264,9 @@ struct wire_thread {
     char name[16];
     struct wire_open_call open_calls[WIRE_SOURCE_COUNT]; /* the same for sources other than OS calls */
     _Atomic uint64_t counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT];
+    struct wire_short_calls short_calls[WIRE_SHORT_PLACES + 1];
 };
-_Static_assert(sizeof(struct wire_thread) == 2048, "slots are laid out back to back");
+_Static_assert(sizeof(struct wire_thread) == 4096, "slots are laid out back to back");
 
 /* A chunk of one thread's records. The thread appends and publishes them with a release store of `committed`. */
 struct wire_chunk {

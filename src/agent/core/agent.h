@@ -189,6 +189,16 @@ static inline void agent_count(struct agent_thread *thread, enum wire_source sou
 #endif
 }
 
+/* The same for other amounts. */
+static inline void agent_add(_Atomic uint64_t *counter, uint64_t amount)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("addq %1, %0" : "+m"(*counter) : "r"(amount) : "cc");
+#else
+    atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
+#endif
+}
+
 /* The next number of a thread's own counter, from 1. No signal handler can get the same number, for the same reason. */
 static inline uint32_t agent_next(uint32_t *counter)
 {

@@ -499,10 +499,7 @@ static int osrt_exec_execute(const struct exec_request *request)
         struct osrt_call call = {
             .thread = thread, .start = start, .level = osrt_of(thread)->call_depth, .duration = agent_ticks() - start
         };
-        if (call.duration < osrt_threshold_ticks())
-            agent_count(thread, WIRE_SOURCE_OSRT, WIRE_BELOW_THRESHOLD);
-        else
-            osrt_emit(&call, request->function, result, error);
+        osrt_emit(&call, request->function, result, error);
     }
     errno = error;
     return result;

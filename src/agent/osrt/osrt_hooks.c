@@ -23,6 +23,51 @@ uint32_t osrt_resync(struct agent_thread *thread, uint32_t level, uintptr_t fram
     return alive;
 }
 
+/* ---- Short calls ----------------------------------------------------------------------------------------------- */
+
+/* Functions that return a number of bytes. */
+static const unsigned char osrt_returns_bytes[OSRT_FUNCTION_COUNT] = {
+#define OS(type, symbol, shown, parameters, arguments, fails) \
+    [OSRT_##symbol] = __builtin_types_compatible_p(type, ssize_t),
+#define OS_OWN(type, symbol, shown, parameters, arguments, fails)
+#include "wire/libc_calls.def"
+#undef OS
+#undef OS_OWN
+};
+
+/* A signal handler may claim the same place in between: then it holds another function, and the search goes on. */
+static struct wire_short_calls *osrt_short_place(struct wire_thread *slot, uint32_t key)
+{
+    for (uint32_t i = 0; i < WIRE_SHORT_PLACES; i++) {
+        struct wire_short_calls *place = &slot->short_calls[(key + i) % WIRE_SHORT_PLACES];
+        uint32_t holds = 0;
+        if (atomic_compare_exchange_strong_explicit(&place->function, &holds, key, memory_order_relaxed,
+                                                    memory_order_relaxed) ||
+            holds == key)
+            return place;
+    }
+    struct wire_short_calls *others = &slot->short_calls[WIRE_SHORT_PLACES];
+    atomic_store_explicit(&others->function, WIRE_SHORT_OTHERS, memory_order_relaxed);
+    return others;
+}
+
+__attribute__((noinline)) void osrt_count_short(struct agent_thread *thread, uint32_t function, uint64_t duration,
+                                                int error, int64_t value)
+{
+    uint32_t key = function + 1;
+    struct wire_short_calls *place = &thread->slot->short_calls[key % WIRE_SHORT_PLACES];
+
+    agent_count(thread, WIRE_SOURCE_OSRT, WIRE_BELOW_THRESHOLD);
+    if (unlikely(atomic_load_explicit(&place->function, memory_order_relaxed) != key))
+        place = osrt_short_place(thread->slot, key);
+    agent_add(&place->count, 1);
+    agent_add(&place->ticks, duration);
+    if (error)
+        atomic_fetch_add_explicit(&place->failed, 1, memory_order_relaxed);
+    else if (osrt_returns_bytes[function] && value > 0)
+        agent_add(&place->bytes, (uint64_t)value);
+}
+
 __attribute__((noinline)) void osrt_count_left_out(void)
 {
     struct agent_thread *thread = agent_thread();

@@ -66,6 +66,9 @@ _Unwind_Reason_Code osrt_unwind(int version, _Unwind_Action actions, _Unwind_Exc
 void osrt_emit_words(struct agent_thread *thread, uint32_t function_and_level, uint64_t start,
                      uint64_t duration_and_error, int64_t value, const void *lock);
 
+/* Counts a call that is too short for a record, with its function, time and result. Keeps errno. */
+void osrt_count_short(struct agent_thread *thread, uint32_t function, uint64_t duration, int error, int64_t value);
+
 /* Counts a call of which nothing else is recorded. Keeps errno. */
 void osrt_count_left_out(void);
 
@@ -118,7 +121,7 @@ static inline uint64_t osrt_threshold_ticks(void)
     return atomic_load_explicit(&wire_osrt(agent.arena)->threshold_ticks, memory_order_relaxed);
 }
 
-/* True if the call is to be recorded; otherwise it has been counted. */
+/* Ends the call. False: it is neither to be recorded nor counted. */
 __attribute__((always_inline)) static inline int osrt_end(struct osrt_call *call)
 {
     struct agent_thread *thread = call->thread;
@@ -130,16 +133,17 @@ __attribute__((always_inline)) static inline int osrt_end(struct osrt_call *call
     if (likely(call->level == 0))
         atomic_store_explicit(&thread->slot->call_ticks, 0, memory_order_relaxed);
     call->duration = likely(end > call->start) ? end - call->start : 0;
-    if (call->duration < osrt_threshold_ticks()) {
-        agent_count(thread, WIRE_SOURCE_OSRT, WIRE_BELOW_THRESHOLD);
-        return 0;
-    }
     return 1;
 }
 
+/* Records the call, or counts it if it was short. */
 static inline void osrt_emit_lock(const struct osrt_call *call, enum osrt_function function, int64_t value, int error,
                                   const void *lock)
 {
+    if (call->duration < osrt_threshold_ticks()) {
+        osrt_count_short(call->thread, function, call->duration, error, value);
+        return;
+    }
     uint32_t level = call->level < UINT16_MAX ? call->level : UINT16_MAX;
     osrt_emit_words(call->thread, level << 16 | function, call->start, call->duration << 16 | (uint16_t)error, value,
                     lock);

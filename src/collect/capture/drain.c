@@ -98,6 +98,7 @@ static void drain_take_counts(struct process *process, struct process_reader *re
             process->counts[source].fates[fate] += count - reader->counted[source][fate];
             reader->counted[source][fate] = count;
         }
+    SOURCES_CALL(thread_counts, process, reader, slot);
 }
 
 void drain_counts(struct process *process)
@@ -145,6 +146,7 @@ static void recycle_slot(struct process *process, struct process_reader *reader,
     drain_take_counts(process, reader, slot);
     count_waiting_handlers(process, reader);
     memset(slot->counts, 0, sizeof slot->counts); /* safe: the thread has ended */
+    memset(slot->short_calls, 0, sizeof slot->short_calls);
     drain_end_thread(process, reader, collector_now(process->collector));
     atomic_store_explicit(&slot->state, WIRE_THREAD_FREE, memory_order_relaxed);
     wire_free_thread(process->arena, index);

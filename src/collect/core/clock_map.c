@@ -109,3 +109,8 @@ uint64_t clock_map_ticks_in(const struct clock_map *map, int64_t ns)
 {
     return (uint64_t)(((__int128)ns << CLOCK_SLOPE_SHIFT) / map->stretches[map->count - 1].slope);
 }
+
+int64_t clock_map_ns_in(const struct clock_map *map, uint64_t ticks)
+{
+    return (int64_t)((((unsigned __int128)ticks * clock_map_slope(map)) >> CLOCK_SLOPE_SHIFT) & INT64_MAX);
+}

@@ -82,5 +82,6 @@ static inline uint64_t clock_map_slope(const struct clock_map *map)
     return map->stretches[map->count - 1].slope;
 }
 uint64_t clock_map_ticks_in(const struct clock_map *map, int64_t ns);
+int64_t clock_map_ns_in(const struct clock_map *map, uint64_t ticks); /* the reverse */
 
 #endif

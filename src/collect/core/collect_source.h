@@ -201,6 +201,8 @@ struct collect_source {
     void (*thread_name)(const struct process *process, struct process_reader *reader);
     /* The thread is read for the last time and did not end by itself: closes what it had open. */
     void (*thread_cut)(const struct collect_origin *origin, struct wire_thread *slot, int64_t end_ns);
+    /* Reads counters of the source's own in the slot. The thread may be counting right now: nothing may be written. */
+    void (*thread_counts)(struct process *process, struct process_reader *reader, const struct wire_thread *slot);
     /* The thread ended at end_ns, unless reader->end_ns is set (end_ns PROCESS_NO_TIME: it keeps running). Writes the
      * last rows and frees the source's state of the thread. */
     void (*thread_end)(struct process *process, struct process_reader *reader, int64_t end_ns);

@@ -9,6 +9,7 @@
 #include "collect/process/process.h"
 #include "collect/sources/stacks/stack_rows.h"
 #include "osrt_records.h"
+#include "osrt_short.h"
 
 static struct osrt *osrt_of(const struct collector *collector)
 {
@@ -121,6 +122,22 @@ static void osrt_collect_thread_cut(const struct collect_origin *origin, struct 
         origin->process->counts[WIRE_SOURCE_OSRT].recorded++;
 }
 
+static void osrt_collect_thread_end(struct process *process, struct process_reader *reader, int64_t end_ns)
+{
+    osrt_short_thread_end(reader);
+}
+
+static void osrt_collect_counts(struct process *process)
+{
+    osrt_short_write(osrt_of(process->collector), process);
+}
+
+static void osrt_collect_process_end(struct process *process)
+{
+    osrt_collect_counts(process);
+    osrt_short_process_free(process);
+}
+
 /* The copy of a stack, into memory that has not been touched before. */
 static double osrt_collect_cost_ns(const struct collect_result *result)
 {
@@ -153,4 +170,9 @@ const struct collect_source collect_source_osrt = {
     .chain_depth = chain_depth,
     .chain_row = osrt_collect_chain_row,
     .thread_cut = osrt_collect_thread_cut,
+    .thread_counts = osrt_short_take,
+    .thread_end = osrt_collect_thread_end,
+    .counts = osrt_collect_counts,
+    .process_end = osrt_collect_process_end,
+    .process_free = osrt_short_process_free,
 };

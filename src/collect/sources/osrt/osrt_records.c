@@ -6,7 +6,8 @@
 
 #define EVENT_CLASS_OSRT 27 /* nsys's number of OS runtime events */
 
-static const char *const osrt_records_names[OSRT_FUNCTION_COUNT] = {
+static const char *const osrt_records_names[OSRT_FUNCTION_COUNT + 1] = {
+    [OSRT_FUNCTION_COUNT] = "(other functions)",
 #define OS(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = #shown,
 #define OS_OWN(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = #shown,
 #include "wire/libc_calls.def"
@@ -21,7 +22,7 @@ void osrt_init(struct osrt *osrt, struct writer *writer, const struct clock_map 
     osrt->clock = clock;
 }
 
-static int64_t osrt_records_name_id(struct osrt *osrt, uint32_t function)
+int64_t osrt_name_id(struct osrt *osrt, uint32_t function)
 {
     int64_t *id = &osrt->name_ids[function];
     if (*id == 0)
@@ -33,8 +34,7 @@ static int64_t osrt_records_name_id(struct osrt *osrt, uint32_t function)
 static struct row_OSRT_API *begin_row(struct osrt *osrt, int64_t global_tid, uint32_t function, int64_t start_ns,
                                       int64_t end_ns)
 {
-    int64_t name = osrt_records_name_id(
-        osrt, function); /* first, since a new string may make the writer submit its batches */
+    int64_t name = osrt_name_id(osrt, function); /* first: a new string may make the writer submit its batches */
     size_t count = 1;
     struct row_OSRT_API *row = writer_reserve(osrt->writer, TABLE_OSRT_API, &count);
     row->present = 0;

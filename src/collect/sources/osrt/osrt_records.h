@@ -18,7 +18,8 @@ enum { OSRT_LOCKS_KNOWN = 64 };
 struct osrt {
     struct writer *writer;
     const struct clock_map *clock;
-    int64_t name_ids[OSRT_FUNCTION_COUNT]; /* in the writer's string pool; 0: not needed yet */
+    /* In the writer's string pool; 0: not needed yet. The last: of functions that are not known one by one. */
+    int64_t name_ids[OSRT_FUNCTION_COUNT + 1];
     struct osrt_lock {
         const void *process;
         uint64_t address;
@@ -28,6 +29,9 @@ struct osrt {
 
 /* The writer and the clock must outlive it; nothing needs to be freed. */
 void osrt_init(struct osrt *osrt, struct writer *writer, const struct clock_map *clock);
+
+/* The name of a function in the report; of OSRT_FUNCTION_COUNT too, for functions that are not known one by one. */
+int64_t osrt_name_id(struct osrt *osrt, uint32_t function);
 
 /* Writes the row of a WIRE_OSRT_CALL with its call chains; the caller has checked `words`. 0, or -1 if it is
  * invalid. */
