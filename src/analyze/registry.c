@@ -84,6 +84,7 @@ static const struct {
     { &analysis_torch_op_sum, NULL },
     { &analysis_gpu_idle_sum, NULL },
     { &analysis_wall_sum, NULL },
+    { &analysis_process_sum, NULL },
     { &analysis_thread_wait_sum, NULL },
     { &analysis_python_sample_sum, NULL },
     { &analysis_cpu_sample_sum, "CPU samples" },
@@ -134,6 +135,13 @@ static int has_ranks(struct report *report)
     return report_part_count(report) > 0 || (ranks && ranks->rows > 1);
 }
 
+/* Whether the report can tell people something. */
+static int is_for_people(const struct analysis *analysis, struct report *report, int has_gpus)
+{
+    return !analysis_missing(analysis, report) && (has_gpus || !analysis->is_of_gpus) &&
+           (!analysis->is_worth_showing || analysis->is_worth_showing(report));
+}
+
 size_t analysis_defaults_for_people(struct report *report, const struct analysis **out, size_t room,
                                     struct text *lacking)
 {
@@ -141,7 +149,7 @@ size_t analysis_defaults_for_people(struct report *report, const struct analysis
     size_t count = 0;
 
     for (size_t i = 0; i < COUNT_OF(for_people) && count + 1 < room; i++)
-        if (!analysis_missing(for_people[i].analysis, report) && (has_gpus || !for_people[i].analysis->is_of_gpus))
+        if (is_for_people(for_people[i].analysis, report, has_gpus))
             out[count++] = for_people[i].analysis;
         else if (lacking && for_people[i].data)
             text_addf(lacking, "%s%s", lacking->length ? ", " : "", for_people[i].data);

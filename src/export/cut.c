@@ -136,6 +136,8 @@ static int is_count_of_whole(const struct passage *passage, const struct export_
 {
     static const char *const fates[] = { "recorded", "below-threshold", "untimed" };
 
+    if (passage->to == TABLE_TACHO_SHORT_CALL)
+        return cut_is_part(passage->cut);
     return passage->to == TABLE_TACHO_COUNT && cut_is_part(passage->cut) &&
            cut_is_named(text_at(passage, window, TACHO_COUNT_fate), fates, COUNT_OF(fates)) &&
            strcmp(text_at(passage, window, TACHO_COUNT_source), COUNTED_STACKS) != 0;

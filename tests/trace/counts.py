@@ -27,6 +27,8 @@ class Counts(lib.Case):
         ranges = report.value("SELECT count(*) FROM NVTX_EVENTS WHERE eventType IN (34, 59, 60)") if report.has("NVTX_EVENTS") else 0
         calls = report.value(f"SELECT count(*) FROM OSRT_API WHERE {report.returned()}") if report.has("OSRT_API") else 0
         self.assertEqual((report.count("nvtx", "recorded"), report.count("osrt", "recorded")), (ranges, calls))
+        short = report.value("SELECT sum(count) FROM TACHO_SHORT_CALL") if report.has("TACHO_SHORT_CALL") else 0
+        self.assertEqual(report.count("osrt", "below-threshold"), short, "calls below the threshold are counted by function, too")
 
     def compare(self, empty, arguments, options=()):
         """The same program with less to do shows what its start costs; the rest must be exact."""

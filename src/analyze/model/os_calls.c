@@ -12,18 +12,20 @@
 
 static const struct kind_names {
     enum os_call_kind kind;
-    int counts_bytes;
+    enum os_call_bytes bytes;
     const char *names; /* with a space before and after each */
 } os_calls_kind_names[] = {
-    { OS_CALL_LOCK, 0,
+    { OS_CALL_LOCK, OS_CALL_NO_BYTES,
       " pthread_mutex_lock pthread_mutex_timedlock pthread_mutex_clocklock pthread_rwlock_rdlock"
       " pthread_rwlock_timedrdlock pthread_rwlock_clockrdlock pthread_rwlock_wrlock pthread_rwlock_timedwrlock"
       " pthread_rwlock_clockwrlock pthread_spin_lock mtx_lock mtx_timedlock flockfile flock lockf " },
-    { OS_CALL_IO, 1,
-      " read write pread pread64 pwrite pwrite64 readv writev preadv preadv64 pwritev pwritev64 preadv2 preadv64v2"
-      " pwritev2 pwritev64v2 sendfile sendfile64 splice tee vmsplice copy_file_range send sendto sendmsg recv recvfrom"
-      " recvmsg getline getdelim mq_receive mq_timedreceive msgrcv " },
-    { OS_CALL_IO, 0,
+    { OS_CALL_IO, OS_CALL_READS,
+      " read pread pread64 readv preadv preadv64 preadv2 preadv64v2 recv recvfrom recvmsg getline getdelim mq_receive"
+      " mq_timedreceive msgrcv " },
+    { OS_CALL_IO, OS_CALL_WRITES,
+      " write pwrite pwrite64 writev pwritev pwritev64 pwritev2 pwritev64v2 vmsplice send sendto sendmsg " },
+    { OS_CALL_IO, OS_CALL_COPIES, " sendfile sendfile64 splice tee copy_file_range " },
+    { OS_CALL_IO, OS_CALL_NO_BYTES,
       " open open64 openat openat64 creat creat64 close fsync fdatasync sync syncfs sync_file_range msync fallocate"
       " fallocate64 posix_fallocate posix_fallocate64 readahead truncate truncate64 ftruncate ftruncate64 rename"
       " renameat renameat2 unlink unlinkat mkdir rmdir opendir mount umount2 connect shutdown sendmmsg recvmmsg"
@@ -31,16 +33,16 @@ static const struct kind_names {
       " fcloseall fflush fflush_unlocked fread fread_unlocked fwrite fwrite_unlocked fgets fgets_unlocked fputs"
       " fputs_unlocked puts fseek fseeko fseeko64 fgetwc fgetws fputwc fputws fgetc getc getchar fputc putc putchar"
       " mq_send mq_timedsend msgsnd aio_suspend aio_suspend64 " },
-    { OS_CALL_EVENTS, 0,
+    { OS_CALL_EVENTS, OS_CALL_NO_BYTES,
       " poll ppoll select pselect epoll_wait epoll_pwait epoll_pwait2 accept accept4 sigwait sigwaitinfo sigtimedwait"
       " pause sigsuspend " },
-    { OS_CALL_WAIT, 0,
+    { OS_CALL_WAIT, OS_CALL_NO_BYTES,
       " sleep usleep nanosleep clock_nanosleep thrd_sleep pthread_join pthread_timedjoin_np pthread_clockjoin_np"
       " thrd_join pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait cnd_wait cnd_timedwait"
       " pthread_barrier_wait sem_wait sem_timedwait sem_clockwait semop semtimedop syscall " },
-    { OS_CALL_START, 0, " fork vfork posix_spawn posix_spawnp system popen " },
-    { OS_CALL_CHILD, 0, " wait waitpid wait3 wait4 waitid pclose " },
-    { OS_CALL_LOAD, 0, " dlopen dlmopen " },
+    { OS_CALL_START, OS_CALL_NO_BYTES, " fork vfork posix_spawn posix_spawnp system popen " },
+    { OS_CALL_CHILD, OS_CALL_NO_BYTES, " wait waitpid wait3 wait4 waitid pclose " },
+    { OS_CALL_LOAD, OS_CALL_NO_BYTES, " dlopen dlmopen " },
 };
 
 static const struct kind_names *os_calls_find_names(const char *name, size_t length)
@@ -65,11 +67,16 @@ enum os_call_kind os_call_kind(const char *name, size_t length)
     return names ? names->kind : OS_CALL_OTHER;
 }
 
+enum os_call_bytes os_call_bytes(const char *name, size_t length)
+{
+    const struct kind_names *names = os_calls_find_names(name, length);
+
+    return names ? names->bytes : OS_CALL_NO_BYTES;
+}
+
 int os_call_counts_bytes(const char *name)
 {
-    const struct kind_names *names = os_calls_find_names(name, strlen(name));
-
-    return names && names->counts_bytes;
+    return os_call_bytes(name, strlen(name)) != OS_CALL_NO_BYTES;
 }
 
 /* ---- the scan -------------------------------------------------------------------------------------------------- */

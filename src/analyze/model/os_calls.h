@@ -60,6 +60,9 @@ size_t os_calls_from(const struct os_calls *calls, int64_t thread, int64_t time_
 
 /* The kind of the calls of this name. */
 enum os_call_kind os_call_kind(const char *name, size_t length);
+/* Which way the bytes go that a call of this name returns the number of. */
+enum os_call_bytes { OS_CALL_NO_BYTES, OS_CALL_READS = 1, OS_CALL_WRITES = 2, OS_CALL_COPIES = 3 };
+enum os_call_bytes os_call_bytes(const char *name, size_t length);
 /* Whether the result of a call of this name is a number of bytes. */
 int os_call_counts_bytes(const char *name);
 

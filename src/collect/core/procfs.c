@@ -77,6 +77,15 @@ int procfs_command(pid_t pid, struct text *command)
     return failed ? -1 : 0;
 }
 
+int procfs_first_argument(pid_t pid, struct text *argument)
+{
+    struct text raw = { 0 };
+    int failed = read_of(pid, "cmdline", &raw) != 0 || raw.length == 0;
+    text_add(argument, text_string(&raw));
+    text_free(&raw);
+    return failed ? -1 : 0;
+}
+
 int procfs_environment(pid_t pid, struct text *block)
 {
     if (read_of(pid, "environ", block) != 0 || block->length == 0)

@@ -14,6 +14,7 @@ pid_t procfs_parent(pid_t pid);
 
 int procfs_exe(pid_t pid, struct text *path);
 int procfs_command(pid_t pid, struct text *command);   /* quoted for a shell */
+int procfs_first_argument(pid_t pid, struct text *argument);
 int procfs_environment(pid_t pid, struct text *block); /* NUL-separated, with a NUL at the end */
 int procfs_name(pid_t pid, char *name, size_t size);   /* "" if unknown */
 uint64_t procfs_start_time(pid_t pid);                 /* 0 if unknown */

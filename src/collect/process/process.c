@@ -257,8 +257,10 @@ void process_describe(struct process *process)
 {
     struct text text = { 0 };
     int redact = process->collector->options->redact;
-    if (procfs_exe(process->pid, &text) == 0)
+    if (procfs_exe(process->pid, &text) == 0) {
+        started_names_find(&process->collector->processes->started, process->pid, &text);
         process->exe_id = collector_string(process->collector, text_string(&text));
+    }
     text_clear(&text);
     procfs_name(process->pid, process->name, sizeof process->name);
     if (redact || procfs_command(process->pid, &text) == 0)
@@ -486,5 +488,6 @@ void process_table_free(struct collector *collector)
     }
     process_pid_map_free(&collector->processes->by_pid);
     process_own_pid_map_free(&collector->processes->by_own_pid);
+    started_names_free(&collector->processes->started);
     memset(collector->processes, 0, sizeof *collector->processes);
 }

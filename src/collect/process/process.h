@@ -14,6 +14,7 @@
 #include "collect/core/call_chains.h"
 #include "collect/core/collect_source.h"
 #include "collect/core/machine.h"
+#include "started_names.h"
 #include "wire/wire.h"
 #include "wire/wire_marks.h"
 
@@ -164,6 +165,7 @@ struct process_table {
     struct process *next_round;
     uint64_t count, live, over; /* over: live processes that are being read to their end */
     uint64_t threads;
+    struct started_names started;
 };
 
 /* The newest process with this pid, or NULL. */

@@ -203,7 +203,7 @@ static const struct chain_line_ids *ids_of(struct collector *collector, uint32_t
     const struct symbols_line *line = symbols_line(stacks->symbols, number);
     if (!ids->symbol) {
         ids->symbol = collector_string(collector, *line->name ? line->name : "[Unknown]");
-        ids->module = collector_string(collector, line->module);
+        ids->module = collector_string(collector, started_names_of(&collector->processes->started, line->module));
         ids->file = line->file ? collector_string(collector, line->file) : 0;
     }
     return ids;
