@@ -247,7 +247,7 @@ struct wire_short_calls {
 };
 /* A function has the place of its number modulo WIRE_SHORT_PLACES, or the next free one. One more place is for all
  * functions that find none. */
-#define WIRE_SHORT_PLACES 67u
+#define WIRE_SHORT_PLACES 59u
 #define WIRE_SHORT_OTHERS UINT32_MAX /* .function of that place */
 
 /* The slot of a thread. The thread writes it. The collector reads it, and frees it once it is ENDED and drained. */

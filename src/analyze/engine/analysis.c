@@ -63,6 +63,8 @@ const char *analysis_need_option(const struct analysis_need *need)
 
 int analysis_is_default(const struct analysis *analysis, struct report *report)
 {
-    return analysis->by_default && (!analysis->default_where || (report_rows(report, analysis->default_where) &&
-                                                                 !analysis_missing(analysis, report)));
+    if (!analysis->by_default || (analysis->is_worth_showing && !analysis->is_worth_showing(report)))
+        return 0;
+    return !analysis->default_where ||
+           (report_rows(report, analysis->default_where) && !analysis_missing(analysis, report));
 }

@@ -60,7 +60,7 @@ struct analysis {
     int by_default;                /* place in the default list, from 1; 0: not in it */
     const char *default_where;     /* in the default list only if the report meets all needs and has rows in this
                                     * table; NULL: always, as with nsys */
-    /* In the default list for people only if this returns 1; NULL: always. */
+    /* In default lists only if this returns 1; NULL: always. */
     int (*is_worth_showing)(struct report *report);
     struct analysis_option for_people; /* given before the user's options where a table is printed for people, or {0} */
     size_t default_rows;               /* rows that the default list shows, with a count of the others; 0: all */

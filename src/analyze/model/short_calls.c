@@ -96,28 +96,36 @@ static void short_calls_name_sums(struct text *out, struct short_calls_sum *sums
     text_free(&what);
 }
 
+/* By name; sums has room for all calls. */
+static int short_calls_sum_up(struct short_calls_sum *sums, struct keys *names, const struct short_calls *calls,
+                              const struct analysis_request *request)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        const struct short_call *call = &calls->list[i];
+        if (!short_calls_count(call, request))
+            continue;
+        uint32_t at = keys_add(names, &call->name);
+        if (at == NO_KEY)
+            return ERR_NO_MEMORY;
+        sums[at].name = call->name;
+        sums[at].count = saturating_add(sums[at].count, call->count);
+        sums[at].total_ns = saturating_add(sums[at].total_ns, call->total_ns);
+    }
+    return 0;
+}
+
 int short_calls_add_text(struct text *out, const struct short_calls *calls, struct report *report,
                          const struct analysis_request *request)
 {
     struct keys names = { .width = 1 };
     struct short_calls_sum *sums = calloc(calls->count + 1, sizeof *sums);
-    int code = sums ? 0 : ERR_NO_MEMORY;
+    int code = ERR_NO_MEMORY;
 
-    for (size_t i = 0; i < calls->count && code == 0; i++) {
-        const struct short_call *call = &calls->list[i];
-        if (!short_calls_count(call, request))
-            continue;
-        uint32_t at = keys_add(&names, &call->name);
-        if (at == NO_KEY) {
-            code = ERR_NO_MEMORY;
-            break;
-        }
-        sums[at].name = call->name;
-        sums[at].count = saturating_add(sums[at].count, call->count);
-        sums[at].total_ns = saturating_add(sums[at].total_ns, call->total_ns);
-    }
-    if (code == 0)
-        short_calls_name_sums(out, sums, names.count, report);
+    if (!sums || short_calls_sum_up(sums, &names, calls, request) != 0)
+        goto done;
+    short_calls_name_sums(out, sums, names.count, report);
+    code = 0;
+done:
     keys_free(&names);
     free(sums);
     return code;

@@ -22,12 +22,10 @@ static int osrt_sum_note(struct table *table, struct report *report, const struc
 
     if (code != 0)
         goto free_calls;
-    if ((code = short_calls_add_text(&text, &calls, report, request)) == 0 && text.length) {
-        text_addf(&note, "Without calls too short for events: %s; osrt_call_sum counts them.", text_string(&text));
-        code = table_set_note(table, text_string(&note));
-    }
-    if (code != 0)
-        error_short_memory(err, "for the short calls");
+    if ((code = short_calls_add_text(&text, &calls, report, request)) != 0 || !text.length)
+        goto free_calls;
+    text_addf(&note, "Without calls too short for events: %s; osrt_call_sum counts them.", text_string(&text));
+    code = table_set_note(table, text_string(&note));
 free_calls:
     text_free(&text);
     text_free(&note);
@@ -41,9 +39,9 @@ static int osrt_sum(struct report *report, const struct analysis_request *reques
     struct table *table = NULL;
     int code = event_sum(report, request, as, &table, err);
 
-    if (code == 0 && table)
-        code = osrt_sum_note(table, report, request, err);
-    return table_hand_over(table, code, out, err);
+    if (code != 0 || !table) /* a share of the work has no table */
+        return table_hand_over(table, code, out, err);
+    return table_hand_over(table, osrt_sum_note(table, report, request, err), out, err);
 }
 
 const struct analysis analysis_osrt_sum = {

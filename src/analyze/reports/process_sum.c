@@ -146,9 +146,10 @@ static int process_sum_scan_calls(struct process_sum_totals *totals, struct proc
         if (!(scan->workers[w].uses = calloc(totals->programs.count + 1, sizeof *totals->uses)))
             return error_short_memory(err, "for the bytes");
     int code = report_scan(totals->report, table, columns, COUNT_OF(columns), NULL, process_sum_visit, scan, err);
-    if (code == 0)
-        process_sum_join_workers(totals, scan);
-    return code;
+    if (code != 0)
+        return code;
+    process_sum_join_workers(totals, scan);
+    return 0;
 }
 
 static int process_sum_read_calls(struct process_sum_totals *totals, struct error *err)
@@ -171,14 +172,16 @@ static int process_sum_read_shorts(struct process_sum_totals *totals, struct err
     struct short_calls calls = { 0 };
     int code = short_calls_read(&calls, totals->report, err);
 
-    for (size_t i = 0; i < calls.count && code == 0; i++) {
+    if (code != 0)
+        return code;
+    for (size_t i = 0; i < calls.count; i++) {
         size_t at = programs_of_image(&totals->programs, calls.list[i].process, calls.list[i].image);
         if (at != NO_PROGRAM)
             process_sum_add_bytes(&totals->uses[at], process_sum_direction(totals->report, calls.list[i].name),
                                   calls.list[i].bytes);
     }
     short_calls_free(&calls);
-    return code;
+    return 0;
 }
 
 /* ---- programs -------------------------------------------------------------------------------------------------- */
@@ -219,23 +222,27 @@ static void process_sum_join(struct process_sum_use *to, const struct process_su
     to->has_bytes |= more->has_bytes;
 }
 
+static int process_sum_add_to_group(struct process_sum_totals *totals, size_t at, struct text *name)
+{
+    text_clear(name);
+    program_name(name, &totals->programs.list[at], totals->report);
+    int64_t group = text_failed(name) ? -1 : intern_add(&totals->names, text_string(name), name->length);
+    if (group < 0 ||
+        array_reserve_zeroed(&totals->groups, &totals->group_room, (size_t)group + 1, sizeof *totals->groups) != 0)
+        return ERR_NO_MEMORY;
+    process_sum_join(&totals->groups[group], &totals->uses[at]);
+    return 0;
+}
+
 static int process_sum_group(struct process_sum_totals *totals)
 {
     struct text name = { 0 };
     int code = 0;
 
-    for (size_t i = 0; i < totals->programs.count && code == 0; i++) {
-        if (!process_sum_is_chosen(totals, i))
-            continue;
-        text_clear(&name);
-        program_name(&name, &totals->programs.list[i], totals->report);
-        int64_t at = intern_add(&totals->names, text_string(&name), name.length);
-        if (text_failed(&name) || at < 0 ||
-            array_reserve_zeroed(&totals->groups, &totals->group_room, (size_t)at + 1, sizeof *totals->groups) != 0)
-            code = ERR_NO_MEMORY;
-        else
-            process_sum_join(&totals->groups[at], &totals->uses[i]);
-    }
+    for (size_t i = 0; i < totals->programs.count; i++)
+        if (process_sum_is_chosen(totals, i) && (code = process_sum_add_to_group(totals, i, &name)) != 0)
+            goto free_name;
+free_name:
     text_free(&name);
     return code;
 }
@@ -393,6 +400,8 @@ const struct analysis analysis_process_sum = {
             "saving stand first. Wall Time is the sum of lifetimes. Read and Written are the bytes of read, write, "
             "send, recv and their like, to files, pipes and sockets; what a stream of libc moves is no part of it.",
     .needs = { { "processes", TABLES("TACHO_PROCESS") } },
+    .by_default = 23,
+    .default_where = "TACHO_PROCESS",
     .is_worth_showing = process_sum_is_of_tree,
     .default_rows = 20,
     .run = process_sum,

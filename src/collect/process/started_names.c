@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/error.h"
@@ -24,7 +25,30 @@ static int is_file_of(pid_t pid, const char *path)
            own.st_ino == other.st_ino;
 }
 
-/* The path by which the process was started, if it is another name of the file: as it was given, or beside the file. */
+/* The folder that the process is in, with a slash. */
+static void add_working_folder(struct text *path, pid_t pid)
+{
+    char link[64], target[4096];
+
+    snprintf(link, sizeof link, "/proc/%d/cwd", (int)pid);
+    ssize_t length = readlink(link, target, sizeof target);
+    text_add_bytes(path, target, length > 0 ? (size_t)length : 0);
+    text_add_char(path, '/');
+}
+
+/* A path as it was given; a name alone stands beside the file. */
+static void started_names_add_path(struct text *path, pid_t pid, const char *given, const char *file)
+{
+    if (!strchr(given, '/'))
+        text_add_bytes(path, file, path_folder_length(file));
+    else if (*given != '/')
+        add_working_folder(path, pid);
+    while (given[0] == '.' && given[1] == '/')
+        given += 2;
+    text_add(path, given);
+}
+
+/* The path by which the process was started, if it is another name of the file. */
 static int started_names_look(struct text *started, pid_t pid, const char *file)
 {
     struct text argument = { 0 };
@@ -32,12 +56,8 @@ static int started_names_look(struct text *started, pid_t pid, const char *file)
     const char *given = text_string(&argument), *name = path_base_name(given);
 
     is_found = is_found && *name && !strstr(path_base_name(file), name);
-    if (is_found && *given == '/') {
-        text_add(started, given);
-    } else if (is_found) {
-        text_add_bytes(started, file, path_folder_length(file));
-        text_add(started, name);
-    }
+    if (is_found)
+        started_names_add_path(started, pid, given, file);
     is_found = is_found && is_file_of(pid, text_string(started));
     text_free(&argument);
     return is_found;
