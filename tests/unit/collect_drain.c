@@ -319,6 +319,53 @@ static void slots_of_ended_threads_are_used_again(void **state)
     report_close(report);
 }
 
+static void count_short(struct scene *scene, const struct thread *thread, uint32_t place, uint32_t key, uint64_t count)
+{
+    struct wire_short_calls *calls = &wire_threads(scene->arena)[thread->slot].short_calls[place];
+    atomic_store(&calls->function, key);
+    atomic_fetch_add(&calls->count, count);
+    atomic_fetch_add(&calls->failed, 1);
+    atomic_fetch_add(&calls->ticks, 10 * count);
+    atomic_fetch_add(&calls->bytes, 100 * count);
+}
+
+/* Two threads, one after the other in the same slot; the second counts on while it is read. Numbers that are no
+ * function's are left out. */
+static void short_calls_are_added_up(void **state)
+{
+    struct scene *scene = *state;
+    struct thread thread = begin_thread(scene, 1);
+    count_short(scene, &thread, 5, OSRT_read + 1, 3);
+    atomic_store(&wire_threads(scene->arena)[thread.slot].state, WIRE_THREAD_ENDED);
+    drain_process(scene->process, SIZE_MAX);
+    thread = begin_thread(scene, 2);
+    count_short(scene, &thread, 6, OSRT_read + 1, 4);
+    count_short(scene, &thread, 7, OSRT_FUNCTION_COUNT + 2, 1000);
+    count_short(scene, &thread, 8, WIRE_SHORT_OTHERS - 1, 1000);
+    drain_process(scene->process, SIZE_MAX);
+    drain_report_counts(scene->collector);
+    count_short(scene, &thread, 6, OSRT_read + 1, 5);
+    struct report *report = finish(scene);
+    const struct report_table *table = report_table(report, "TACHO_SHORT_CALL");
+    assert_non_null(table);
+    int columns[] = { report_column(table, "count"), report_column(table, "failed"), report_column(table, "duration"),
+                      report_column(table, "bytes"), report_column(table, "nameId") };
+    struct report_columns read;
+    int64_t sums[4] = { 0 };
+    assert_int_equal(report_read(report, table, columns, 5, &read, NULL), 0);
+    for (size_t row = 0; row < read.rows; row++) {
+        assert_string_equal(report_string(report, read.values[4][row], NULL), "read");
+        for (int i = 0; i < 4; i++)
+            sums[i] += read.values[i][row];
+    }
+    assert_int_equal(sums[0], 12);
+    assert_int_equal(sums[1], 3);
+    assert_int_equal(sums[2], 120);
+    assert_int_equal(sums[3], 1200);
+    report_columns_free(&read);
+    report_close(report);
+}
+
 static void a_call_in_progress_at_death_is_told(void **state)
 {
     struct scene *scene = *state;
@@ -868,6 +915,7 @@ int main(void)
         SCENE_TEST(every_record_becomes_a_row),
         SCENE_TEST(chunks_are_used_again),
         SCENE_TEST(slots_of_ended_threads_are_used_again),
+        SCENE_TEST(short_calls_are_added_up),
         SCENE_TEST(a_call_in_progress_at_death_is_told),
         SCENE_TEST(the_last_switch_counts_even_if_there_was_no_place_for_it),
         SCENE_TEST(notes_have_chunks_when_events_have_none),

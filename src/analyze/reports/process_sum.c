@@ -252,7 +252,7 @@ free_name:
 /* What both tables begin with. */
 enum { CELL_SHARE, CELL_PATH, CELL_CPU, CELL_WALL, CELL_READ, CELL_WRITTEN, CELL_FIRST_OWN };
 #define PROCESS_SUM_COLUMNS                                                                                            \
-    { "Critical Path", CELL_REAL, UNIT_PERCENT, 1 }, { "Path Time", CELL_INT, UNIT_NS, 0 },                                     \
+    { "Critical Path", CELL_REAL, UNIT_PERCENT, 1 }, { "Path Time", CELL_INT, UNIT_NS, 0 }, \
         { "CPU Time", CELL_INT, UNIT_NS, 0 }, { "Wall Time", CELL_INT, UNIT_NS, 0 },                                   \
         { "Read", CELL_INT, UNIT_BYTES, 0 }, { "Written", CELL_INT, UNIT_BYTES, 0 }
 

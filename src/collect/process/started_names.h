@@ -18,7 +18,7 @@ struct started_names {
 };
 
 /* Replaces the path of a program's file (/proc/PID/exe) by the one by which the process was started, if that is a link
- * to the file and its name is no part of the file's (python3 of python3.11). */
+ * to the file and its name is no part of the file's (sh of dash). */
 void started_names_find(struct started_names *names, pid_t pid, struct text *path);
 
 /* The path by which the file was started; the file itself if it was not, or by several. */
