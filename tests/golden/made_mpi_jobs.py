@@ -217,6 +217,20 @@ class RandomJob:
         self.collectives.append(entries)
 
 
+class Stragglers(unittest.TestCase):
+    def test_a_job_with_nothing_but_mpi(self):
+        """Rank 2 computes for 7 ms before each of 40 barriers, the others for 5: its delay is the first line of the summary, and the first advice."""
+        made, left = Made(4, whole=False), 0
+        for step in range(40):
+            entered = [left + (7 if rank == 2 else 5) * 1000000 + 10 * rank for rank in range(4)]
+            left = max(entered) + 100000
+            for rank in range(4):
+                made.call("MPI_COLLECTIVES_EVENTS", rank, entered[rank], left, "MPI_Barrier", commHandle=HANDLE)
+        made.write("late.sqlite")
+        self.assertRegex(output("summary", "late.sqlite"), r"^tacho: rank 2 is late: 2\.00 ms in each of 39 steps;.* takes about 2\.00 ms less of 7\.10 ms\n")
+        self.assertEqual(["straggler"], [row["Rule"] for row in stats("advice_sum", "late.sqlite")])
+
+
 class Waits(unittest.TestCase):
     def test_random_jobs(self):
         kinds, waits = set(), 0

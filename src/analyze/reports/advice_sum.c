@@ -108,6 +108,7 @@ static const char *const advice_tables[] = {
     "TACHO_THREAD_SCHED",
     "TACHO_PYTHON_SAMPLE",
     "TACHO_PROCESS",
+    "MPI_COLLECTIVES_EVENTS",
     NULL,
 };
 const struct analysis analysis_advice_sum = {
