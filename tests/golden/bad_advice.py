@@ -44,6 +44,10 @@ def make(path, change=lambda table, row: row, steps=5, kernels=20):
     return made.write()
 
 
+def answers(file):
+    return {row["Rule"]: row["Answer"] for row in lib.table("rule_sum", file)}
+
+
 def at_limits(_, row):
     return {**row, "start": LEAST, "end": MOST}
 
@@ -88,6 +92,9 @@ def check_odd_captures():
         check(f"{file}: a step is not negative", [], re.findall(r"step -[^;]*", text))
         with open("page.html", encoding="utf-8") as page:
             check(f"{file}: the page", (False, []), ("<script" in (text := page.read()), CONTROL.findall(text)))
+    without, bare = lib.summary("without_calls.sqlite"), answers("without_calls.sqlite")
+    check("without calls nothing is known", (["not known"], "not checked", "no problem"),
+          (re.findall(r"what to change first: ([a-z ]*),", without), bare["launch_bound"], answers("good.sqlite")["result_waits"]))
     one = lib.summary(make("one.sqlite", steps=1))
     check("one step", ["over 1 step by"], re.findall(r"over 1 steps? by", one))
 

@@ -151,6 +151,12 @@ static const struct {
     { "--python-events=true", watched_collections },
 };
 
+/* Work on GPUs, copies among it, was launched by calls: without any, they were not recorded. */
+static int is_of_calls(const struct analysis_need *missing)
+{
+    return strcmp(missing->tables[0], "CUPTI_ACTIVITY_KIND_RUNTIME") == 0;
+}
+
 /* Whether the report has a table of the rule that the option records. */
 static int rule_state_has_recorded(const struct analysis *rule, struct report *report, const char *option)
 {
@@ -176,7 +182,7 @@ static enum rule_state rule_state_of_data(const struct analysis *rule, struct re
         return RULE_READY;
     if (!missing->tables[0]) /* data that Linux does not have */
         return RULE_FOREIGN;
-    if (option && rule_state_has_recorded(rule, report, option))
+    if (option && !is_of_calls(missing) && rule_state_has_recorded(rule, report, option))
         return RULE_CLEAR;
     for (size_t i = 0; option && i < COUNT_OF(rule_state_kinds); i++)
         if (strcmp(option, rule_state_kinds[i].option) == 0 && !rule_state_kinds[i].applies(report))

@@ -159,6 +159,20 @@ static void summary_advice_add_together(struct text *out, struct adviser *advise
         text_addf(out, " (%zu of %zu findings)", shown, adviser->count);
 }
 
+/* That no rule found anything says something only of rules that had what they need. */
+static void summary_advice_add_nothing(struct text *out, struct report *report)
+{
+    if (rule_state(&rule_launch_bound, report) == RULE_UNCHECKED) {
+        text_add(out, "  what to change first: not known, because no CUDA calls were recorded with the GPU's work\n");
+        return;
+    }
+    text_add(out, "  what to change first: no rule found anything that would save 1 % of it\n");
+    size_t before = out->length;
+    summary_advice_add_unchecked(out, report);
+    if (out->length > before)
+        text_add_char(out, '\n');
+}
+
 void summary_add_answer(struct text *out, struct summary *summary)
 {
     struct adviser *adviser = &summary->adviser;
@@ -170,10 +184,7 @@ void summary_add_answer(struct text *out, struct summary *summary)
         return;
     summary_advice_add_step(out, adviser, summary->request->peaks);
     if (!shown) {
-        text_add(out, "  what to change first: no rule found anything that would save 1 % of it\n");
-        before = out->length;
-        summary_advice_add_unchecked(out, summary->request->report);
-        text_add(out, out->length > before ? "\n" : "");
+        summary_advice_add_nothing(out, summary->request->report);
         return;
     }
     text_add(out, "  ");
