@@ -99,6 +99,28 @@ def check_odd_captures():
     check("one step", ["over 1 step by"], re.findall(r"over 1 steps? by", one))
 
 
+def check_between_ranges():
+    """Ranges around the launches alone: the wait of 1.94 ms after each belongs to the step all the same, whose time counts it. The truth is the same program with
+    ranges of 5 ms, the time from one to the next."""
+    saved = {}
+    for length in (60000, 4999999):
+        made, correlation = lib.Made(f"{length}.sqlite"), 0
+        for start in range(0, 100000000, 5000000):
+            made.add("NVTX_EVENTS", start=start, end=start + length, eventType=59, text=f"step {start // 5000000}", globalTid=1 << 24 | 1, domainId=0)
+            for number in range(5):
+                correlation += 1
+                made.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=start + 10000 * number, end=start + 10000 * number + 5000, globalTid=1 << 24 | 1, correlationId=correlation,
+                         nameId=made.text("cudaLaunchKernel_v7000"))
+                made.add("CUPTI_ACTIVITY_KIND_KERNEL", start=start + 20000 + 400000 * number, end=start + 400000 + 400000 * number, deviceId=0, contextId=1, streamId=7,
+                         correlationId=correlation, globalPid=1 << 24, demangledName=made.text(f"kernel{number}"), shortName=made.text(f"kernel{number}"))
+            made.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=start + 70000, end=start + 2010000, globalTid=1 << 24 | 1, correlationId=correlation + 10000,
+                     nameId=made.text("cudaDeviceSynchronize_v3020"))
+        rows = lib.table("advice_sum", made.write())
+        saved[length] = [(row["Rule"], row["Saves per Step (ns)"]) for row in rows if row["Confidence"]]
+    check("a wait between two ranges", saved[4999999], saved[60000])
+    check("what it costs", [("result_waits", True)], [(rule, 1900000 < saves < 1940000) for rule, saves in saved[60000]])
+
+
 def check_names():
     """The file and the function of a finding come from the capture."""
     events = []
@@ -143,6 +165,7 @@ def main():
         os.chdir(folder)
         make("good.sqlite")
         check_odd_captures()
+        check_between_ranges()
         check_names()
         check_arguments()
         os.chdir("/")

@@ -34,8 +34,9 @@ uint32_t advice_group(struct advice_groups *groups, int64_t a, int64_t b)
 
 static void note_step(struct advice_group *group, const struct adviser *adviser, const struct advice_event *event)
 {
-    uint32_t step = adviser->steps->count ? steps_at(adviser->steps, global_process(event->thread), event->start_ns)
-                                          : NO_STEP;
+    uint32_t step = adviser->steps->count
+                        ? steps_period_at(adviser->steps, global_process(event->thread), event->start_ns)
+                        : NO_STEP;
 
     group->is_repeated |= step == NO_STEP || (group->step && group->step != step + 1);
     group->step = step + 1;

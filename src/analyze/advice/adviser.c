@@ -182,7 +182,7 @@ int adviser_counts(const struct adviser *adviser, const struct replay_call *call
 int adviser_counts_at(const struct adviser *adviser, int64_t thread, int64_t time_ns)
 {
     return time_ns >= adviser->span.from_ns && time_ns < adviser->span.to_ns &&
-           step_counts(adviser, steps_at(adviser->steps, global_process(thread), time_ns));
+           step_counts(adviser, steps_period_at(adviser->steps, global_process(thread), time_ns));
 }
 
 /* ---- causes ---------------------------------------------------------------------------------------------------- */

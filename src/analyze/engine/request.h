@@ -37,6 +37,7 @@ struct steps {
     size_t process_count, own_count; /* own: processes with steps of their own */
     size_t process_room;
     char source[STEPS_SOURCE_BYTES]; /* the origin of the steps, in words: "steps by …" */
+    int are_ranges;                  /* that the program names: it may do work between two of them */
 };
 
 /* The processes, threads, … that events must belong to. A device or a stream does not restrict events of the CPU. The

@@ -173,14 +173,26 @@ size_t steps_from(const struct steps *steps, const struct step_process *own, int
     return BISECT(own->first, own->first + own->count, i, steps->list[i].end_ns <= time_ns);
 }
 
-uint32_t steps_at(const struct steps *steps, int64_t process, int64_t time_ns)
+static uint32_t steps_find(const struct steps *steps, int64_t process, int64_t time_ns, int with_gaps)
 {
     const struct step_process *own = steps_of(steps, process);
 
     if (!own)
         return NO_STEP;
     size_t at = steps_from(steps, own, time_ns);
-    return at < own->first + own->count && steps->list[at].start_ns <= time_ns ? (uint32_t)at : NO_STEP;
+    if (at == own->first + own->count)
+        return NO_STEP;
+    return steps->list[at].start_ns <= time_ns || (with_gaps && at > own->first) ? (uint32_t)at : NO_STEP;
+}
+
+uint32_t steps_at(const struct steps *steps, int64_t process, int64_t time_ns)
+{
+    return steps_find(steps, process, time_ns, 0);
+}
+
+uint32_t steps_period_at(const struct steps *steps, int64_t process, int64_t time_ns)
+{
+    return steps_find(steps, process, time_ns, steps->are_ranges);
 }
 
 void step_label(struct text *out, struct report *report, const struct step *step)

@@ -34,6 +34,9 @@ void steps_keep(struct steps *steps, const struct report_span *span);
 
 /* The step of the process at this time, or NO_STEP. Any thread may call this. */
 uint32_t steps_at(const struct steps *steps, int64_t process, int64_t time_ns);
+/* The same for those who count the time of a step from the end of the one before it to its own: what a program does
+ * between two of its ranges belongs to the later one. */
+uint32_t steps_period_at(const struct steps *steps, int64_t process, int64_t time_ns);
 
 /* The process's steps, or NULL; and the first of them that ends after this time (else first + count). */
 const struct step_process *steps_of(const struct steps *steps, int64_t process);

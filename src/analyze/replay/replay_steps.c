@@ -81,7 +81,7 @@ static int find_steps_of_calls(struct replay *replay, const struct steps *steps)
         int is_same = step != NO_STEP && call->thread == call[-1].thread &&
                       call->start_ns >= steps->list[step].start_ns && call->start_ns < steps->list[step].end_ns;
         if (!is_same)
-            step = steps_at(steps, global_process(events->threads[call->thread].id), call->start_ns);
+            step = steps_period_at(steps, global_process(events->threads[call->thread].id), call->start_ns);
         replay->step_of[i] = step;
     }
     return 0;

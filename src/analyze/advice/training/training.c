@@ -35,7 +35,7 @@ static int training_add_span(struct training_reading *reading, struct training_s
 
     if (span.start_ns < adviser->span.from_ns || span.start_ns >= adviser->span.to_ns)
         return 0;
-    span.step = steps_at(adviser->steps, global_process(span.thread), span.start_ns);
+    span.step = steps_period_at(adviser->steps, global_process(span.thread), span.start_ns);
     if (adviser->steps->count && (span.step == NO_STEP || !adviser->steps->list[span.step].is_chosen))
         return 0;
     return ARRAY_PUSH(training->list, training->room, training->count, span);

@@ -213,6 +213,7 @@ int steps_find_named(struct steps_search *found, struct error *err)
         return code;
     code = search_tables(&search, request, err);
     regex_free(search.pattern);
+    found->steps->are_ranges = !request->op;
     snprintf(found->steps->source, sizeof found->steps->source, "steps by %s",
              request->op                    ? "calls of the operator"
              : request->range               ? "ranges that match"
