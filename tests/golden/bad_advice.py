@@ -121,6 +121,29 @@ def check_between_ranges():
     check("what it costs", [("result_waits", True)], [(rule, 1900000 < saves < 1940000) for rule, saves in saved[60000]])
 
 
+def check_clocks():
+    """A GPU whose clock is 20 ms behind: no kernel can begin before its launch."""
+    early = make("early.sqlite", lambda table, row: {**row, "start": row["start"] - 20000000, "end": row["end"] - 20000000} if table.endswith("KERNEL") else row)
+    words = "100 of 100 kernels, copies and fills begin before the calls that launched them, by up to 20.0 ms: the GPU's clock is off"
+    told = [words in re.sub(r"\s+", " ", output(*command)) for command in (["summary", early], ["stats", "-f", "human", "-r", "advice_sum", early], ["summary", "good.sqlite"])]
+    check("a clock that is off", [True, True, False], told)
+
+
+def check_long_warm_up():
+    """30 steps of 100 ms, then 20 of 5 ms: the mean is of the latter, and the former are not passed over."""
+    made, start = lib.Made("warm.sqlite"), 0
+    for step in range(50):
+        length = 100000000 if step < 30 else 5000000
+        made.add("NVTX_EVENTS", start=start, end=start + length, eventType=59, text=f"step {step}", globalTid=1 << 24 | 1, domainId=0)
+        made.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=start, end=start + 5000, globalTid=1 << 24 | 1, correlationId=step + 1, nameId=made.text("cudaLaunchKernel_v7000"))
+        made.add("CUPTI_ACTIVITY_KIND_KERNEL", start=start + 6000, end=start + 9000, deviceId=0, contextId=1, streamId=7, correlationId=step + 1, globalPid=1 << 24,
+                 demangledName=made.text("k"), shortName=made.text("k"))
+        start += length
+    text = output("summary", made.write())
+    check(f"a warm-up that is longer than the rest: {text}", True, "step 5.00 ms over 20 steps by ranges 'iteration N' or 'step N', after 30 that took 3.00 s" in text)
+    check("a usual one", [], re.findall("that took", output("summary", "good.sqlite")))
+
+
 def check_names():
     """The file and the function of a finding come from the capture."""
     events = []
@@ -166,6 +189,8 @@ def main():
         make("good.sqlite")
         check_odd_captures()
         check_between_ranges()
+        check_clocks()
+        check_long_warm_up()
         check_names()
         check_arguments()
         os.chdir("/")

@@ -60,7 +60,7 @@ int advice_table_of(struct adviser *adviser, const struct analysis *rule, struct
     for (size_t i = 0; i < adviser->count; i++)
         if (adviser->causes[i].rule == rule && (code = advice_table_add_row(table, adviser, &adviser->causes[i])) != 0)
             goto hand_over;
-    code = adviser_note_window(adviser, table);
+    code = adviser_note_table(adviser, table);
 hand_over:
     return table_hand_over(table, code, out, err);
 }

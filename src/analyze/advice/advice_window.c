@@ -20,6 +20,9 @@ enum { MOST_SEARCHED = 1000000 };
 /* Work begins up to a queue of launches after its call: 1,024 of them, each with its call and, it may be, another. */
 enum { EVENTS_AHEAD = 4 * 1024 };
 
+/* As little of the work may have the id of another call: records of CUPTI are wrong at times. */
+enum { EARLY_OF = 10 };
+
 static uint64_t advice_window_count_events(struct report *report)
 {
     const char *const *const lists[] = { advice_call_tables, advice_work_tables };
@@ -310,6 +313,26 @@ void adviser_add_window(struct text *out, const struct adviser *adviser)
         text_add(out, "the middle of the GPU's work");
 }
 
+/* ", after 30 that took 3.00 s": a warm-up that took longer than all that counts must not be passed over. */
+static void add_long_warm_up(struct text *out, const struct steps *steps)
+{
+    int64_t sums_ns[2] = { 0 };
+    size_t count = 0;
+
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct step *step = &steps->list[i];
+        int64_t *sum_ns = &sums_ns[!!step->is_warm_up];
+        *sum_ns = saturating_add(*sum_ns, step->is_chosen ? saturating_duration(step->start_ns, step->end_ns) : 0);
+        count += step->is_chosen && step->is_warm_up;
+    }
+    if (!count || sums_ns[1] <= sums_ns[0])
+        return;
+    text_add(out, ", after ");
+    human_count(out, count);
+    text_add(out, " that took ");
+    human_time(out, sums_ns[1]);
+}
+
 void adviser_add_steps(struct text *out, const struct adviser *adviser)
 {
     static const char many[] = "steps ";
@@ -327,21 +350,38 @@ void adviser_add_steps(struct text *out, const struct adviser *adviser)
         text_addf(out, " step %s", source + strlen(many));
     else
         text_addf(out, " %s", source);
+    add_long_warm_up(out, adviser->steps);
 }
 
-int adviser_note_window(const struct adviser *adviser, struct table *table)
+void adviser_add_clocks(struct text *out, const struct adviser *adviser)
+{
+    const struct replay_events *events = &adviser->replay.events;
+
+    if ((uint64_t)events->early_count * EARLY_OF < events->work_count || !events->early_count)
+        return;
+    human_count(out, events->early_count);
+    text_add(out, " of ");
+    human_count(out, events->work_count);
+    text_add(out, " kernels, copies and fills begin before the calls that launched them, by up to ");
+    human_time(out, events->early_ns);
+    text_add(out, ": the GPU's clock is off, and savings are wrong");
+}
+
+int adviser_note_table(const struct adviser *adviser, struct table *table)
 {
     struct text note = { 0 };
 
-    if (!adviser->window)
-        return 0;
-    text_add(&note, "Replayed ");
-    if (adviser->steps->count)
-        adviser_add_steps(&note, adviser);
-    else
-        text_add(&note, "in the middle of the GPU's work");
-    text_add(&note, "; tacho analyze --all-steps replays all.");
-    int code = text_failed(&note) ? ERR_NO_MEMORY : table_set_note(table, text_string(&note));
+    adviser_add_clocks(&note, adviser);
+    text_add(&note, note.length ? "." : "");
+    if (adviser->window) {
+        text_add(&note, note.length ? " Replayed " : "Replayed ");
+        if (adviser->steps->count)
+            adviser_add_steps(&note, adviser);
+        else
+            text_add(&note, "in the middle of the GPU's work");
+        text_add(&note, "; tacho analyze --all-steps replays all.");
+    }
+    int code = text_failed(&note) ? ERR_NO_MEMORY : note.length ? table_set_note(table, text_string(&note)) : 0;
     text_free(&note);
     return code;
 }

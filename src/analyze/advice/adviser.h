@@ -143,8 +143,10 @@ int adviser_read_steps(struct adviser *adviser, const struct analysis_request *r
 void adviser_add_steps(struct text *out, const struct adviser *adviser);
 /* " in steps 950 to 995 of 2,000", of an adviser with a window. */
 void adviser_add_window(struct text *out, const struct adviser *adviser);
-/* Notes in a table of what was found that it is from a window; nothing if it is not. */
-int adviser_note_window(const struct adviser *adviser, struct table *table);
+/* That the times of GPUs do not fit those of calls; nothing if they do. */
+void adviser_add_clocks(struct text *out, const struct adviser *adviser);
+/* Notes that, and that what was found is from a window, in a table; nothing if neither is so. */
+int adviser_note_table(const struct adviser *adviser, struct table *table);
 
 /* Replays with the base and these edits. Returns the time of a step: advice_trials.c. */
 int adviser_replay(struct adviser *adviser, const struct replay_edits *edits, int64_t *step_ns, struct error *err);

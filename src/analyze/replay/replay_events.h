@@ -73,6 +73,8 @@ struct replay_events {
     uint32_t call_count;
     struct replay_work *works;            /* by stream, then by start */
     uint32_t work_count;
+    uint32_t early_count;                 /* work that begins long before its call: the clocks of the two differ */
+    int64_t early_ns;                     /* by so much at most */
     uint32_t first_at[REPLAY_TABLES + 1]; /* of each table */
     struct replay_thread *threads;
     uint32_t thread_count;

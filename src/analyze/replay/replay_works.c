@@ -7,7 +7,7 @@
 #include "replay_events.h"
 
 enum { CONTEXT, SOURCE, TARGET, COPY_KIND, FILL_MEMORY = SOURCE };  /* extra columns: of copies, and of fills */
-enum { LEFT_OUT = -1 };
+enum { LEFT_OUT = -1, EARLY_NS = 100000 };
 enum { PAGEABLE = 0, PINNED = 1, MANAGED = 4, MANAGED_STATIC = 6 }; /* of ENUM_CUDA_MEM_KIND */
 /* of ENUM_CUDA_MEMCPY_OPER */
 enum { ARRAY_TO_ARRAY = 5, DEVICE_TO_DEVICE = 8, PEER_TO_PEER = 10, FIRST_MIGRATION, LAST_MIGRATION = 13 };
@@ -70,7 +70,14 @@ static int is_migration(const struct gpu_ops *ops, size_t row, int table)
     return kind >= FIRST_MIGRATION && kind <= LAST_MIGRATION;
 }
 
-/* Clocks of GPU and CPU differ a little: work never starts before its call does. */
+static void replay_works_note_early(struct replay_events *events, int64_t early_ns)
+{
+    events->early_count++;
+    events->early_ns = early_ns > events->early_ns ? early_ns : events->early_ns;
+}
+
+/* Clocks of GPU and CPU differ a little: work never starts before its call does. That it seems to by EARLY_NS is no
+ * matter of precision. */
 static int replay_works_add_rows(struct replay_works_reading *reading, int table)
 {
     const struct gpu_ops *ops = &reading->ops;
@@ -88,6 +95,8 @@ static int replay_works_add_rows(struct replay_works_reading *reading, int table
                                          (enum replay_purpose)table);
         int64_t start = ops->start[row], end = ops->end[row],
                 launched = call == NO_CALL ? INT64_MIN : reading->events->calls[call].start_ns;
+        if (call != NO_CALL && saturating_subtract(launched, start) > EARLY_NS)
+            replay_works_note_early(reading->events, saturating_subtract(launched, start));
         reading->start[at] = start > launched ? start : launched;
         reading->end[at] = end > reading->start[at] ? end : reading->start[at];
         reading->stream[at] = stream;

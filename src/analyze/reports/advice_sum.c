@@ -64,7 +64,7 @@ static int advice_sum_with_note(const struct adviser *adviser, const struct find
 {
     int code = advice_sum_table(findings, out, err);
 
-    if (code != 0 || adviser_note_window(adviser, *out) == 0)
+    if (code != 0 || adviser_note_table(adviser, *out) == 0)
         return code;
     table_delete(*out);
     return error_no_memory(err);

@@ -51,6 +51,16 @@ static void summary_advice_add_whole(struct text *out, struct report *report)
     text_add(out, ", without steps");
 }
 
+static void summary_advice_add_clocks(struct text *out, const struct adviser *adviser)
+{
+    struct text clocks = { 0 };
+
+    adviser_add_clocks(&clocks, adviser);
+    if (clocks.length)
+        text_addf(out, "  note: %s\n", text_string(&clocks));
+    text_free(&clocks);
+}
+
 /* "step 18.4 ms over 40 steps by calls of Optimizer.step; GPU busy 25 %; …" */
 static void summary_advice_add_step(struct text *out, const struct adviser *adviser, const char *peaks)
 {
@@ -160,13 +170,16 @@ static void summary_advice_add_together(struct text *out, struct adviser *advise
 }
 
 /* That no rule found anything says something only of rules that had what they need. */
-static void summary_advice_add_nothing(struct text *out, struct report *report)
+static void summary_advice_add_nothing(struct text *out, const struct summary *summary)
 {
+    struct report *report = summary->request->report;
+
     if (rule_state(&rule_launch_bound, report) == RULE_UNCHECKED) {
         text_add(out, "  what to change first: not known, because no CUDA calls were recorded with the GPU's work\n");
         return;
     }
-    text_add(out, "  what to change first: no rule found anything that would save 1 % of it\n");
+    text_addf(out, "  what to change first: %s found anything that would save 1 %% of it\n",
+              *run_late_rank(summary->causes) ? "the late rank; no other rule" : "no rule");
     size_t before = out->length;
     summary_advice_add_unchecked(out, report);
     if (out->length > before)
@@ -182,9 +195,10 @@ void summary_add_answer(struct text *out, struct summary *summary)
         text_addf(out, "  note: %s\n", summary->slowed_by);
     if (!adviser->report || !adviser->replay.graph.points)
         return;
+    summary_advice_add_clocks(out, adviser);
     summary_advice_add_step(out, adviser, summary->request->peaks);
     if (!shown) {
-        summary_advice_add_nothing(out, summary->request->report);
+        summary_advice_add_nothing(out, summary);
         return;
     }
     text_add(out, "  ");
