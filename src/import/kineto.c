@@ -275,6 +275,7 @@ static void note_all(struct kineto *import)
     kineto_note(import, NULL, "truncated", (uint64_t)(import->truncated || import->window.damaged));
     kineto_note(import, "ph", "unknown-column", import->unknown_phases);
     kineto_note(import, "ts", "wrong-type", import->no_time);
+    kineto_note(import, "dur", "wrong-type", import->backwards);
     kineto_note(import, "args", "too-many", import->too_many_args);
     kineto_note(import, NULL, "repaired", import->repaired);
 }

@@ -64,7 +64,7 @@ struct kineto {
     struct import_window window;
     struct writer *writer;
     struct text scratch, other;
-    uint64_t events, damaged, repaired, too_many_args, unknown_phases, no_time;
+    uint64_t events, damaged, repaired, too_many_args, unknown_phases, no_time, backwards;
     int truncated;
     int64_t process; /* globalPid of GPU work: the first process that has an event on a CPU */
     struct kineto_name names[KINETO_MOST_NAMES]; /* names before the first event on a CPU, which distinguishes the

@@ -578,8 +578,9 @@ void kineto_add_event(struct kineto *import, const struct kineto_event *event)
         import->no_time++;
         return;
     }
+    import->backwards += dur < 0; /* clocks of GPU and CPU that were brought together badly */
     subject.start_ns = place_in_time(import, ts);
-    subject.end_ns = saturating_add(subject.start_ns, dur);
+    subject.end_ns = saturating_add(subject.start_ns, dur > 0 ? dur : 0);
     note_span(import, &subject);
     if (kind == 'X') {
         subject.category = find_category(event->category);

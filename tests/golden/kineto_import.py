@@ -151,6 +151,8 @@ def malformed():
     check("an event that is none", (whole[1:], [(None, "damaged", 1)]), made(wrap(broken, b).replace("1000002", "1000002"))[:2])
     check("a string without an end", whole[1:], made(wrap('{"ph": "X", "name": "a', b))[0][-1:])
     check("no time", ([("b", 2000)], [("ts", "wrong-type", 1)]), made(wrap(OP % ("a", '"soon"'), b))[:2])
+    check("a negative duration", ([("a", 1)], [("dur", "wrong-type", 1)], [(0,)]),
+          (lambda found, notes, database: (found, notes, database.execute("SELECT end - start FROM TACHO_TORCH_OP").fetchall()))(*made(wrap(a.replace('"dur": ', '"dur": -')))))
     check("a phase that we do not know", (whole, [("ph", "unknown-column", 1)]), made(wrap(a, '{"ph": "C", "name": "c", "ts": 1}', b))[:2])
     numbers = made(wrap(OP % ("a", "1000000"), OP % ("b", "1000000.5"), OP % ("c", "1000000.12"), OP % ("d", "1000000.1239"), OP % ("e", "1.0000001e6")))[0]
     check("decimals", [("a", 0), ("b", 500), ("c", 120), ("d", 123), ("e", 100)], numbers)
