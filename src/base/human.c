@@ -26,6 +26,8 @@ void human_time(struct text *out, int64_t ns)
         human_add_scaled(out, (double)size / 1e6, "ms");
     else if (size < UINT64_C(600) * 1000000000)
         human_add_scaled(out, (double)size / 1e9, "s");
+    else if (size < UINT64_C(3600) * 1000000000)
+        text_addf(out, "%" PRIu64 " min %02" PRIu64 " s", size / 1000000000 / 60, size / 1000000000 % 60);
     else
         text_addf(out, "%" PRIu64 " h %02" PRIu64 " min", size / 1000000000 / 3600, size / 1000000000 / 60 % 60);
 }

@@ -170,7 +170,7 @@ def check_made():
     check_line("a program that forks its loop", loop.finish(), r"step 1\.\d+ ms from steps [\d,]+ to [\d,]+ of 1,500 by")
 
     for what, length, pattern in (("20 µs", 20000, r"step (20|19)\.?\d* µs from steps [\d,]+ to [\d,]+ of 13,000 by"),
-                                  ("20 minutes", 1200 * 10**9, r"step 0 h 20 min from steps [\d,]+ to [\d,]+ of 13,000 by")):
+                                  ("20 minutes", 1200 * 10**9, r"step 20 min 00 s from steps [\d,]+ to [\d,]+ of 13,000 by")):
         loop = Loop("length.sqlite")
         for _ in range(13000):
             loop.step(5, length)

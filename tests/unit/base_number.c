@@ -77,6 +77,8 @@ static void times_for_sentences(void **state)
     expect_time(999499999, "999 ms");
     expect_time(999500000, "1.00 s");
     expect_time(INT64_C(59999) * 1000000, "60.0 s");
+    expect_time(INT64_C(600) * 1000000000, "10 min 00 s");
+    expect_time(INT64_C(3599999) * 1000000, "59 min 59 s");
     expect_time(INT64_C(7500) * 1000000000, "2 h 05 min");
 }
 

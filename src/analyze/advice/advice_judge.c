@@ -98,7 +98,7 @@ void advice_add_saving(struct text *out, struct advice_range range, int64_t esti
     human_time(&low, range.low_ns);
     human_time(&high, range.high_ns);
     const char *unit = strchr(text_string(&high), ' '), *low_unit = strchr(text_string(&low), ' ');
-    int is_same = unit && low_unit && strcmp(unit, low_unit) == 0;
+    int is_same = unit && low_unit && strcmp(unit, low_unit) == 0 && !strpbrk(unit, "0123456789"); /* "1 h 05 min" */
     text_add(out, "about ");
     human_time(out, estimate_ns);
     text_addf(out, " (%.*s to %s)", is_same ? (int)(low_unit - text_string(&low)) : (int)low.length, text_string(&low),
