@@ -573,12 +573,13 @@ void kineto_add_event(struct kineto *import, const struct kineto_event *event)
         import->unknown_phases++;
         return;
     }
+    /* Kernels without a record of their own, as of 2021, have zeros for both. */
     if (!event->ts.bytes || !json_slice_ns(event->ts, &ts) ||
-        (kind == 'X' && event->dur.bytes && !json_slice_ns(event->dur, &dur))) {
+        (kind == 'X' && event->dur.bytes && (!json_slice_ns(event->dur, &dur) || (!ts && !dur)))) {
         import->no_time++;
         return;
     }
-    import->backwards += dur < 0; /* clocks of GPU and CPU that were brought together badly */
+    import->backwards += dur < 0; /* of events that never ended, until 2022 */
     subject.start_ns = place_in_time(import, ts);
     subject.end_ns = saturating_add(subject.start_ns, dur > 0 ? dur : 0);
     note_span(import, &subject);

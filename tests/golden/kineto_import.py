@@ -151,6 +151,7 @@ def malformed():
     check("an event that is none", (whole[1:], [(None, "damaged", 1)]), made(wrap(broken, b).replace("1000002", "1000002"))[:2])
     check("a string without an end", whole[1:], made(wrap('{"ph": "X", "name": "a', b))[0][-1:])
     check("no time", ([("b", 2000)], [("ts", "wrong-type", 1)]), made(wrap(OP % ("a", '"soon"'), b))[:2])
+    check("zeros for times", ([("b", 2000)], [("ts", "wrong-type", 1)]), made(wrap((OP % ("a", "0")).replace('"dur": 1', '"dur": 0'), b))[:2])
     check("a negative duration", ([("a", 1)], [("dur", "wrong-type", 1)], [(0,)]),
           (lambda found, notes, database: (found, notes, database.execute("SELECT end - start FROM TACHO_TORCH_OP").fetchall()))(*made(wrap(a.replace('"dur": ', '"dur": -')))))
     check("a phase that we do not know", (whole, [("ph", "unknown-column", 1)]), made(wrap(a, '{"ph": "C", "name": "c", "ts": 1}', b))[:2])
