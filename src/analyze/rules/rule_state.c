@@ -131,6 +131,12 @@ static int uses_mpi(struct report *report)
     return report_rows(report, "MPI_RANKS") || any_row(report, "TACHO_MODEL", "model", is_mpi);
 }
 
+/* The same of regions of OpenMP. */
+static int is_openmp_program(struct report *report)
+{
+    return report_rows(report, "OPENMP_EVENT_KIND_PARALLEL") > 0;
+}
+
 /* Options that record what only some programs have. */
 static const struct {
     const char *option;
@@ -138,6 +144,7 @@ static const struct {
 } rule_state_kinds[] = {
     { "--trace=cuda", may_use_cuda },
     { "--trace=mpi", uses_mpi },
+    { "--trace=openmp", is_openmp_program },
     { "--gpu-metrics-devices=all", may_use_cuda },
     { "--python-sampling=true", runs_python },
     { "--python-events=true", loads_torch },
