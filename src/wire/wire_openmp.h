@@ -50,6 +50,8 @@ enum wire_openmp_detail {
 
 struct wire_openmp_shared {
     _Alignas(64) uint32_t details; /* enum wire_openmp_detail: frequent events, recorded only on request */
+    /* Shorter waits for locks are only counted, and the times that locks are held are not recorded; 0: all are. */
+    uint64_t lock_wait_ticks;
 };
 WIRE_SHARED(OPENMP, struct wire_openmp_shared, wire_openmp)
 

@@ -172,13 +172,13 @@ static uint64_t lock_of(const struct word_call *call)
 
 static int begin_lock(struct word_call *call)
 {
-    begin_event(call, WIRE_OPENMP_MUTEX_WAIT, gomp_calls_function_of(call)->kind, lock_of(call));
+    openmp_lock_wanted(gomp_calls_function_of(call)->kind, lock_of(call), call->caller);
     return 1;
 }
 
 static void end_lock(struct word_call *call)
 {
-    begin_event(call, WIRE_OPENMP_CRITICAL_SECTION, gomp_calls_function_of(call)->kind, lock_of(call));
+    openmp_lock_taken(gomp_calls_function_of(call)->kind, lock_of(call), call->caller);
 }
 
 static void end_test_lock(struct word_call *call)
@@ -189,7 +189,7 @@ static void end_test_lock(struct word_call *call)
 
 static int gomp_calls_unlock(struct word_call *call)
 {
-    openmp_end(WIRE_OPENMP_CRITICAL_SECTION, lock_of(call));
+    openmp_lock_given_back(lock_of(call));
     return 0;
 }
 

@@ -171,21 +171,19 @@ static void ompt_tool_cancel(union ompt_data *task, int flags, const void *addre
 
 static void mutex_acquire(int kind, unsigned hint, unsigned implementation, uint64_t lock, const void *address)
 {
-    openmp_begin(&(struct agent_openmp_event){
-        .event = WIRE_OPENMP_MUTEX_WAIT, .kind = (uint32_t)kind, .value = lock, .address = address });
+    openmp_lock_wanted((uint32_t)kind, lock, address);
 }
 
 static void mutex_acquired(int kind, uint64_t lock, const void *address)
 {
-    openmp_begin(&(struct agent_openmp_event){
-        .event = WIRE_OPENMP_CRITICAL_SECTION, .kind = (uint32_t)kind, .value = lock, .address = address });
+    openmp_lock_taken((uint32_t)kind, lock, address);
     if (hides_releases)
-        openmp_end(WIRE_OPENMP_CRITICAL_SECTION, lock);
+        openmp_lock_given_back(lock);
 }
 
 static void mutex_released(int kind, uint64_t lock, const void *address)
 {
-    openmp_end(WIRE_OPENMP_CRITICAL_SECTION, lock);
+    openmp_lock_given_back(lock);
 }
 
 /* A thread takes a lock again that it holds, or gives it back and still holds it. */
@@ -249,8 +247,9 @@ static int is_begun_by_another_thread(void)
 
 static int ompt_tool_is_wanted(size_t i, uint32_t details)
 {
+    int is_release = callbacks[i].which == OMPT_MUTEX_RELEASED;
     return (callbacks[i].detail & details) == callbacks[i].detail &&
-           !(hides_releases && callbacks[i].which == OMPT_MUTEX_RELEASED);
+           !(is_release && (hides_releases || !openmp_keeps_locks()));
 }
 
 static int ompt_tool_initialize(ompt_lookup_function *lookup, int initial_device, union ompt_data *tool)
@@ -259,7 +258,7 @@ static int ompt_tool_initialize(ompt_lookup_function *lookup, int initial_device
     if (!set || !agent_attached())
         return 0;
     uint32_t details = wire_openmp(agent.arena)->details;
-    if ((hides_releases = is_begun_by_another_thread()))
+    if ((hides_releases = is_begun_by_another_thread()) && openmp_keeps_locks())
         openmp_tell(
             "The times that threads hold OpenMP's locks and critical sections are not recorded: the first thread "
             "that used OpenMP is not the program's first one, and LLVM's runtime could crash.");

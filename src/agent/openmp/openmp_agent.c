@@ -14,6 +14,12 @@ enum { TASKS_AT_ONCE = 1024, REGION_ENDS = 1024 };
 
 struct openmp_thread {
     uint64_t next_task, tasks_end; /* numbers that this thread may still give */
+    /* The lock that it waits for, if only long waits are recorded; ticks 0: it waits for none. */
+    struct {
+        uint64_t ticks, lock;
+        const void *address;
+        uint64_t kind;
+    } wanted;
 };
 AGENT_THREAD_STATE(OPENMP, struct openmp_thread, openmp_of)
 
@@ -53,7 +59,8 @@ uint64_t openmp_new_task(void)
 
 /* ---- Records --------------------------------------------------------------------------------------------------- */
 
-static void openmp_agent_write_event(uint32_t type, const struct agent_openmp_event *event)
+/* ticks: 0: now */
+static void openmp_agent_write_event(uint32_t type, const struct agent_openmp_event *event, uint64_t ticks)
 {
     struct agent_thread *thread = agent_enter(WIRE_BIT(OPENMP));
     struct agent_lane *lane;
@@ -62,7 +69,7 @@ static void openmp_agent_write_event(uint32_t type, const struct agent_openmp_ev
                                         : NULL;
     if (!record)
         return;
-    record->ticks = agent_ticks();
+    record->ticks = ticks ? ticks : agent_ticks();
     record->flags = (uint8_t)event->event;
     record->a = (uint16_t)event->kind;
     record->b = (uint16_t)event->index;
@@ -75,12 +82,12 @@ static void openmp_agent_write_event(uint32_t type, const struct agent_openmp_ev
 
 void openmp_begin(const struct agent_openmp_event *event)
 {
-    openmp_agent_write_event(WIRE_OPENMP_BEGIN, event);
+    openmp_agent_write_event(WIRE_OPENMP_BEGIN, event, 0);
 }
 
 void openmp_point(const struct agent_openmp_event *event)
 {
-    openmp_agent_write_event(WIRE_OPENMP_POINT, event);
+    openmp_agent_write_event(WIRE_OPENMP_POINT, event, 0);
 }
 
 static void openmp_agent_write_end(enum wire_openmp_event event, uint64_t key, uint64_t ticks)
@@ -128,6 +135,72 @@ void openmp_end_region(uint64_t region)
     atomic_store_explicit(&openmp.ends[i].ticks, ticks, memory_order_release);
     atomic_store_explicit(&openmp.ends[i].region, region, memory_order_release);
     openmp_agent_write_end(WIRE_OPENMP_PARALLEL, region, ticks);
+}
+
+/* ---- Locks ----------------------------------------------------------------------------------------------------- */
+
+/* 0: all that happens to locks is recorded. */
+static uint64_t lock_wait_ticks(void)
+{
+    return wire_openmp(agent.arena)->lock_wait_ticks;
+}
+
+int openmp_keeps_locks(void)
+{
+    return lock_wait_ticks() == 0;
+}
+
+void openmp_lock_wanted(uint32_t kind, uint64_t lock, const void *address)
+{
+    struct agent_thread *thread = agent_enter(WIRE_BIT(OPENMP));
+    if (!thread)
+        return;
+    if (!lock_wait_ticks()) {
+        openmp_begin(&(struct agent_openmp_event){
+            .event = WIRE_OPENMP_MUTEX_WAIT, .kind = kind, .value = lock, .address = address });
+        return;
+    }
+    struct openmp_thread *state = openmp_of(thread);
+    state->wanted.lock = lock;
+    state->wanted.address = address;
+    state->wanted.kind = kind;
+    state->wanted.ticks = agent_ticks();
+}
+
+/* The wait for a lock is over: it is written if it was long. */
+static void openmp_agent_end_wait(struct agent_thread *thread)
+{
+    struct openmp_thread *state = openmp_of(thread);
+    uint64_t start = state->wanted.ticks, end = agent_ticks();
+    state->wanted.ticks = 0;
+    if (end - start < lock_wait_ticks()) {
+        agent_count(thread, WIRE_SOURCE_OPENMP, WIRE_BELOW_THRESHOLD);
+        return;
+    }
+    const struct agent_openmp_event wait = { .event = WIRE_OPENMP_MUTEX_WAIT,
+                                             .kind = (uint32_t)state->wanted.kind,
+                                             .value = state->wanted.lock,
+                                             .address = state->wanted.address };
+    openmp_agent_write_event(WIRE_OPENMP_BEGIN, &wait, start);
+    openmp_agent_write_end(WIRE_OPENMP_MUTEX_WAIT, wait.value, end);
+}
+
+void openmp_lock_taken(uint32_t kind, uint64_t lock, const void *address)
+{
+    struct agent_thread *thread = agent_enter(WIRE_BIT(OPENMP));
+    if (!thread)
+        return;
+    if (!lock_wait_ticks())
+        openmp_begin(&(struct agent_openmp_event){
+            .event = WIRE_OPENMP_CRITICAL_SECTION, .kind = kind, .value = lock, .address = address });
+    else if (openmp_of(thread)->wanted.ticks && openmp_of(thread)->wanted.lock == lock)
+        openmp_agent_end_wait(thread);
+}
+
+void openmp_lock_given_back(uint64_t lock)
+{
+    if (agent_enter(WIRE_BIT(OPENMP)) && !lock_wait_ticks())
+        openmp_end(WIRE_OPENMP_CRITICAL_SECTION, lock);
 }
 
 void openmp_tell(const char *sentence)

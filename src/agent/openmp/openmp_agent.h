@@ -25,6 +25,13 @@ void openmp_end(enum wire_openmp_event event, uint64_t key);
 void openmp_end_inside(enum wire_openmp_event event, uint64_t key, uint64_t region);
 void openmp_end_region(uint64_t region);
 
+/* A lock: the thread wants it, has it (or has it without having waited), gives it back. Where nobody has named OpenMP,
+ * only long waits are recorded (wire_openmp_shared.lock_wait_ticks). */
+void openmp_lock_wanted(uint32_t kind, uint64_t lock, const void *address);
+void openmp_lock_taken(uint32_t kind, uint64_t lock, const void *address);
+void openmp_lock_given_back(uint64_t lock);
+int openmp_keeps_locks(void); /* whether all that happens to locks is recorded */
+
 /* Numbers, from 1. 0: the thread is not recorded. */
 uint64_t openmp_new_region(void);
 uint64_t openmp_new_task(void);
