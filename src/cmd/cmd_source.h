@@ -18,9 +18,10 @@ struct report;
 struct source_summary;
 
 /* A name that --trace accepts. */
+enum { BY_DEFAULT = 1, BY_DEFAULT_IF_USED };
 struct cmd_source_trace {
     const char *name;  /* NULL ends a list */
-    int by_default;    /* recorded if there is no --trace */
+    int by_default;    /* recorded if there is no --trace: always, or in programs that use it (IF_USED) */
     int is_other_name; /* an alias, which help does not list */
 };
 

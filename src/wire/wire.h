@@ -153,6 +153,7 @@ struct wire_header {
     uint64_t arena_bytes;
     uint32_t chunk_count;
     uint32_t sources;      /* WIRE_BIT()s of the sources that this capture records */
+    uint32_t if_used;      /* of these: those that are recorded in programs that use them */
     uint32_t clock;        /* enum wire_clock */
     uint32_t flags;        /* enum wire_flag */
     uint32_t capture;      /* enum wire_capture */

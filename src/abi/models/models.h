@@ -10,6 +10,7 @@ enum model {
 #include "models.def"
     MODEL_COUNT
 };
+#define MODEL_BIT(model) (1u << (model))
 
 struct model_row {
     const char *name, *trace, *sources;

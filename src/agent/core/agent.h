@@ -57,6 +57,7 @@ struct agent {
     uint32_t clock;                      /* enum wire_clock */
     uint32_t flags;                      /* enum wire_flag */
     uint32_t sources;
+    uint32_t if_used;                    /* of these: those whose libraries only programs preload that use them */
     _Atomic uint32_t chosen;             /* the sources that the next range of the program is to record */
     uint32_t pid;                        /* 0: a forked child that has not attached */
     _Atomic uint32_t first_thread_ended; /* it called pthread_exit(), and the other threads go on */

@@ -184,6 +184,7 @@ static void attach_take_settings(const struct wire_header *arena, enum wire_orig
     agent.clock = arena->clock;
     agent.flags = arena->flags;
     agent.sources = arena->sources;
+    agent.if_used = arena->if_used;
     if (origin != WIRE_ORIGIN_FORK) /* a forked child keeps its parent's choice */
         atomic_store(&agent.chosen, arena->sources);
 }

@@ -21,6 +21,8 @@ struct agent_source {
     /* A library beside the agent that programs must preload; NULL: none. Programs that this one starts get it even if
      * it gives them another environment. */
     const char *preload;
+    /* MODEL_BIT()s: where nobody has named the source, only programs that use one of these models preload it. */
+    uint32_t models;
     /* For stubs that know the words of their calls (src/agent/stubs/words); NULL: the source has none. */
     const struct word_calls *word_calls;
 
@@ -103,6 +105,9 @@ const struct word_object *agent_word_object(enum wire_source source);
 void word_objects_changed(void); /* the program has loaded objects */
 
 void agent_add_preloads(void);   /* those of the sources that are recorded */
+
+/* The library of a source (enum wire_source) that a program preloads which uses these models; NULL: none. */
+const char *agent_preload_file(uint32_t source, uint32_t models);
 
 /* ---- Calls to all sources -------------------------------------------------------------------------------------- */
 

@@ -53,6 +53,14 @@ static void add_preload(const char *file)
         agent.preload[length] = ':';
 }
 
+const char *agent_preload_file(uint32_t source, uint32_t models)
+{
+    const struct agent_source *row = source < SOURCES ? word_objects_sources[source] : NULL;
+    if (!row || !row->preload || !(agent.sources & 1u << source))
+        return NULL;
+    return !(agent.if_used & 1u << source) || (row->models & models) ? row->preload : NULL;
+}
+
 void agent_add_preloads(void)
 {
     for (uint32_t i = 0; i < SOURCES; i++)

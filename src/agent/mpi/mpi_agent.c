@@ -3,6 +3,7 @@
  * The outermost call of a thread counts: MPI calls itself, and Fortran's bindings call C's. Sizes are found before the
  * call, because a program may free a datatype or a communicator as soon as a request is started. A call that finds
  * nothing (MPI_Test() with a flag of 0) is counted, not recorded: it reads the clock once. */
+#include "abi/models/models.h"
 #include "agent/core/capture_control.h"
 #include "agent/core/own_process.h"
 #include "agent/core/source.h"
@@ -447,6 +448,7 @@ static const struct word_calls mpi_agent_calls = { .begin = mpi_agent_begin, .en
 
 const struct agent_source agent_source_mpi = {
     .preload = WIRE_MPI_FILE,
+    .models = MODEL_BIT(MODEL_MPI),
     .word_calls = &mpi_agent_calls,
     .forked = mpi_agent_forked,
     .switched = mpi_agent_switched,

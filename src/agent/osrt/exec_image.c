@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "abi/models/model_links.h"
 #include "abi/sanitizer_runtimes.h"
 #include "agent/core/agent.h"
 #include "agent/core/sys.h"
@@ -56,17 +57,17 @@ static uint64_t file_offset(const struct exec_image_program *program, uint64_t a
 
 /* Calls visit for each entry of the dynamic section until it returns something other than 0, and returns that. */
 typedef uint64_t entry_visitor(const struct exec_image_program *program, const Elf64_Dyn *entry, uint64_t strings,
-                               char *runtime);
+                               struct image *image);
 
 static uint64_t visit_entries(const struct exec_image_program *program, const Elf64_Phdr *dynamic, entry_visitor *visit,
-                              uint64_t strings, char *runtime)
+                              uint64_t strings, struct image *image)
 {
     Elf64_Dyn entries[ENTRIES];
     uint64_t left = dynamic->p_filesz, offset = dynamic->p_offset;
     for (int i = 0; i < ENTRY_READS_MAX && left >= sizeof *entries; i++) {
         long got = sys_pread(program->file, entries, left < sizeof entries ? left : sizeof entries, (int64_t)offset);
         for (size_t j = 0; got > 0 && j < (size_t)got / sizeof *entries; j++) {
-            uint64_t answer = visit(program, &entries[j], strings, runtime);
+            uint64_t answer = visit(program, &entries[j], strings, image);
             if (answer)
                 return answer;
         }
@@ -79,23 +80,23 @@ static uint64_t visit_entries(const struct exec_image_program *program, const El
 }
 
 static uint64_t find_strings(const struct exec_image_program *program, const Elf64_Dyn *entry, uint64_t unused,
-                             char *unused_too)
+                             struct image *unused_too)
 {
     return entry->d_tag == DT_STRTAB ? file_offset(program, entry->d_un.d_ptr) : 0;
 }
 
-static uint64_t find_runtime(const struct exec_image_program *program, const Elf64_Dyn *entry, uint64_t strings,
-                             char *runtime)
+static uint64_t look_at_library(const struct exec_image_program *program, const Elf64_Dyn *entry, uint64_t strings,
+                                struct image *image)
 {
-    char name[sizeof((struct image *)0)->runtime];
+    char name[sizeof image->runtime];
     if (entry->d_tag != DT_NEEDED)
         return 0;
     long got = sys_pread(program->file, name, sizeof name - 1, (int64_t)(strings + entry->d_un.d_val));
     name[got > 0 ? got : 0] = 0;
-    if (!wire_is_sanitizer(name, strlen(name)))
-        return 0;
-    strcpy(runtime, name);
-    return 1;
+    image->models |= model_links(name);
+    if (!image->runtime[0] && wire_is_sanitizer(name, strlen(name)))
+        strcpy(image->runtime, name);
+    return 0;
 }
 
 static void look_at_program(struct image *image, int file, const Elf64_Ehdr *header)
@@ -119,7 +120,7 @@ static void look_at_program(struct image *image, int file, const Elf64_Ehdr *hea
             continue;
         uint64_t strings = visit_entries(&program, &part, find_strings, 0, NULL);
         if (strings)
-            visit_entries(&program, &part, find_runtime, strings, image->runtime);
+            visit_entries(&program, &part, look_at_library, strings, image);
     }
 }
 

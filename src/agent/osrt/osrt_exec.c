@@ -8,12 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/jobs/job_size.h"
+#include "abi/models/models.h"
 #include "abi/sanitizer_runtimes.h"
 #include "agent/core/agent.h"
 #include "agent/core/arena_window.h"
 #include "agent/core/libc_real.h"
 #include "agent/core/own_process.h"
 #include "agent/core/seccomp.h"
+#include "agent/core/source.h"
 #include "agent/core/sys.h"
 #include "base/path.h"
 #include "exec_image.h"
@@ -116,6 +119,24 @@ static int names_agent(const char *list)
     return 0;
 }
 
+/* True if this name in a list is that of a file beside the agent. */
+static int is_file(const char *name, size_t length, const char *file)
+{
+    size_t folder = path_folder_length(agent.library), own = strlen(file);
+    return length == folder + own && memcmp(name, agent.library, folder) == 0 && memcmp(name + folder, file, own) == 0;
+}
+
+static int names_file(const char *list, const char *file)
+{
+    for (const char *at = list; *at; at += strspn(at, ": ")) {
+        size_t length = strcspn(at, ": ");
+        if (is_file(at, length, file))
+            return 1;
+        at += length;
+    }
+    return 0;
+}
+
 /* Variables that inject the agent, or a file beside it, and the source that needs it; 0: every capture. */
 static const struct {
     const char name[INJECTION_BYTES];
@@ -161,6 +182,7 @@ static int is_injection(const char *value, size_t injection)
 struct osrt_exec_found {
     size_t count;
     const char *preload, *session; /* values, or NULL */
+    int is_of_ranks;               /* it is one of several ranks of a job */
     int has_runtime;               /* LD_PRELOAD has a sanitizer runtime for another program; `preload` is without it */
     const char *injections[INJECTIONS];
 };
@@ -180,6 +202,7 @@ static void osrt_exec_look_at(struct osrt_exec_found *found, strings environment
             found->has_runtime = found->preload != value;
         } else if ((value = osrt_exec_value_of(entry, WIRE_SESSION_VARIABLE)) != NULL)
             found->session = value;
+        found->is_of_ranks |= job_is_of_ranks(entry);
         for (size_t i = 0; i < INJECTIONS; i++)
             if ((value = osrt_exec_value_of(entry, injections[i].name)) != NULL)
                 found->injections[i] = value;
@@ -212,27 +235,71 @@ static int has_sanitizer(const char *list)
     return 0;
 }
 
+/* True if this is one of the names in agent.preload. */
+static int osrt_exec_is_ours(const char *name, size_t length)
+{
+    for (const char *own = agent.preload; *own; own += strspn(own, ":")) {
+        size_t own_length = strcspn(own, ":");
+        if (own_length == length && memcmp(own, name, length) == 0)
+            return 1;
+        own += own_length;
+    }
+    return 0;
+}
+
+/* The agent, and the libraries that a program of these models preloads. */
+static char *add_ours(char *to, uint32_t models)
+{
+    size_t folder = path_folder_length(agent.library);
+    to = stpcpy(to, agent.library);
+    for (uint32_t i = 0; i < WIRE_SOURCE_COUNT; i++) {
+        const char *file = agent_preload_file(i, models);
+        if (file)
+            to = stpcpy((char *)memcpy(stpcpy(to, ":"), agent.library, folder) + folder, file);
+    }
+    return to;
+}
+
+/* A list that names the agent: ours stand in the place of the agent. */
+static char *replace_ours(char *to, const char *list, uint32_t models)
+{
+    int is_there = 0;
+    for (const char *at = list; *at;) {
+        size_t length = strcspn(at, ": "), whole = length + (at[length] != 0);
+        if (!length || !osrt_exec_is_ours(at, length)) {
+            memcpy(to, at, whole);
+            to += whole;
+        } else if (!is_there && is_file(at, length, path_base_name(agent.library))) {
+            is_there = 1;
+            to = stpcpy(add_ours(to, models), ":");
+        }
+        at += whole;
+    }
+    to[to[-1] == ':' ? -1 : 0] = 0;
+    return to;
+}
+
 /* The agent goes first, but a sanitizer runtime insists on being first itself. */
-static void make_preload(char *to, const char *own, const char *runtime)
+static void make_preload(char *to, const char *own, const struct image *image)
 {
     int is_first = !own || !*own, has_own = !is_first && has_sanitizer(own);
     to = osrt_exec_set(to, PRELOAD_VARIABLE, "");
-    if (*runtime && !has_own)
-        to = stpcpy(stpcpy(to, runtime), "::");
+    if (*image->runtime && !has_own)
+        to = stpcpy(stpcpy(to, image->runtime), "::");
     if (!is_first && names_agent(own))
-        stpcpy(to, own);
+        replace_ours(to, own, image->models);
     else if (has_own)
-        stpcpy(stpcpy(stpcpy(to, own), ":"), agent.preload);
+        add_ours(stpcpy(stpcpy(to, own), ":"), image->models);
     else
-        stpcpy(stpcpy(stpcpy(to, agent.preload), is_first ? "" : ":"), is_first ? "" : own);
+        stpcpy(stpcpy(add_ours(to, image->models), is_first ? "" : ":"), is_first ? "" : own);
 }
 
 /* Fills a changed environment: its pointers, and the texts that are new. */
 typedef void environment_change(char **environment, char *texts, const struct exec_request *request,
-                                const struct osrt_exec_found *found, const char *runtime);
+                                const struct osrt_exec_found *found, const struct image *image);
 
 static void add_agent(char **environment, char *texts, const struct exec_request *request,
-                      const struct osrt_exec_found *found, const char *runtime)
+                      const struct osrt_exec_found *found, const struct image *image)
 {
     char *session = texts, *injection = session + sizeof WIRE_SESSION_VARIABLE + sizeof agent.session;
     size_t count = 0;
@@ -246,7 +313,7 @@ static void add_agent(char **environment, char *texts, const struct exec_request
         injection += injection_bytes(i);
     }
     char *preload = injection;
-    make_preload(preload, found->preload, runtime);
+    make_preload(preload, found->preload, image);
     environment[count++] = preload;
     for (size_t i = 0; i < found->count; i++) {
         char *entry = request->environment[i];
@@ -254,18 +321,6 @@ static void add_agent(char **environment, char *texts, const struct exec_request
             environment[count++] = entry;
     }
     environment[count] = NULL;
-}
-
-/* True if this is one of the names in agent.preload. */
-static int osrt_exec_is_ours(const char *name, size_t length)
-{
-    for (const char *own = agent.preload; *own; own += strspn(own, ":")) {
-        size_t own_length = strcspn(own, ":");
-        if (own_length == length && memcmp(own, name, length) == 0)
-            return 1;
-        own += own_length;
-    }
-    return 0;
 }
 
 /* The value of LD_PRELOAD without the agent. */
@@ -287,7 +342,7 @@ static char *without_agent(char *to, const char *list)
 }
 
 static void remove_agent(char **environment, char *texts, const struct exec_request *request,
-                         const struct osrt_exec_found *found, const char *runtime)
+                         const struct osrt_exec_found *found, const struct image *image)
 {
     size_t count = 0;
     for (size_t i = 0; i < found->count; i++) {
@@ -333,11 +388,22 @@ static enum wire_cause cause_against(const struct image *image)
     return sys_access(agent.library, R_OK) < 0 ? WIRE_CAUSE_UNREADABLE : WIRE_CAUSE_UNKNOWN;
 }
 
+/* Whether a list has the libraries that a program of these models preloads, and none that is for others. */
+static int has_libraries(const char *list, uint32_t models)
+{
+    for (uint32_t i = 0; i < WIRE_SOURCE_COUNT; i++) {
+        const char *file = agent_preload_file(i, UINT32_MAX);
+        if (file && names_file(list, file) != (agent_preload_file(i, models) != NULL))
+            return 0;
+    }
+    return 1;
+}
+
 static int osrt_exec_is_complete(const struct osrt_exec_plan *plan)
 {
     const struct osrt_exec_found *found = &plan->found;
     int complete = found->preload && names_agent(found->preload) && found->session && !found->has_runtime &&
-                   !plan->image.runtime[0];
+                   !plan->image.runtime[0] && has_libraries(found->preload, plan->image.models);
     for (size_t i = 0; i < INJECTIONS; i++)
         complete &= !lacks(found, i);
     return complete;
@@ -357,6 +423,7 @@ static void osrt_exec_make_plan(struct osrt_exec_plan *plan, const struct exec_r
     if (!agent_is_filtered() && !seccomp_is_new()) {
         look_at_program(&plan->image, request);
         plan->cause = cause_against(&plan->image);
+        plan->image.models |= plan->found.is_of_ranks ? MODEL_BIT(MODEL_MPI) : 0;
     }
     plan->change = plan->cause ? WITHOUT_AGENT : osrt_exec_is_complete(plan) ? UNCHANGED : WITH_AGENT;
     if (!plan->cause && plan->image.is_static)
@@ -367,14 +434,14 @@ static void osrt_exec_make_plan(struct osrt_exec_plan *plan, const struct exec_r
 
 struct osrt_exec_layout {
     environment_change *change;
-    const char *runtime;
+    const struct image *image;
     size_t pointers, words; /* words for the pointers, and in all */
 };
 
 static int run_in(char **room, const struct exec_request *request, const struct osrt_exec_plan *plan,
                   const struct osrt_exec_layout *layout)
 {
-    layout->change(room, (char *)(room + layout->pointers), request, &plan->found, layout->runtime);
+    layout->change(room, (char *)(room + layout->pointers), request, &plan->found, layout->image);
     return request->run(request, room);
 }
 
@@ -431,12 +498,13 @@ static int run_in_mapping(const struct exec_request *request, const struct osrt_
 }
 
 static int run_changed(const struct exec_request *request, const struct osrt_exec_plan *plan,
-                       environment_change *change, const char *runtime)
+                       environment_change *change)
 {
     const struct osrt_exec_found *found = &plan->found;
     size_t texts = sizeof WIRE_SESSION_VARIABLE + sizeof agent.session + injection_texts() + sizeof PRELOAD_VARIABLE +
-                   strlen(runtime) + strlen(agent.preload) + (found->preload ? strlen(found->preload) : 0) + 4;
-    struct osrt_exec_layout layout = { .change = change, .runtime = runtime, .pointers = found->count + ADDED + 1 };
+                   strlen(plan->image.runtime) + strlen(agent.preload) + (found->preload ? strlen(found->preload) : 0) +
+                   4;
+    struct osrt_exec_layout layout = { .change = change, .image = &plan->image, .pointers = found->count + ADDED + 1 };
     layout.words = layout.pointers + (texts + 7) / 8;
     struct agent_scratch *scratch = take_scratch(plan, layout.words * 8);
     if (!scratch)
@@ -449,8 +517,8 @@ static int run_changed(const struct exec_request *request, const struct osrt_exe
 static int run_as_planned(const struct exec_request *request, const struct osrt_exec_plan *plan)
 {
     switch (plan->change) {
-    case WITH_AGENT: return run_changed(request, plan, add_agent, plan->image.runtime);
-    case WITHOUT_AGENT: return run_changed(request, plan, remove_agent, "");
+    case WITH_AGENT: return run_changed(request, plan, add_agent);
+    case WITHOUT_AGENT: return run_changed(request, plan, remove_agent);
     default: return request->run(request, request->environment);
     }
 }

@@ -53,12 +53,17 @@ const char *const *profile_trace_names(void)
 
 static int is_default(const struct profile_trace_name *name)
 {
-    return name->trace->by_default;
+    return name->trace->by_default == BY_DEFAULT;
+}
+
+static int is_default_if_used(const struct profile_trace_name *name)
+{
+    return name->trace->by_default == BY_DEFAULT_IF_USED;
 }
 
 static int is_optional(const struct profile_trace_name *name)
 {
-    return !name->trace->by_default && !name->trace->is_other_name;
+    return !is_default(name) && !name->trace->is_other_name;
 }
 
 static int is_of_agents(const struct profile_trace_name *name)
@@ -87,7 +92,7 @@ static void profile_trace_add_names(struct text *out, int (*is_so)(const struct 
     for (size_t i = 0; i < all_count; i++)
         if (is_so(&all[i]))
             chosen[count++] = all[i];
-    if (is_so == is_default)
+    if (is_so == is_default || is_so == is_default_if_used)
         qsort(chosen, count, sizeof *chosen, profile_trace_by_name);
     for (size_t i = 0; i < count; i++)
         text_addf(out, "%s%s", before || i ? separator : "", chosen[i].trace->name);
@@ -105,7 +110,9 @@ const char *profile_trace_help(void)
                  ", none. Append -verbose to a library (cublas-verbose) to trace its getters and setters too. Default: "
                  "");
         profile_trace_add_names(&help, is_default, ",", 0);
-        text_add(&help, ".");
+        text_add(&help, "; also ");
+        profile_trace_add_names(&help, is_default_if_used, ",", 0);
+        text_add(&help, " in programs that use them.");
     }
     return text_string(&help);
 }
@@ -189,10 +196,13 @@ uint32_t profile_trace_finish(struct profile_settings *settings)
 {
     struct profile_trace_name known[NAMES_MAX];
     size_t count = profile_trace_list_names(known);
-    uint32_t by_default = 0;
+    uint32_t by_default = 0, if_used = 0;
 
     warn_unsupported(settings);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         by_default |= known[i].trace->by_default ? known[i].source->events : 0;
+        if_used |= is_default_if_used(&known[i]) ? known[i].source->events : 0;
+    }
+    settings->collect.if_used = settings->has_sources ? 0 : if_used;
     return settings->has_sources ? settings->sources_given : by_default;
 }

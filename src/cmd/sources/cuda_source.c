@@ -287,7 +287,7 @@ static const struct option cuda_source_options[] = {
 /* clang-format on */
 
 static const struct cmd_source_trace cuda_source_traces[] = {
-    { .name = "cuda", .by_default = 1 },
+    { .name = "cuda", .by_default = BY_DEFAULT },
     { .name = "cuda-hw", .is_other_name = 1 },
     { .name = "cuda-sw", .is_other_name = 1 },
     { 0 },

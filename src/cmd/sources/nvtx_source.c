@@ -71,7 +71,7 @@ static const struct option nvtx_source_options[] = {
 };
 /* clang-format on */
 
-static const struct cmd_source_trace nvtx_source_traces[] = { { .name = "nvtx", .by_default = 1 }, { 0 } };
+static const struct cmd_source_trace nvtx_source_traces[] = { { .name = "nvtx", .by_default = BY_DEFAULT }, { 0 } };
 
 static void nvtx_source_look(struct finding *finding)
 {

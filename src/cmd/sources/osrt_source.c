@@ -96,7 +96,7 @@ static const struct option osrt_source_options[] = {
 };
 /* clang-format on */
 
-static const struct cmd_source_trace osrt_source_traces[] = { { .name = "osrt", .by_default = 1 }, { 0 } };
+static const struct cmd_source_trace osrt_source_traces[] = { { .name = "osrt", .by_default = BY_DEFAULT }, { 0 } };
 
 static void osrt_source_look(struct finding *finding)
 {

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/jobs/job_size.h"
+#include "abi/models/models.h"
 #include "abi/sanitizer_runtimes.h"
 #include "base/text.h"
 #include "collect/core/agent_file.h"
@@ -23,6 +25,15 @@ static void add_libraries(struct text *to, const char *list, int sanitizers)
     }
 }
 
+/* The models that the program uses, as far as its file and its environment say. */
+static uint32_t models_of(const struct variables *variables, const struct program_file *program)
+{
+    uint32_t models = program->models;
+    for (size_t i = 0; i < variables->count; i++)
+        models |= job_is_of_ranks(variables->entries[i]) ? MODEL_BIT(MODEL_MPI) : 0;
+    return models;
+}
+
 static void set_preload(struct variables *variables, const struct collect_options *options,
                         const struct program_file *program, const char *agent_path)
 {
@@ -32,7 +43,7 @@ static void set_preload(struct variables *variables, const struct collect_option
     if (program->first_library[0] && !preload.length)
         text_addf(&preload, ":%s:", program->first_library); /* see wire_without_runtime() */
     text_addf(&preload, ":%s", agent_path);
-    agent_files_preload(&preload, options, agent_path);
+    agent_files_preload(&preload, options, agent_path, models_of(variables, program));
     add_libraries(&preload, own ? own : "", 0);
     if (text_failed(&preload))
         variables->failed = 1;

@@ -167,6 +167,7 @@ void recording_prepare_arena(struct collector *collector, struct wire_header *ar
     const struct capture_recording *recording = &capture_of(collector)->recording;
     struct collect_arena_texts texts = { .arena = arena };
     arena->sources = collector->sources;
+    arena->if_used = options->if_used;
     arena->clock = collector->clock.clock;
     arena->flags = (options->trace_fork_before_exec ? WIRE_FLAG_TRACE_FORK : 0) |
                    (options->step_probes ? WIRE_FLAG_STEP_PROBES : 0) |

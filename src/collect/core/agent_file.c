@@ -29,12 +29,20 @@ static int agent_file_find(struct text *path, struct text *why, const struct col
     return !why->length && !text_failed(path);
 }
 
-void agent_files_preload(struct text *to, const struct collect_options *options, const char *agent_path)
+/* Whether nobody has named the source: then nothing is said where its library is missing. */
+static int is_if_used(const struct collect_options *options, uint32_t source)
+{
+    return (options->if_used & 1u << source) != 0;
+}
+
+void agent_files_preload(struct text *to, const struct collect_options *options, const char *agent_path,
+                         uint32_t models)
 {
     for (uint32_t i = 0; i < WIRE_SOURCE_COUNT; i++) {
         const struct collect_file *file = wanted_file(options, i);
         struct text path = { 0 }, why = { 0 };
-        if (file && !file->variable && agent_file_find(&path, &why, file, options, agent_path))
+        int is_used = file && (!is_if_used(options, i) || (file->models & models));
+        if (is_used && !file->variable && agent_file_find(&path, &why, file, options, agent_path))
             text_addf(to, ":%s", text_string(&path));
         text_free(&path);
         text_free(&why);
@@ -59,7 +67,8 @@ void agent_files_check(struct collector *collector, const char *agent_path)
         const struct collect_file *file = wanted_file(collector->options, i);
         struct text path = { 0 }, why = { 0 };
         if (file && !agent_file_find(&path, &why, file, collector->options, agent_path)) {
-            collector_warn(collector, 0, "%s: %s", file->without, text_string(&why));
+            if (!is_if_used(collector->options, i))
+                collector_warn(collector, 0, "%s: %s", file->without, text_string(&why));
             if (!file->stays_on)
                 collector->sources &= ~(1u << i);
         }

@@ -7,11 +7,13 @@
 struct collector;
 struct text;
 
-/* For the sources that are recorded. A library that the program must not or cannot load is left out. */
-void agent_files_preload(struct text *to, const struct collect_options *options, const char *agent_path);
+/* For the sources that are recorded. A library that the program must not or cannot load is left out, and so is one that
+ * a program that uses these models (MODEL_BIT()s) does not need. */
+void agent_files_preload(struct text *to, const struct collect_options *options, const char *agent_path,
+                         uint32_t models);
 void agent_files_name(struct variables *variables, const struct collect_options *options, const char *agent_path);
-/* Warns about each that was left out, and turns its source off: agents must not add it to the environment of children
- * either. */
+/* Warns about each that was left out although its source was named, and turns its source off: agents must not add it to
+ * the environment of children either. */
 void agent_files_check(struct collector *collector, const char *agent_path);
 
 #endif

@@ -99,7 +99,8 @@ struct collect_file {
     const char *variable; /* by which another library finds it; NULL: the program preloads it */
     /* NULL or: ends the warning with a reason of the source's own, and returns whether it has one. */
     int (*refuse)(struct text *why, const struct collect_options *options, const char *path);
-    int stays_on; /* 1: the source has events without the library, too */
+    uint32_t models; /* MODEL_BIT()s: of collect_options.if_used, only programs that use one of these preload it */
+    int stays_on;    /* 1: the source has events without the library, too */
 };
 
 struct collect_source {

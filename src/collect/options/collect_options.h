@@ -63,6 +63,7 @@ struct collect_options {
     int writer_workers, writer_level; /* as in struct writer_options */
 
     uint32_t sources;                 /* the enabled sources, WIRE_BIT()s */
+    uint32_t if_used;                 /* of these: recorded in programs that use them, without a word in all others */
     uint32_t requested;               /* those that the user named: reported even if they recorded nothing */
     const char *agent_path;           /* the agent's library; NULL: collect_agent_path() */
     int no_preload;                   /* 1: no LD_PRELOAD; the injection variables alone load the agent */

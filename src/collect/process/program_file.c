@@ -10,6 +10,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "abi/models/model_links.h"
 #include "abi/sanitizer_runtimes.h"
 #include "base/array.h"
 #include "symbols/elf/elf_image.h"
@@ -146,7 +147,7 @@ static uint64_t file_offset(const struct image *image, uint64_t address)
     return 0;
 }
 
-static void look_for_sanitizer(struct program_file *program, const struct image *image)
+static void look_at_libraries(struct program_file *program, const struct image *image)
 {
     const Elf64_Phdr *dynamic = find_part(image, PT_DYNAMIC);
     if (!dynamic)
@@ -165,6 +166,7 @@ static void look_for_sanitizer(struct program_file *program, const struct image 
         if (entries[i].d_tag != DT_NEEDED ||
             pread(image->file, name, sizeof name - 1, (off_t)(strings + entries[i].d_un.d_val)) <= 0)
             continue;
+        program->models |= model_links(name);
         if (wire_is_sanitizer(name, strlen(name)))
             strcpy(program->first_library, name);
     }
@@ -237,7 +239,7 @@ static void inspect_elf(struct program_file *program, int file)
     if (program_file_read_parts(&image) != 0)
         return;
     inspect_interpreter(program, &image);
-    look_for_sanitizer(program, &image);
+    look_at_libraries(program, &image);
 }
 
 /* The loader ignores LD_PRELOAD for programs that gain privileges over their caller. */

@@ -3,6 +3,7 @@
 #define TACHO_COLLECT_PROCESS_PROGRAM_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "wire/wire_marks.h"
@@ -14,6 +15,7 @@ struct program_file {
     char warning[512];           /* one sentence about what will not be recorded, or "" */
     enum wire_cause cause;       /* why it takes no agent (the warning says so, too); UNKNOWN: it does */
     char first_library[256];     /* a sanitizer's runtime, which must be loaded before the agent; or "" */
+    uint32_t models;             /* MODEL_BIT()s of the libraries that it is linked with */
     int no_preload;              /* the program would not start with the agent */
     int is_script;               /* a shell would read it if the kernel cannot execute it */
 };

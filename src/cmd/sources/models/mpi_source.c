@@ -31,10 +31,15 @@ static const struct option mpi_source_options[] = {
 };
 /* clang-format on */
 
-static const struct cmd_source_trace mpi_source_traces[] = { { .name = "mpi" }, { 0 } };
+static const struct cmd_source_trace mpi_source_traces[] = {
+    { .name = "mpi", .by_default = BY_DEFAULT_IF_USED },
+    { 0 },
+};
 
 static int mpi_source_finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
+    if (collect->range == COLLECT_RANGE_MPI || collect->mpi_flavour) /* who says so says that the program uses MPI */
+        collect->if_used &= ~WIRE_BIT(MPI);
     if (collect->range == COLLECT_RANGE_MPI && !(collect->sources & WIRE_BIT(MPI)))
         return error_set(err, ERR_BAD_ARGUMENT, "--capture-range=mpi needs MPI: add mpi to --trace");
     if (collect->range == COLLECT_RANGE_MPI && !settings->has_range_end) /* the ranks of a job must all go on */

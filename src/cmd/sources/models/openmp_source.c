@@ -44,6 +44,8 @@ static int openmp_source_finish(struct profile_settings *settings, struct collec
 {
     collect->openmp_details = ((struct openmp_source_settings *)profile_source_settings(settings, &cmd_source_openmp))
                                   ->details;
+    if (collect->openmp_details) /* who asks for more says that the program uses OpenMP */
+        collect->if_used &= ~WIRE_BIT(OPENMP);
     return 0;
 }
 
@@ -55,7 +57,10 @@ static const struct option openmp_source_options[] = {
 };
 /* clang-format on */
 
-static const struct cmd_source_trace openmp_source_traces[] = { { .name = "openmp" }, { 0 } };
+static const struct cmd_source_trace openmp_source_traces[] = {
+    { .name = "openmp", .by_default = BY_DEFAULT_IF_USED },
+    { 0 },
+};
 
 static void openmp_source_look(struct finding *finding)
 {

@@ -166,8 +166,8 @@ static const struct model_variable *switched_off(enum model model)
 static int models_collect_is_missing(const struct collector *collector, enum model model)
 {
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++)
-        if (model != MODEL_MPI && collector->options->sources >> i & 1 && !(job_of(collector)->recorded >> i & 1) &&
-            strcmp(wire_source_name(i), model_rows[model].sources) == 0)
+        if (model != MODEL_MPI && (collector->options->sources & ~collector->options->if_used) >> i & 1 &&
+            !(job_of(collector)->recorded >> i & 1) && strcmp(wire_source_name(i), model_rows[model].sources) == 0)
             return 1;
     return 0;
 }

@@ -1,6 +1,7 @@
 /* MPI as a source: its row. */
 #include <stdlib.h>
 
+#include "abi/models/models.h"
 #include "collect/core/chain_row.h"
 #include "collect/core/collector.h"
 #include "collect/core/record.h"
@@ -189,8 +190,8 @@ static void mpi_collect_process_end(struct process *process)
 
 static void mpi_collect_finish(struct collector *collector)
 {
-    if ((collector->options->sources & WIRE_BIT(MPI)) && !collector->options->no_preload &&
-        !mpi_collect_of(collector)->processes && collector->recorded_ns > 0)
+    if ((collector->options->sources & ~collector->options->if_used & WIRE_BIT(MPI)) &&
+        !collector->options->no_preload && !mpi_collect_of(collector)->processes && collector->recorded_ns > 0)
         collector_warn(collector, 0,
                        "No call to MPI was recorded: the program made none, or is linked statically with its MPI "
                        "library, whose calls cannot be traced.");
@@ -215,7 +216,7 @@ const struct collect_source collect_source_mpi = {
     .state_bytes = sizeof(struct mpi),
     .records = mpi_collect_records,
     .tables = mpi_collect_tables,
-    .file = { .name = WIRE_MPI_FILE, .without = "MPI calls are not recorded" },
+    .file = { .name = WIRE_MPI_FILE, .without = "MPI calls are not recorded", .models = MODEL_BIT(MODEL_MPI) },
     .cost = { .recorded_reads = 2, .recorded_ns = 40, .counted_reads = 1, .counted_ns = 15 },
     .arena = mpi_collect_arena,
     .finish = mpi_collect_finish,

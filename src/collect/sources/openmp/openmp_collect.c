@@ -1,12 +1,20 @@
 /* OpenMP as a source: its row. */
+#include "abi/models/models.h"
 #include "collect/core/chain_row.h"
 #include "collect/core/collector.h"
 #include "collect/process/process.h"
 #include "openmp_pairs.h"
 
+/* Of a wait for a lock, unless OpenMP was named: a critical section takes less. */
+enum { LEAST_LOCK_WAIT_NS = 1000 };
+
 static void openmp_collect_arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
-    wire_openmp(texts->arena)->details = collector->options->openmp_details;
+    const struct collect_options *options = collector->options;
+    wire_openmp(texts->arena)->details = options->openmp_details;
+    if (options->if_used & WIRE_BIT(OPENMP))
+        wire_openmp(texts->arena)->lock_wait_ticks = (uint64_t)clock_map_ticks_in(&collector->clock,
+                                                                                  LEAST_LOCK_WAIT_NS);
 }
 
 static void openmp_collect_chain_row(struct writer *writer, const struct chain_row *from)
@@ -56,7 +64,9 @@ const struct collect_source collect_source_openmp = {
     .state_bytes = sizeof(struct openmp_names),
     .records = openmp_collect_records,
     .tables = openmp_collect_tables,
-    .file = { .name = WIRE_OPENMP_FILE, .without = "OpenMP's events are not recorded" },
+    .file = { .name = WIRE_OPENMP_FILE,
+              .without = "OpenMP's events are not recorded",
+              .models = MODEL_BIT(MODEL_OPENMP) },
     .cost = { .recorded_reads = 2, .recorded_ns = 20, .counted_reads = 2, .counted_ns = 20 },
     .arena = openmp_collect_arena,
     .process_end = openmp_forget_process,
