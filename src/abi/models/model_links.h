@@ -1,5 +1,5 @@
-/* Which models a program uses, as far as its file says: by the libraries that it is linked with. A function in a header,
- * without pointers, because the agent asks it between vfork and exec. */
+/* Which models a program uses, as far as its file says: by the libraries that it is linked with. A function in a
+ * header, without pointers, because the agent asks it between vfork and exec. */
 #ifndef TACHO_ABI_MODELS_MODEL_LINKS_H
 #define TACHO_ABI_MODELS_MODEL_LINKS_H
 
