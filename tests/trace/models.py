@@ -12,6 +12,7 @@ CC = os.environ["CC"].split()
 MODELS = {"MPI": ("mpi", "libmpi.so.40", "MPI_Barrier"), "OpenMP": ("openmp", "libgomp.so.1", "GOMP_barrier"),
           "OpenACC": ("openacc", "libacchost.so", "acc_init"), "UCX": ("ucx", "libucp.so.0", "ucp_cleanup"),
           "OpenSHMEM": ("oshmem", "liboshmem.so.40", "shmem_quiet"), "NCCL": ("nccl", "libnccl.so.2", "ncclGroupStart")}
+BY_DEFAULT = {"MPI", "OpenMP"}  # where a program uses them
 
 
 def doctor(**variables):
@@ -51,10 +52,12 @@ class Models(lib.Case):
             with self.subTest(model=model):
                 report = self.profile(self.caller([model]))
                 self.assertIn((model, "program"), [(name, use) for name, _, use in self.rows(report)])
-                self.assertEqual(self.hints(), [(model, trace)] if model in known else [])
+                by_default = model in BY_DEFAULT
+                self.assertEqual(self.hints(), [(model, trace)] if model in known and not by_default else [])
                 info = subprocess.run([lib.TACHO, "info", report.path], capture_output=True, text=True, check=True).stdout
                 self.assertRegex(info, rf"Programming models\n(.*\n)*{model} +.*in use by 1 process; " +
-                                 (rf"not recorded \(-t {trace}\)" if model in known else "this version cannot record it"))
+                                 ("recorded: 1 event" if model == "MPI" else "no event was recorded" if by_default else
+                                  rf"not recorded \(-t {trace}\)" if model in known else "this version cannot record it"))
 
     def test_a_library_that_another_one_needs_is_no_sign(self):
         other = self.build("libother.so", "int GOMP_barrier(void); int ucp_cleanup(void); int other(void) { return GOMP_barrier() + ucp_cleanup(); }",
@@ -96,6 +99,62 @@ class Models(lib.Case):
             self.assertEqual(self.output.stderr.count("No event of OpenMP was recorded: OMP_TOOL is set: OMPT is switched off"), count)
             info = subprocess.run([lib.TACHO, "info", report.path], capture_output=True, text=True, check=True).stdout
             self.assertIn("OpenMP            LLVM, in use by 1 process; no event was recorded", info)
+
+    def printer(self, *models):
+        """A program that is linked with these, prints its LD_PRELOAD, and starts its arguments."""
+        return self.build("-".join(["prints", *models]), """
+            #include <stdio.h>
+            #include <stdlib.h>
+            #include <unistd.h>
+            int main(int argc, char **argv) { printf("%s\\n", getenv("LD_PRELOAD")); fflush(stdout); return argc > 1 ? execv(argv[1], argv + 1) : 0; }""",
+                          "-x", "none", *[self.library(model) for model in models])
+
+    def preloaded(self, *command, **more):
+        """The libraries that each program of a chain preloads, by their names."""
+        self.profile(*command, **more)
+        return [[os.path.basename(path).removeprefix("libtacho-").removesuffix(".so") for path in line.split(":")] for line in self.output.stdout.splitlines()]
+
+    def test_only_programs_that_use_a_model_preload_for_it(self):
+        neither, openmp, mpi, both = self.printer(), self.printer("OpenMP"), self.printer("MPI"), self.printer("OpenMP", "MPI")
+        self.assertEqual(self.preloaded(openmp), [["agent", "openmp"]])  # started by tacho
+        self.assertEqual(self.preloaded(neither, openmp, neither, mpi, both, openmp, neither),  # by each other
+                         [["agent"], ["agent", "openmp"], ["agent"], ["agent", "mpi"], ["agent", "mpi", "openmp"], ["agent", "openmp"], ["agent"]])
+        self.assertEqual(self.preloaded("/usr/bin/env", "-i", both), [["agent", "mpi", "openmp"]])
+        script = self.path("script")
+        with open(script, "w") as file:
+            file.write(f"#!/bin/sh\nexec {openmp} {neither}\n")
+        os.chmod(script, 0o755)
+        self.assertEqual(self.preloaded(script), [["agent", "openmp"], ["agent"]])
+
+    def test_libraries_of_the_user_stay_after_ours(self):
+        own = self.build("libown.so", "int own;", "-shared")
+        environment = {**os.environ, "LD_PRELOAD": own}
+        self.assertEqual(self.preloaded(self.printer(), self.printer("OpenMP"), self.printer(), env=environment),
+                         [["agent", "libown"], ["agent", "openmp", "libown"], ["agent", "libown"]])
+
+    def test_what_is_named_is_preloaded_everywhere(self):
+        neither, openmp = self.printer(), self.printer("OpenMP")
+        for trace, first, second in (("openmp", ["agent", "openmp"], ["agent", "openmp"]), ("mpi", ["agent", "mpi"], ["agent", "mpi"]),
+                                     ("none", ["agent"], ["agent"]), ("cuda,nvtx,osrt", ["agent"], ["agent"])):
+            self.assertEqual(self.preloaded(neither, openmp, options=["-t", trace]), [first, second])
+        self.assertEqual(self.preloaded(neither, options=["--openmp-details=flush"]), [["agent", "openmp"]])
+        self.assertEqual(self.preloaded(neither, options=["--mpi-impl=mpich"]), [["agent", "mpi"]])
+
+    def test_a_rank_of_several_may_use_mpi(self):
+        """Python and its like load MPI later."""
+        for launcher, names in (("Open MPI", "OMPI_COMM_WORLD"), ("MPICH", "PMI")):
+            for size, ours in (("4", ["agent", "mpi"]), ("1", ["agent"])):
+                rank = [f"{names}_RANK=0", f"{names}_SIZE={size}"]
+                with self.subTest(launcher=launcher, size=size):
+                    self.assertEqual(self.preloaded("/usr/bin/env", *rank, self.printer()), [ours])
+                    self.assertEqual(self.preloaded(self.printer(), env={**os.environ, **dict(each.split("=") for each in rank)}), [ours])
+
+    def test_who_uses_none_hears_of_none(self):
+        report = self.profile(self.printer())
+        self.assertNotRegex(self.output.stderr, r"(?i)openmp|\bMPI\b")
+        self.assertEqual(report.rows("SELECT source, fate, count FROM TACHO_COUNT WHERE source IN ('mpi', 'openmp') AND count > 0"), [])
+        self.profile(self.printer(), options=["--preload=no"])
+        self.assertNotRegex(self.output.stderr, r"(?i)openmp|\bMPI\b")
 
     def test_doctor_names_each_model(self):
         checks = doctor(NCCL_PROFILER_PLUGIN="mine", LD_LIBRARY_PATH=self.folder)

@@ -25,6 +25,8 @@ enum { LEAST_PERCENT = 5 };
 
 /* Keys of waits: who waited, for whom, how, in which call, where. */
 enum { KEY_RANK, KEY_CAUSE, KEY_PAIR, KEY_STATE = KEY_PAIR, KEY_NAME, KEY_SITE, KEY_PARTS };
+/* Keys of their sums over all ranks that wait for one: its number, and as above. */
+enum { SITE_ROOT, SITE_CAUSE, SITE_STATE, SITE_NAME, SITE_PLACE, SITE_PARTS };
 enum { NO_STATE = -1, NO_NUMBER = UINT32_MAX };
 
 struct rank_wait {
@@ -42,17 +44,20 @@ struct rank_blame {
 struct mpi_waits_search {
     struct rule_search base;
     struct mpi_job job;
-    struct intern names;      /* of calls */
-    struct keys waits, pairs; /* KEY_PARTS wide; KEY_PAIR wide */
-    struct rank_wait *sums;   /* owned; by key of waits */
+    struct intern names;         /* of calls */
+    struct keys waits, pairs;    /* KEY_PARTS wide; KEY_PAIR wide */
+    struct rank_wait *sums;      /* owned; by key of waits */
     size_t sum_room;
-    int64_t *pair_ns;         /* owned; by key of pairs */
+    struct keys sites;           /* SITE_PARTS wide */
+    struct rank_wait *site_sums; /* owned; by key of sites */
+    size_t site_room;
+    int64_t *pair_ns;            /* owned; by key of pairs */
     size_t pair_room;
-    struct keys numbers;      /* of ranks; they index ranks */
-    struct rank_blame *ranks; /* owned */
+    struct keys numbers;         /* of ranks; they index ranks */
+    struct rank_blame *ranks;    /* owned */
     size_t rank_room;
     int64_t world_size;
-    int is_alone;             /* the report has one rank of several */
+    int is_alone;                /* the report has one rank of several */
 };
 
 static void mpi_waits_search_free(void *context)
@@ -64,7 +69,9 @@ static void mpi_waits_search_free(void *context)
     keys_free(&search->waits);
     keys_free(&search->pairs);
     keys_free(&search->numbers);
+    keys_free(&search->sites);
     free(search->sums);
+    free(search->site_sums);
     free(search->pair_ns);
     free(search->ranks);
 }
@@ -247,6 +254,7 @@ static int mpi_waits_read_all(void *context, struct error *err)
     search->waits.width = KEY_PARTS;
     search->pairs.width = KEY_PAIR;
     search->numbers.width = 1;
+    search->sites.width = SITE_PARTS;
     if ((code = mpi_job_open(&search->job, search->base.report, err)) != 0 ||
         (code = mpi_waits_world_size(search, err)) != 0)
         return code;
@@ -302,22 +310,37 @@ static struct blamed blame_of(const struct mpi_waits_search *search, uint32_t ro
     return blamed;
 }
 
-/* The kind of wait that took most, over all ranks that wait for this one. */
+/* Sums up the waits for the ranks that are to blame, over all that wait for each. */
+static int sum_by_site(struct mpi_waits_search *search)
+{
+    for (uint32_t i = 0; i < search->waits.count; i++) {
+        const int64_t *key = keys_get(&search->waits, i);
+        uint32_t rank = keys_find(&search->numbers, &key[KEY_RANK]), most = search->ranks[rank].most,
+                 root = search->is_alone ? rank : search->ranks[rank].root;
+        if (root == NO_NUMBER || key[KEY_CAUSE] != (most == NO_NUMBER ? MPI_RANK_UNKNOWN : search->ranks[most].rank))
+            continue;
+        uint32_t site = keys_add(&search->sites,
+                                 (int64_t[SITE_PARTS]){ root, search->is_alone ? key[KEY_CAUSE] : MPI_RANK_UNKNOWN,
+                                                        key[KEY_STATE], key[KEY_NAME], key[KEY_SITE] });
+        if (site == NO_KEY ||
+            array_reserve_zeroed(&search->site_sums, &search->site_room, site + 1u, sizeof *search->site_sums) != 0)
+            return ERR_NO_MEMORY;
+        struct rank_wait *sum = &search->site_sums[site];
+        sum->total_ns = saturating_add(sum->total_ns, search->sums[i].total_ns);
+        sum->count += search->sums[i].count;
+    }
+    return 0;
+}
+
+/* The call and the line at which most of it was waited. */
 static uint32_t longest_wait(const struct mpi_waits_search *search, const struct blamed *blamed)
 {
     uint32_t longest = NO_NUMBER;
 
-    for (uint32_t i = 0; i < search->waits.count; i++) {
-        const int64_t *key = keys_get(&search->waits, i);
-        uint32_t rank = keys_find(&search->numbers, &key[KEY_RANK]);
-        const struct rank_blame *most = search->ranks[rank].most == NO_NUMBER
-                                            ? NULL
-                                            : &search->ranks[search->ranks[rank].most];
-        int is_most = key[KEY_CAUSE] == (most ? most->rank : MPI_RANK_UNKNOWN);
-        if (is_most && is_blamed_by(search, rank, blamed->root) &&
-            (longest == NO_NUMBER || search->sums[i].total_ns > search->sums[longest].total_ns))
+    for (uint32_t i = 0; i < search->sites.count; i++)
+        if (keys_get(&search->sites, i)[SITE_ROOT] == blamed->root &&
+            (longest == NO_NUMBER || search->site_sums[i].total_ns > search->site_sums[longest].total_ns))
             longest = i;
-    }
     return longest;
 }
 
@@ -349,20 +372,19 @@ static int mpi_waits_set_ranks(const struct mpi_waits_search *search, struct tab
 static int mpi_waits_set_wait(const struct mpi_waits_search *search, struct table *table, struct table_cell *row,
                               uint32_t wait)
 {
-    const int64_t *key = keys_get(&search->waits, wait);
-    const struct intern_string *name = &search->names.strings[key[KEY_NAME]];
+    const int64_t *key = keys_get(&search->sites, wait);
+    const struct intern_string *name = &search->names.strings[key[SITE_NAME]];
+    int64_t rank = search->is_alone ? key[SITE_CAUSE] : search->ranks[key[SITE_ROOT]].rank;
     int code = cell_set_text(table, &row[CALL], name->bytes, name->length);
 
-    cell_set_int(&row[COUNT], search->sums[wait].count);
-    if (key[KEY_CAUSE] != MPI_RANK_UNKNOWN)
-        cell_set_int(&row[RANK], search->is_alone
-                                     ? key[KEY_CAUSE]
-                                     : search->ranks[search->ranks[keys_find(&search->numbers, key)].root].rank);
-    if (code == 0 && key[KEY_STATE] != NO_STATE)
-        code = cell_set_string(table, &row[STATE], mpi_wait_text((enum mpi_wait_state)key[KEY_STATE]));
-    if (code != 0 || key[KEY_SITE] == MPI_NO_SITE)
+    cell_set_int(&row[COUNT], search->site_sums[wait].count);
+    if (rank != MPI_RANK_UNKNOWN)
+        cell_set_int(&row[RANK], rank);
+    if (code == 0 && key[SITE_STATE] != NO_STATE)
+        code = cell_set_string(table, &row[STATE], mpi_wait_text((enum mpi_wait_state)key[SITE_STATE]));
+    if (code != 0 || key[SITE_PLACE] == MPI_NO_SITE)
         return code;
-    const struct intern_string *site = &search->job.sites.texts.strings[key[KEY_SITE]];
+    const struct intern_string *site = &search->job.sites.texts.strings[key[SITE_PLACE]];
     return cell_set_text(table, &row[WHERE], site->bytes, site->length);
 }
 
@@ -388,6 +410,8 @@ static int mpi_waits_fill(void *context, struct table *table, struct error *err)
     struct mpi_waits_search *search = context;
 
     (void)err;
+    if (sum_by_site(search) != 0)
+        return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < search->numbers.count; i++) {
         const struct blamed blamed = blame_of(search, i);
         if (blamed.impact_ns >= LEAST_NS && rule_is_enough(&search->base, blamed.impact_ns) &&
@@ -425,7 +449,12 @@ static void mpi_waits_say(struct text *out, const struct table *table, size_t at
         text_addf(out, "MPI rank %lld is waited for: ", (long long)row[RANK].integer);
     else
         text_add(out, "MPI ");
-    rule_add_text(out, "rank ", &row[WAITING]);
+    rule_add_text(out,
+                  memchr(row[WAITING].text.bytes, ',', row[WAITING].text.length) ||
+                          memchr(row[WAITING].text.bytes, '-', row[WAITING].text.length)
+                      ? "ranks "
+                      : "rank ",
+                  &row[WAITING]);
     text_add(out, is_alone ? " spent " : " waited ");
     human_time(out, row[TOTAL].integer);
     text_addf(out, " (%.1f %% of the time)", row[SHARE].real);

@@ -73,6 +73,25 @@ static uint64_t recorded(const struct report_sources *sources, enum model model)
     return sum;
 }
 
+/* Whether a process had the library that records the model: then there was nothing to record. */
+static int models_source_was_ready(struct report *report, enum model model)
+{
+    static const char *const names[] = { "pathId", NULL };
+    struct small_table rows;
+    struct text file = { 0 };
+    struct error err;
+    int was_ready = 0;
+
+    if (small_table_read(&rows, report, "TACHO_MODULE", names, &err) != 0)
+        return 0;
+    text_addf(&file, "libtacho-%s.so", model_rows[model].trace);
+    for (size_t i = 0; i < rows.columns.rows && !was_ready; i++)
+        was_ready = strcmp(path_base_name(small_table_text(&rows, i, 0, NULL)), text_string(&file)) == 0;
+    text_free(&file);
+    small_table_free(&rows);
+    return was_ready;
+}
+
 /* ---- tacho info ------------------------------------------------------------------------------------------------ */
 
 static void models_source_add_processes(struct text *out, uint64_t count)
@@ -129,7 +148,7 @@ static int info(struct text *out, struct report *report, struct error *err)
     for (enum model model = 0; model < MODEL_COUNT; model++)
         if (uses[model].loaded)
             add_model(out, model, &uses[model], recorded(&facts->sources, model),
-                      capture_is_requested(facts, model_rows[model].trace));
+                      capture_is_requested(facts, model_rows[model].trace) || models_source_was_ready(report, model));
     capture_facts_free(facts);
 free_rows:
     small_table_free(&rows);
@@ -152,7 +171,8 @@ static void models_source_add_notes(struct text *out, const struct summary *summ
     count_uses(uses, &rows);
     for (enum model model = 0; model < MODEL_COUNT; model++) {
         const struct model_row *row = &model_rows[model];
-        if (!uses[model].used || !models_source_is_known(model) || recorded(&summary->facts.sources, model))
+        if (!uses[model].used || !models_source_is_known(model) || recorded(&summary->facts.sources, model) ||
+            models_source_was_ready(summary->request->report, model))
             continue;
         text_addf(out, "  %s is in use", row->name);
         if (strcmp(uses[model].implementation, row->name) != 0)
