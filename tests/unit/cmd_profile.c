@@ -38,8 +38,9 @@ static void defaults(void **state)
 {
     assert_int_equal(parse("./a.out -o x"), 0);
     assert_int_equal(program_count, 3);
-    assert_int_equal(settings.collect.sources,
-                     WIRE_BIT(CUDA) | WIRE_BIT(NVTX) | WIRE_BIT(OSRT) | WIRE_BIT(TORCH) | WIRE_BIT(STEPS));
+    assert_int_equal(settings.collect.sources, WIRE_BIT(CUDA) | WIRE_BIT(NVTX) | WIRE_BIT(OSRT) | WIRE_BIT(TORCH) |
+                                                   WIRE_BIT(STEPS) | WIRE_BIT(MPI) | WIRE_BIT(OPENMP));
+    assert_int_equal(settings.collect.if_used, WIRE_BIT(MPI) | WIRE_BIT(OPENMP));
     assert_int_equal(settings.collect.step_probes, 1);
     assert_int_equal(settings.collect.osrt_threshold_ns, 1000);
     assert_int_equal(settings.collect.kill_signal, SIGTERM);
@@ -47,6 +48,26 @@ static void defaults(void **state)
     assert_int_equal(settings.collect.wait_primary, 0);
     assert_int_equal(settings.collect.hide_output, 0);
     assert_string_equal(settings.output, "report%n");
+}
+
+/* Who names a source wants it in all programs, and its other options name it, too. */
+static void sources_of_programs_that_use_them(void **state)
+{
+    static const struct {
+        const char *line;
+        uint32_t if_used;
+    } lines[] = {
+        { "-t openmp,mpi ./a.out", 0 },
+        { "-t none ./a.out", 0 },
+        { "--openmp-details=flush ./a.out", WIRE_BIT(MPI) },
+        { "--mpi-impl=mpich ./a.out", WIRE_BIT(OPENMP) },
+        { "-c mpi ./a.out", WIRE_BIT(OPENMP) },
+    };
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        assert_int_equal(parse(lines[i].line), 0);
+        assert_int_equal(settings.collect.if_used, lines[i].if_used);
+        assert_int_equal(settings.collect.sources & settings.collect.if_used, lines[i].if_used);
+    }
 }
 
 /* Few steps have operators only where nobody has asked for all. */
@@ -420,6 +441,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),
+        cmocka_unit_test(sources_of_programs_that_use_them),
         cmocka_unit_test(windows_of_steps),
         cmocka_unit_test(options_of_sources),
         cmocka_unit_test(a_command_line_of_nsys),

@@ -5,6 +5,8 @@
  * work were spread evenly, each rank would take the mean: what all ranks wait for the one, less what that one waits
  * itself, by the number of ranks. That is wall time: it is not a sum over ranks.
  *
+ * Ranks that come late at collectives again and again are the rule straggler's, which also says why.
+ *
  * The report of one rank alone does not say when the others came. Its blocking calls are known, and of messages the
  * rank that sends them: then at most their time is due to that rank. */
 #include <stdlib.h>
@@ -16,6 +18,7 @@
 #include "analyze/model/ranks/mpi_job.h"
 #include "analyze/model/ranks/rank_lists.h"
 #include "analyze/registry.h"
+#include "analyze/stragglers/stragglers.h"
 #include "base/array.h"
 #include "base/human.h"
 #include "rule.h"
@@ -57,7 +60,8 @@ struct mpi_waits_search {
     struct rank_blame *ranks;    /* owned */
     size_t rank_room;
     int64_t world_size;
-    int is_alone;                /* the report has one rank of several */
+    struct stragglers stragglers;
+    int is_alone; /* the report has one rank of several */
 };
 
 static void mpi_waits_search_free(void *context)
@@ -65,6 +69,7 @@ static void mpi_waits_search_free(void *context)
     struct mpi_waits_search *search = context;
 
     mpi_job_close(&search->job);
+    stragglers_free(&search->stragglers);
     intern_free(&search->names);
     keys_free(&search->waits);
     keys_free(&search->pairs);
@@ -375,15 +380,17 @@ static int mpi_waits_set_wait(const struct mpi_waits_search *search, struct tabl
     const int64_t *key = keys_get(&search->sites, wait);
     const struct intern_string *name = &search->names.strings[key[SITE_NAME]];
     int64_t rank = search->is_alone ? key[SITE_CAUSE] : search->ranks[key[SITE_ROOT]].rank;
-    int code = cell_set_text(table, &row[CALL], name->bytes, name->length);
 
     cell_set_int(&row[COUNT], search->site_sums[wait].count);
     if (rank != MPI_RANK_UNKNOWN)
         cell_set_int(&row[RANK], rank);
-    if (code == 0 && key[SITE_STATE] != NO_STATE)
-        code = cell_set_string(table, &row[STATE], mpi_wait_text((enum mpi_wait_state)key[SITE_STATE]));
-    if (code != 0 || key[SITE_PLACE] == MPI_NO_SITE)
-        return code;
+    if (cell_set_text(table, &row[CALL], name->bytes, name->length) != 0)
+        return ERR_NO_MEMORY;
+    if (key[SITE_STATE] != NO_STATE &&
+        cell_set_string(table, &row[STATE], mpi_wait_text((enum mpi_wait_state)key[SITE_STATE])) != 0)
+        return ERR_NO_MEMORY;
+    if (key[SITE_PLACE] == MPI_NO_SITE)
+        return 0;
     const struct intern_string *site = &search->job.sites.texts.strings[key[SITE_PLACE]];
     return cell_set_text(table, &row[WHERE], site->bytes, site->length);
 }
@@ -405,17 +412,30 @@ static int mpi_waits_add_row(const struct mpi_waits_search *search, struct table
     return mpi_waits_set_ranks(search, table, &row[WAITING], blamed);
 }
 
+/* Whether the rule straggler reports the rank, with a gain that is not smaller: it also knows what that rank did. */
+static int is_straggler(const struct mpi_waits_search *search, const struct blamed *blamed)
+{
+    for (size_t i = 0; i < search->stragglers.count; i++)
+        if (search->stragglers.list[i].rank == search->ranks[blamed->root].rank &&
+            search->stragglers.list[i].all_gain_ns >= blamed->impact_ns)
+            return 1;
+    return 0;
+}
+
 static int mpi_waits_fill(void *context, struct table *table, struct error *err)
 {
     struct mpi_waits_search *search = context;
+    int code;
 
-    (void)err;
     if (sum_by_site(search) != 0)
         return ERR_NO_MEMORY;
+    if (!search->is_alone &&
+        (code = stragglers_find(&search->stragglers, search->base.report, &search->base.filter, err)) != 0)
+        return code;
     for (uint32_t i = 0; i < search->numbers.count; i++) {
         const struct blamed blamed = blame_of(search, i);
         if (blamed.impact_ns >= LEAST_NS && rule_is_enough(&search->base, blamed.impact_ns) &&
-            mpi_waits_add_row(search, table, &blamed) != 0)
+            !is_straggler(search, &blamed) && mpi_waits_add_row(search, table, &blamed) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;

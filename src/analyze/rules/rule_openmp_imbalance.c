@@ -168,12 +168,11 @@ static int imbalance_add_row(struct table *table, const struct imbalance_search 
         cell_set_int(&row[BUSIEST], place->busiest);
         cell_set_int(&row[TIMES], place->times);
     }
-    int code = cell_set_string(table, &row[FUNCTION], openmp_place_function(&search->regions, at));
+    int failed = cell_set_string(table, &row[FUNCTION], openmp_place_function(&search->regions, at)) != 0;
     openmp_place_line(&line, &search->regions, at);
-    if (code == 0 && line.length)
-        code = cell_set_string(table, &row[PLACE], path_base_name(text_string(&line)));
+    failed |= line.length && cell_set_string(table, &row[PLACE], path_base_name(text_string(&line))) != 0;
     text_free(&line);
-    return code;
+    return failed ? ERR_NO_MEMORY : 0;
 }
 
 static int imbalance_fill(void *context, struct table *table, struct error *err)

@@ -53,13 +53,12 @@ static int region_sum_set_texts(const struct openmp_regions *regions, uint32_t p
                                 struct table_cell *cells)
 {
     struct text line = { 0 };
-    int code = cell_set_string(table, &cells[CELL_FUNCTION], openmp_place_function(regions, place));
+    int failed = cell_set_string(table, &cells[CELL_FUNCTION], openmp_place_function(regions, place)) != 0;
 
     openmp_place_line(&line, regions, place);
-    if (code == 0 && line.length)
-        code = cell_set_built(table, &cells[CELL_PLACE], &line);
+    failed |= line.length && cell_set_built(table, &cells[CELL_PLACE], &line) != 0;
     text_free(&line);
-    return code;
+    return failed ? ERR_NO_MEMORY : 0;
 }
 
 static int region_sum_fill_table(const struct openmp_regions *regions, const struct region_sum_place *sums,
