@@ -106,7 +106,7 @@ class Models(lib.Case):
             #include <stdio.h>
             #include <stdlib.h>
             #include <unistd.h>
-            int main(int argc, char **argv) { printf("%s\\n", getenv("LD_PRELOAD")); fflush(stdout); return argc > 1 ? execv(argv[1], argv + 1) : 0; }""",
+            int main(int argc, char **argv) { const char *own = getenv("LD_PRELOAD"); printf("%s\\n", own ? own : ""); fflush(stdout); return argc > 1 ? execv(argv[1], argv + 1) : 0; }""",
                           "-x", "none", *[self.library(model) for model in models])
 
     def preloaded(self, *command, **more):
