@@ -14,7 +14,7 @@ VISIBLE = [
     Visible("`LD_PRELOAD`, `NVTX_INJECTION64_PATH`, `CUDA_INJECTION64_PATH`, `TACHO_SESSION` in the environment",
             r"[-+] stdout: environment (LD_PRELOAD|NVTX_INJECTION64_PATH|CUDA_INJECTION64_PATH|TACHO_SESSION)=.*", ".*",
             "The loader, NVTX and CUDA find the agent by them, and the agent the collector: programs that are started inherit them."),
-    Visible("more libraries in `LD_PRELOAD`, with `-t mpi`, `openmp`, `ucx`, `oshmem` or the name of a library",
+    Visible("more libraries in `LD_PRELOAD`, in programs that use MPI or OpenMP, and with `-t mpi`, `openmp`, `ucx`, `oshmem` or the name of a library",
             r"[-+] stdout: environment LD_PRELOAD=.*", ".*(mpi|openmp|ucx|oshmem|libraries).*",
             "They interpose the functions of these."),
     Visible("`ACC_PROFLIB` in the environment, with `-t openacc`",
