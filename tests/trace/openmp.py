@@ -279,6 +279,51 @@ class GccEnds(Ends, Programs):
     compiler = Gcc.compiler
 
 
+class StandIn(Programs):
+    """A runtime with OMPT that is none, for what OMPT's tool does by default; -t openmp is tested with real ones, too."""
+    compiler, flags = shutil.which("gcc"), ["-I", os.path.join(lib.SOURCE, "src")]
+    WAITS = 51  # of the program: 50 short ones and one of 5 ms
+
+    def build(self, name, *more):
+        runtime = os.path.join(self.made, "libomp.so.5")
+        if not os.path.exists(runtime):
+            subprocess.run([self.compiler, "-w", *self.flags, "-DRUNTIME", "-shared", "-fPIC", "-Wl,-soname,libomp.so.5", os.path.join(SOURCES, name + ".c"),
+                            "-o", runtime, "-ldl"], check=True)
+        return super().build(name, runtime, "-Wl,-rpath," + self.made)
+
+    def waits(self, report):
+        return self.count(report, "MUTEX_WAIT"), report.count("openmp", "below-threshold"), self.count(report, "CRITICAL_SECTION")
+
+    def test_short_waits_for_locks_are_counted(self):
+        report = self.profile(self.build("openmp_runtime"))
+        self.assertEqual((self.output.stdout, self.count(report, "PARALLEL"), self.count(report, "TASK", 2)), ("no releases\n", 1, 1))
+        recorded, counted, held = self.waits(report)
+        self.assertEqual((recorded + counted, held), (self.WAITS, 0))
+        self.assertGreaterEqual(report.value(f"SELECT max(end - start) FROM {table('MUTEX_WAIT')}"), 5000000)
+        self.assertGreaterEqual(report.value(f"SELECT min(end - start) FROM {table('MUTEX_WAIT')}"), 1000)
+
+    def test_all_locks_on_request(self):
+        report = self.record(self.build("openmp_runtime"))
+        self.assertEqual(self.output.stdout, "releases\n")
+        self.assertEqual(self.waits(report), (self.WAITS, 0, self.WAITS))
+
+    def test_the_tool_of_the_user_keeps_its_place(self):
+        for variable, trace in (("OMP_TOOL_LIBRARIES", []), ("OMP_TOOL_LIBRARIES", ["-t", "openmp"])):
+            report = self.profile(self.build("openmp_runtime"), options=trace, env={**os.environ, variable: "/nowhere/mine.so"})
+            self.assertEqual((self.output.stdout, report.has(table("PARALLEL"))), ("no tool\n", False))
+            self.assertIn("OMP_TOOL_LIBRARIES names another tool", self.output.stderr)
+
+    def test_a_program_that_loads_the_runtime_later_is_recorded_on_request(self):
+        program = self.path("later")
+        subprocess.run([self.compiler, "-w", "-x", "c", "-", "-o", program, "-ldl"], check=True, text=True, input=f"""
+            #include <dlfcn.h>
+            int main(void) {{ void *runtime = dlopen("{self.made}/libomp.so.5", RTLD_NOW); return ((int (*)(void))dlsym(runtime, "__kmpc_stand_in"))(); }}""")
+        self.build("openmp_runtime")
+        self.profile(program)
+        self.assertEqual(self.output.stdout, "no tool\n")
+        self.assertEqual(self.count(self.record(program), "PARALLEL"), 1)
+
+
 class Children(lib.Case):
     """What a child with an empty environment preloads: the agent adds it."""
     samples = False

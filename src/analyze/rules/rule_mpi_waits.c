@@ -422,6 +422,22 @@ static int is_straggler(const struct mpi_waits_search *search, const struct blam
     return 0;
 }
 
+static int mpi_waits_is_enough(const struct mpi_waits_search *search, const struct blamed *blamed)
+{
+    return blamed->impact_ns >= LEAST_NS && rule_is_enough(&search->base, blamed->impact_ns);
+}
+
+/* Reads stragglers only if a rank may be one. */
+static int find_stragglers(struct mpi_waits_search *search, struct error *err)
+{
+    for (uint32_t i = 0; i < search->numbers.count && !search->is_alone; i++) {
+        const struct blamed blamed = blame_of(search, i);
+        if (mpi_waits_is_enough(search, &blamed))
+            return stragglers_find(&search->stragglers, search->base.report, &search->base.filter, err);
+    }
+    return 0;
+}
+
 static int mpi_waits_fill(void *context, struct table *table, struct error *err)
 {
     struct mpi_waits_search *search = context;
@@ -429,13 +445,12 @@ static int mpi_waits_fill(void *context, struct table *table, struct error *err)
 
     if (sum_by_site(search) != 0)
         return ERR_NO_MEMORY;
-    if (!search->is_alone &&
-        (code = stragglers_find(&search->stragglers, search->base.report, &search->base.filter, err)) != 0)
+    if ((code = find_stragglers(search, err)) != 0)
         return code;
     for (uint32_t i = 0; i < search->numbers.count; i++) {
         const struct blamed blamed = blame_of(search, i);
-        if (blamed.impact_ns >= LEAST_NS && rule_is_enough(&search->base, blamed.impact_ns) &&
-            !is_straggler(search, &blamed) && mpi_waits_add_row(search, table, &blamed) != 0)
+        if (mpi_waits_is_enough(search, &blamed) && !is_straggler(search, &blamed) &&
+            mpi_waits_add_row(search, table, &blamed) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;

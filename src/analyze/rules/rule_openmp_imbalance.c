@@ -17,7 +17,7 @@
 
 #define LEAST_NS INT64_C(1000000)
 enum { LEAST_PERCENT = 5, MOST_PERCENT = 67 }; /* of instances: then it is always the same thread */
-enum { THREADS_KNOWN = 1024 };                 /* of a team: the numbers that are told apart */
+enum { THREADS_KNOWN = 256 };                  /* of a team: the numbers that are told apart */
 
 /* The end of an instance, which better balance would save. */
 struct imbalance_gain {
@@ -248,7 +248,7 @@ const struct analysis rule_openmp_imbalance = {
             "openmp_region_sum of 'tacho stats' has all regions.",
     .needs = { { "OpenMP event data", TABLES("OPENMP_EVENT_KIND_PARALLEL") } },
     .run = openmp_imbalance,
-    .rule = ANALYSIS_RULE(.finding = imbalance_say, .advise = imbalance_advise, .scope = RULE_OF_RUN,
+    .rule = ANALYSIS_RULE(.finding = imbalance_say, .advise = imbalance_advise,
                           .advice = "Give the threads equal work, with schedule(dynamic) or schedule(guided).",
                           .praise = "The threads of OpenMP's regions have equal work."),
 };

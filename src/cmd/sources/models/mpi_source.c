@@ -50,7 +50,9 @@ static int mpi_source_finish(struct profile_settings *settings, struct collect_o
 static void mpi_source_look(struct finding *finding)
 {
     if (finding_has_agent(finding))
-        text_add(&finding->why, "-t mpi records calls into any MPI that is a shared library.");
+        text_add(
+            &finding->why,
+            "-t mpi records calls into any MPI that is a shared library; without -t, those of programs that use it.");
 }
 
 static const struct doctor_examination mpi_source_examinations[] = { { "MPI", mpi_source_look }, { 0 } };

@@ -65,8 +65,10 @@ static const struct cmd_source_trace openmp_source_traces[] = {
 static void openmp_source_look(struct finding *finding)
 {
     if (finding_has_agent(finding))
-        text_add(&finding->why,
-                 "-t openmp records runtimes with OMPT (LLVM's, Intel's, AMD's, NVIDIA's), and GCC's libgomp.");
+        text_add(
+            &finding->why,
+            "-t openmp records runtimes with OMPT (LLVM's, Intel's, AMD's, NVIDIA's), and GCC's libgomp; without -t, "
+            "those of programs that are linked with them.");
 }
 
 static const struct doctor_examination openmp_source_examinations[] = { { "OpenMP", openmp_source_look }, { 0 } };
