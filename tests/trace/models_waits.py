@@ -78,17 +78,18 @@ class SlowRank(Summary, mpilib.Case):
     every_mpi = False
 
     def check(self, target, summary, told):
-        """The waits of rank 0 are from its call to that of rank 1."""
+        """The waits of rank 0 are from its call to that of rank 1. Rank 1 may wait for rank 0 at the end."""
         calls = {rank: [at for of, at in told if of == rank] for rank in (0, 1)}
         waited = sum(max(0, late - early) for early, late in zip(calls[0], calls[1]))
         row = self.rule("mpi_waits", target)
         self.near(row["Total Time (ns)"], waited)
-        self.near(row["Impact (ns)"], waited / 2)
+        self.near(row["Impact (ns)"], (waited - max(0, calls[0][-1] - calls[1][-1])) / 2)
         line = line_of(os.path.join(mpilib.SOURCES, "mpi_late.c"), "MPI_Recv")
-        self.assertEqual((row["Rank"], str(row["Waiting"]), row["Name"], row["Where"], row["Count"]),
-                         (1, "0", "MPI_Recv", f"main (mpi_late.c:{line})", len(calls[0])))
+        self.assertEqual((row["Rank"], str(row["Waiting"]), row["Name"], row["Where"]),
+                         (1, "0", "MPI_Recv", f"main (mpi_late.c:{line})"))
+        self.assertLessEqual(row["Count"], len(calls[0]) - 1)  # rank 0 may be put off for as long as rank 1 works
         self.assertRegex(summary, rf"MPI rank 1 is waited for: rank 0 waited [\d.]+ m?s \([\d.]+ % of the time\), most of it in MPI_Recv, called by main "
-                                  rf"\(mpi_late\.c:{line}\); with its work spread over all 2 ranks the job takes about [\d.]+ m?s less")
+                                  rf"\(mpi_late\.c:{line}\); with its work spread over the 2 ranks the job takes about [\d.]+ m?s less")
 
     def told(self):
         return [tuple(map(int, pair)) for pair in re.findall(r"^([01]) (\d+)$", self.output.stdout, re.M)]

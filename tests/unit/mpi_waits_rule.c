@@ -119,7 +119,7 @@ static void a_rank_that_is_late_at_barriers(void **state)
     expect(
         late_at_barriers(2, 60), HEAD "90000000,2,\"0,1,3\",360000000,12.0,6,Wait at Barrier,MPI_Barrier,,4\n",
         "MPI rank 2 is waited for: ranks 0,1,3 waited 360 ms (12.0 % of the time), most of it in MPI_Barrier; with its "
-        "work spread over all 4 ranks the job takes about 90.0 ms less");
+        "work spread over the 4 ranks the job takes about 90.0 ms less");
 }
 
 /* Two times may be chance. */
@@ -152,7 +152,7 @@ static void a_rank_at_the_head_of_a_chain(void **state)
     expect(writer, HEAD "66666666,0,\"1,2\",200000000,10.0,2,Late Sender,MPI_Recv,main (ring.c:9),3\n",
            "MPI rank 0 is waited for: ranks 1,2 waited 200 ms (10.0 % of the time), most of it in MPI_Recv, called by "
            "main "
-           "(ring.c:9); with its work spread over all 3 ranks the job takes about 66.7 ms less");
+           "(ring.c:9); with its work spread over the 3 ranks the job takes about 66.7 ms less");
 }
 
 static void ranks_that_start_late_do_not_count(void **state)

@@ -17,7 +17,6 @@
 
 #define LEAST_NS INT64_C(1000000)
 enum { LEAST_PERCENT = 5, MOST_PERCENT = 67 }; /* of instances: then it is always the same thread */
-enum { THREADS_KNOWN = 256 };                  /* of a team: the numbers that are told apart */
 
 /* The end of an instance, which better balance would save. */
 struct imbalance_gain {
@@ -38,7 +37,9 @@ struct imbalance_search {
     struct thread_spans off_cpu;
     struct imbalance_gain *gains;   /* owned; by place, then by time */
     struct imbalance_place *places; /* owned */
-    int64_t *busiest;               /* owned; by place and number of a thread: instances */
+    struct keys busiest;            /* place, number of a thread in its team */
+    int64_t *times;                 /* owned; by key of busiest: instances */
+    size_t times_room;
 };
 
 static void imbalance_search_free(void *context)
@@ -49,7 +50,8 @@ static void imbalance_search_free(void *context)
     thread_spans_free(&search->off_cpu);
     free(search->gains);
     free(search->places);
-    free(search->busiest);
+    keys_free(&search->busiest);
+    free(search->times);
 }
 
 /* How long a thread was preempted. */
@@ -76,11 +78,26 @@ static int imbalance_by_place(const void *a, const void *b)
     return COMPARE(x->place, y->place) ?: COMPARE(x->from_ns, y->from_ns);
 }
 
-static void imbalance_add_instance(struct imbalance_search *search, size_t at)
+/* Counts the instances in which a thread is the busiest one. */
+static int imbalance_add_busiest(struct imbalance_search *search, const struct openmp_region *region)
+{
+    struct imbalance_place *place = &search->places[region->place];
+    uint32_t key = keys_add(&search->busiest, (int64_t[]){ region->place, region->busiest });
+
+    if (key == NO_KEY ||
+        array_reserve_zeroed(&search->times, &search->times_room, key + 1u, sizeof *search->times) != 0)
+        return ERR_NO_MEMORY;
+    if (++search->times[key] <= place->times)
+        return 0;
+    place->times = search->times[key];
+    place->busiest = region->busiest;
+    return 0;
+}
+
+static int imbalance_add_instance(struct imbalance_search *search, size_t at)
 {
     const struct openmp_region *region = &search->regions.list[at];
     struct imbalance_place *place = &search->places[region->place];
-    int64_t *times = &search->busiest[region->place * THREADS_KNOWN];
 
     search->gains[at] = (struct imbalance_gain){ region->place,
                                                  saturating_subtract(region->end_ns, openmp_region_gain(region)),
@@ -91,12 +108,7 @@ static void imbalance_add_instance(struct imbalance_search *search, size_t at)
     place->threads = region->parts > place->threads ? region->parts : place->threads;
     place->most_ns = saturating_add(place->most_ns, region->most_ns);
     place->mean_ns += region->parts ? (double)region->work_ns / region->parts : 0;
-    if (region->busiest < 0 || region->busiest >= THREADS_KNOWN)
-        return;
-    if (++times[region->busiest] > place->times) {
-        place->times = times[region->busiest];
-        place->busiest = region->busiest;
-    }
+    return region->busiest < 0 ? 0 : imbalance_add_busiest(search, region);
 }
 
 static int imbalance_sum_up(struct imbalance_search *search)
@@ -106,11 +118,12 @@ static int imbalance_sum_up(struct imbalance_search *search)
 
     search->gains = array_alloc(count + 1, sizeof *search->gains);
     search->places = calloc(regions->places.count + 1, sizeof *search->places);
-    search->busiest = calloc(regions->places.count + 1, THREADS_KNOWN * sizeof *search->busiest);
-    if (!search->gains || !search->places || !search->busiest)
+    search->busiest.width = 2;
+    if (!search->gains || !search->places)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
-        imbalance_add_instance(search, i);
+        if (imbalance_add_instance(search, i) != 0)
+            return ERR_NO_MEMORY;
     if (count)
         qsort(search->gains, count, sizeof *search->gains, imbalance_by_place);
     for (size_t i = 0; i < count; i++) {
