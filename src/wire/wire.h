@@ -73,7 +73,7 @@ enum wire_fate {
 #define WIRE_CHUNK_BYTES 65536u
 /* These lie before the chunks for events. Only notes may use them, and only when all event chunks are taken. */
 #define WIRE_NOTE_CHUNKS 64u
-#define WIRE_THREAD_SLOTS 32768u
+#define WIRE_THREAD_SLOTS 16384u
 #define WIRE_TEXT_BYTES 32768u /* size of the text area of the header, which holds the texts of the settings */
 #define WIRE_NONE UINT32_MAX        /* no chunk, no slot */
 #define WIRE_TEXT_MAX 32768u /* longer texts in records are truncated */

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-from lib import ALL, HERE, output
+from lib import ALL, HERE, output, summary
 
 sys.path.insert(0, os.path.join(HERE, "..", "trace", "mpi"))
 import wait_truth  # noqa: E402
@@ -227,7 +227,7 @@ class Stragglers(unittest.TestCase):
             for rank in range(4):
                 made.call("MPI_COLLECTIVES_EVENTS", rank, entered[rank], left, "MPI_Barrier", commHandle=HANDLE)
         made.write("late.sqlite")
-        self.assertRegex(output("summary", "late.sqlite"), r"^tacho: rank 2 is late: 2\.00 ms in each of 39 steps;.* takes about 2\.00 ms less of 7\.10 ms\n")
+        self.assertRegex(summary("late.sqlite"), r"^tacho: rank 2 is late: 2\.00 ms in each of 39 steps;.* takes about 2\.00 ms less of 7\.10 ms\n")
         self.assertEqual(["straggler"], [row["Rule"] for row in stats("advice_sum", "late.sqlite")])
 
 

@@ -21,7 +21,7 @@ def line_of(path, text):
 
 class Summary:
     def tacho(self, *arguments):
-        done = subprocess.run([lib.TACHO, *arguments], capture_output=True, text=True, timeout=lib.PATIENCE, cwd=self.folder)
+        done = subprocess.run([lib.TACHO, *arguments], capture_output=True, text=True, timeout=lib.PATIENCE, cwd=self.folder, env={**os.environ, "COLUMNS": "10000"})
         self.assertEqual((done.returncode, done.stderr), (0, ""), arguments)
         return done.stdout
 

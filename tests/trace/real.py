@@ -162,7 +162,7 @@ class Real(lib.Case):
         self.assertEqual(normal(profiled[2])[:len(normal(stderr))], normal(stderr), profiled[2])
         self.assertEqual(profiled[0], status, profiled[2])
         own = profiled[2][len(stderr):] if normal(stderr) == stderr else ""
-        self.assertLessEqual(len(own.splitlines()), 15, own)
+        self.assertLessEqual(len(own.splitlines()), 18, own)
         report = self.report()
         ran = {os.path.basename(exe or "") for exe, in report.rows("SELECT exe FROM TACHO_PROCESS")}
         for program in programs:

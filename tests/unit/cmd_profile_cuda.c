@@ -34,8 +34,8 @@ static void expect_no_warning(const char *line)
 static void defaults(void **state)
 {
     expect_no_warning("p");
-    assert_int_equal(settings.collect.sources,
-                     WIRE_BIT(CUDA) | WIRE_BIT(NVTX) | WIRE_BIT(OSRT) | WIRE_BIT(TORCH) | WIRE_BIT(STEPS));
+    assert_int_equal(settings.collect.sources, WIRE_BIT(CUDA) | WIRE_BIT(NVTX) | WIRE_BIT(OSRT) | WIRE_BIT(TORCH) |
+                                                   WIRE_BIT(STEPS) | WIRE_BIT(OPENMP) | WIRE_BIT(MPI));
     assert_int_equal(settings.collect.libraries, 0);
     assert_int_equal(settings.collect.cuda_flags, WIRE_CUDA_FLUSH_ON_STOP);
     assert_int_equal(settings.collect.cuda_flush_interval_ms, 0);
@@ -66,7 +66,8 @@ static void command_lines_of_tutorials(void **state)
         assert_string_equal(program[0], "python");
         assert_int_equal(settings.collect.sources,
                          WIRE_BIT(CUDA) | WIRE_BIT(NVTX) | WIRE_BIT(OSRT) |
-                             (is_long ? WIRE_BIT(LIBRARIES) : WIRE_BIT(TORCH) | WIRE_BIT(STEPS)));
+                             (is_long ? WIRE_BIT(LIBRARIES)
+                                      : WIRE_BIT(TORCH) | WIRE_BIT(STEPS) | WIRE_BIT(OPENMP) | WIRE_BIT(MPI)));
         assert_int_equal(settings.collect.libraries,
                          is_long ? WIRE_LIBRARY_BIT(WIRE_LIBRARY_CUDNN) | WIRE_LIBRARY_BIT(WIRE_LIBRARY_CUBLAS) : 0);
         assert_int_equal(settings.collect.range, is_long ? COLLECT_RANGE_API : COLLECT_RANGE_NONE);

@@ -99,6 +99,7 @@ struct agent_thread {
     struct wire_thread *slot;
     uint32_t index;      /* of the slot */
     uint32_t end_rounds; /* rounds of thread-specific destructors so far */
+    uint32_t loading;    /* calls of dlopen() that it is in */
     /* Stack pointer of the function that is writing a note; 0: none. A note may take a chunk that events may not. */
     uintptr_t notes;
     struct agent_scratch scratch[AGENT_SCRATCH_USES];

@@ -31,7 +31,6 @@ static size_t module_count;
 static uint32_t current_round;
 static _Atomic uint32_t stale;   /* the loader's list may have changed since the last walk */
 static _Atomic uint32_t walking; /* only one thread walks; another that comes meanwhile leaves it to the next call */
-static __thread uint32_t loading __attribute__((tls_model("initial-exec"))); /* calls of dlopen() that it is in */
 
 /* Bytes of this part if they are readable and all mapped from the file, within one segment; else 0. The loader itself
  * never reads notes, so nothing else has checked their addresses. */
@@ -112,7 +111,7 @@ static int agent_modules_visit(struct dl_phdr_info *info, size_t size, void *con
 
 void agent_note_modules(void)
 {
-    if (loading) {
+    if (agent_is_thread(agent_self) && agent_self->loading) {
         atomic_store(&stale, 1);
         return;
     }
@@ -176,12 +175,15 @@ void agent_modules_changed(void)
 
 void agent_modules_loading(void)
 {
-    loading++;
+    if (agent_is_thread(agent_self))
+        agent_self->loading++;
 }
 
+/* The thread may have another structure now: after a fork, or if the capture began meanwhile. */
 void agent_modules_loaded(int has_loaded)
 {
-    loading--;
+    if (agent_is_thread(agent_self) && agent_self->loading)
+        agent_self->loading--;
     if (has_loaded)
         agent_note_modules();
 }

@@ -67,6 +67,7 @@ static int advice_sum_with_note(const struct adviser *adviser, const struct find
     if (code != 0 || adviser_note_table(adviser, *out) == 0)
         return code;
     table_delete(*out);
+    *out = NULL;
     return error_no_memory(err);
 }
 

@@ -142,12 +142,9 @@ static const struct {
     const char *option;
     int (*applies)(struct report *report);
 } rule_state_kinds[] = {
-    { "--trace=cuda", may_use_cuda },
-    { "--trace=mpi", uses_mpi },
-    { "--trace=openmp", is_openmp_program },
-    { "--gpu-metrics-devices=all", may_use_cuda },
-    { "--python-sampling=true", runs_python },
-    { "--python-events=true", loads_torch },
+    { "--trace=cuda", may_use_cuda },          { "--trace=mpi", uses_mpi },
+    { "--trace=openmp", is_openmp_program },   { "--gpu-metrics-devices=all", may_use_cuda },
+    { "--python-sampling=true", runs_python }, { "--python-events=true", loads_torch },
 };
 
 /* Data that a report says it would have, if there were any. */
