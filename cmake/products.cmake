@@ -19,7 +19,7 @@ endif()
 
 # ---- The shared libraries are never sanitized: a sanitized build can use those of a plain one.
 file(GLOB_RECURSE agent_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/*.c)
-list(FILTER agent_sources EXCLUDE REGEX "/(stubs|nccl_plugin|openacc_tool)/") # libraries of their own
+list(FILTER agent_sources EXCLUDE REGEX "/(stubs|nccl_plugin|openacc_tool|heap_hooks)/") # libraries of their own
 if(TACHO_PLAIN_BUILD)
   file(CREATE_LINK ${TACHO_PLAIN_BUILD}/lib ${CMAKE_BINARY_DIR}/lib SYMBOLIC)
   return()
@@ -128,6 +128,13 @@ target_compile_options(tacho-nccl PRIVATE -fno-semantic-interposition)
 target_link_options(tacho-nccl PRIVATE -Wl,-z,nodelete)
 tacho_for_old_glibc(tacho-nccl)
 install(TARGETS tacho-nccl LIBRARY DESTINATION lib/tacho)
+
+# ---- lib/tacho/libtacho-heap.so: interposes malloc() and its like; preloaded only for -t heap.
+add_library(tacho-heap SHARED ${CMAKE_SOURCE_DIR}/src/agent/heap_hooks/heap_hooks.c ${CMAKE_SOURCE_DIR}/src/agent/core/elf_lookup.c)
+target_compile_options(tacho-heap PRIVATE -O2 -fno-builtin -fno-semantic-interposition)
+target_link_options(tacho-heap PRIVATE -Wl,-z,nodelete)
+tacho_for_old_glibc(tacho-heap)
+install(TARGETS tacho-heap LIBRARY DESTINATION lib/tacho)
 
 # ---- lib/tacho/libtacho-openacc.so: what OpenACC runtimes load by ACC_PROFLIB, to find the agent.
 file(GLOB openacc_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/openacc_tool/*.c)

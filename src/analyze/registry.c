@@ -85,6 +85,7 @@ static const struct {
     { &analysis_gpu_idle_sum, NULL },
     { &analysis_wall_sum, NULL },
     { &analysis_process_sum, NULL },
+    { &analysis_heap_sum, NULL },
     { &analysis_thread_wait_sum, NULL },
     { &analysis_python_sample_sum, NULL },
     { &analysis_cpu_sample_sum, "CPU samples" },

@@ -11,6 +11,7 @@ tacho_agent_calls                 libtacho.so looks for it
 tacho_agent_library_calls         libtacho-libraries.so looks for it
 tacho_agent_word_calls            the other objects of stubs look for it
 tacho_agent_nccl_calls            libtacho-nccl.so looks for it
+tacho_agent_heap                  libtacho-heap.so looks for it
 tacho_agent_openacc               libtacho-openacc.so looks for it
 tacho_agent_openmp_calls          libtacho-openmp.so looks for it
 cudaProfilerStart                 stands before the CUDA runtime's: -c cudaProfilerApi

@@ -6,7 +6,7 @@ import unittest
 
 SOURCE = os.environ["SOURCE"]
 FOLDERS = ["agent/core", "collect/core", "collect/process", "collect/capture"]
-NAMES = re.compile(r"nvtx|osrt|cuda|cupti|cublas|cudnn|nccl|wire_librar|\bmpi|openmp|openacc|\bucx|oshmem|torch|python|perf_|perf events|\bperf\b|\bsched_|schedstat|kineto|wire_step|step_mark", re.IGNORECASE)
+NAMES = re.compile(r"nvtx|osrt|cuda|cupti|cublas|cudnn|nccl|wire_librar|\bmpi|openmp|openacc|\bucx|oshmem|torch|python|perf_|perf events|\bperf\b|\bsched_|schedstat|kineto|wire_step|step_mark|wire_heap|heap_", re.IGNORECASE)
 
 
 class SourceNames(unittest.TestCase):

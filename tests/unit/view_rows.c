@@ -529,13 +529,13 @@ static void preemption_leads_to_the_state_of_the_thread(void **state)
 
 /* Tables with times that tell of no events: lives, settings, clocks, ties between events, and what
  * other tables are made of. */
-static const char *const no_events[] = { "TACHO_PROCESS",      "TACHO_THREAD",   "TACHO_MODULE",
-                                         "TACHO_CLOCK",        "TACHO_CAPTURE",  "TACHO_SAMPLING",
-                                         "TACHO_GPU_SAMPLING", "TACHO_CPU_TIME", "TACHO_CUPTI",
-                                         "TACHO_RESOURCE",     "TACHO_DETAIL",   "TACHO_TORCH_LINK",
-                                         "TACHO_TORCH_FLOW",   "PMU_EVENTS",     "UNCORE_PMU_EVENTS",
-                                         "TACHO_MPI_MESSAGE", /* the calls are events, and shown */
-                                         "TACHO_NCCL_STATE" };
+static const char *const no_events[] = {
+    "TACHO_PROCESS",     "TACHO_THREAD",          "TACHO_MODULE",     "TACHO_CLOCK", "TACHO_CAPTURE",
+    "TACHO_SAMPLING",    "TACHO_GPU_SAMPLING",    "TACHO_CPU_TIME",   "TACHO_CUPTI", "TACHO_RESOURCE",
+    "TACHO_DETAIL",      "TACHO_TORCH_LINK",      "TACHO_TORCH_FLOW", "PMU_EVENTS",  "UNCORE_PMU_EVENTS",
+    "TACHO_MPI_MESSAGE", /* the calls are events, and shown */
+    "TACHO_NCCL_STATE",  "TACHO_HEAP_ALLOCATION", "TACHO_HEAP_FREE"
+};
 
 static int tells_of_events(const struct schema_table *table)
 {

@@ -42,6 +42,7 @@ const char *analysis_table_option(const char *table)
         { "NVTX_", "--trace=nvtx" },
         { "OPENMP_", "--trace=openmp" },
         { "OSRT_", "--trace=osrt" },
+        { "TACHO_HEAP_", "--trace=heap" },
         { "TACHO_TORCH_MEMORY", "--pytorch-memory=true" },
         { "TACHO_TORCH_PYTHON", "--pytorch=functions-trace" },
         { "TACHO_TORCH_", "--pytorch=auto" },

@@ -78,6 +78,8 @@ struct collect_options {
     uint64_t osrt_backtrace_ns;             /* threshold: calls that take at least this long get a backtrace */
     uint32_t osrt_backtrace_bytes;          /* stack bytes copied for a backtrace; 0: no backtraces */
     uint32_t osrt_backtrace_depth;          /* frames of a backtrace at most; 0: all */
+    uint64_t heap_rate_bytes;               /* allocated bytes from one sampled block to the next; 0: all blocks */
+    uint32_t heap_stack_bytes;              /* stack bytes copied for each block; 0: no backtraces */
     /* Directories with debug information, ended by NULL; NULL: the default ones. */
     const char *const *debug_paths;
     int no_names;                    /* 1: call chains keep raw addresses */

@@ -7,7 +7,7 @@ const char *const chain_tables[CHAIN_TABLES] = {
     [CHAINS_CUDA] = "CUDA_CALLCHAINS",           [CHAINS_OSRT] = "OSRT_CALLCHAINS",
     [CHAINS_SYSCALL] = "SYSCALL_CALLCHAINS",     [CHAINS_SAMPLING] = "SAMPLING_CALLCHAINS",
     [CHAINS_PYTHON] = "TACHO_PYTHON_CALLCHAINS", [CHAINS_OPENMP] = "TACHO_OPENMP_CALLCHAINS",
-    [CHAINS_MPI] = "TACHO_MPI_CALLCHAINS",
+    [CHAINS_MPI] = "TACHO_MPI_CALLCHAINS",       [CHAINS_HEAP] = "TACHO_HEAP_CALLCHAINS",
 };
 
 const struct chain_user chain_users[CHAIN_USERS] = {
@@ -37,6 +37,8 @@ const struct chain_user chain_users[CHAIN_USERS] = {
     { "MPI_P2P_EVENTS", "callchainId", CHAINS_MPI, .is_name = 1 },
     { "MPI_COLLECTIVES_EVENTS", "callchainId", CHAINS_MPI, .is_name = 1 },
     { "MPI_START_WAIT_EVENTS", "callchainId", CHAINS_MPI, .is_name = 1 },
+    { "TACHO_HEAP_ALLOCATION", "callchainId", CHAINS_HEAP, 0 },
+    { "TACHO_HEAP_ALLOCATION", "pythonCallchainId", CHAINS_PYTHON, 0 },
 };
 
 int chain_table_find(const char *name)

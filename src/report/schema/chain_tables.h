@@ -15,6 +15,7 @@ enum chain_table {
     CHAINS_PYTHON,
     CHAINS_OPENMP,
     CHAINS_MPI,
+    CHAINS_HEAP,
     CHAIN_TABLES
 };
 extern const char *const chain_tables[CHAIN_TABLES]; /* their names */
@@ -47,7 +48,7 @@ struct chain_user {
     enum chain_table chains;
     int is_name; /* the chain is no stack: its one frame names what the row is about */
 };
-enum { CHAIN_USERS = 26 };
+enum { CHAIN_USERS = 28 };
 extern const struct chain_user chain_users[CHAIN_USERS];
 
 #endif

@@ -413,11 +413,16 @@ static int places_read_layers(struct places *places, struct place_events *events
     return find_mains(places) == 0 ? 0 : error_short_memory(err, "for the places");
 }
 
+void places_begin(struct places *places, struct report *report)
+{
+    *places = (struct places){ .report = report, .keys.width = KEY_PARTS };
+}
+
 int places_open(struct places *places, struct report *report, struct error *err)
 {
     struct place_events events = { 0 };
 
-    *places = (struct places){ .report = report, .keys.width = KEY_PARTS };
+    places_begin(places, report);
     int code = places_read_layers(places, &events, err);
     thread_spans_free(&events.calls);
     thread_spans_free(&events.operators);

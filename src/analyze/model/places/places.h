@@ -96,6 +96,9 @@ struct places {
 int places_open(struct places *places, struct report *report, struct error *err);
 void places_close(struct places *places);
 
+/* Instead of places_open(), for places that are not asked for by thread and time. */
+void places_begin(struct places *places, struct report *report);
+
 /* Adds the call stacks of OS calls, of which a capture of a GPU may have very many. */
 int places_add_os_calls(struct places *places, struct error *err);
 

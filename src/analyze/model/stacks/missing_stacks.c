@@ -14,7 +14,8 @@
 static const char *const nouns[CHAIN_TABLES] = { [CHAINS_CUDA] = "CUDA calls",
                                                  [CHAINS_OSRT] = "OS calls",
                                                  [CHAINS_SYSCALL] = "system calls",
-                                                 [CHAINS_SAMPLING] = "samples" };
+                                                 [CHAINS_SAMPLING] = "samples",
+                                                 [CHAINS_HEAP] = "allocations" };
 
 struct ids {
     int64_t *list; /* owned; sorted once all are added */

@@ -1,0 +1,45 @@
+/* Distances between samples: see heap_distance.h. -ln(u) = ln 2 * -log2(u), where u is a random number of 64 bits,
+ * taken as a fraction. */
+#include "heap_distance.h"
+
+#define LOG_BITS 24              /* of the fraction of a logarithm */
+#define LN_2 UINT64_C(0xb17217f7) /* ln 2, times 2^32 */
+
+uint64_t heap_distance_seed(uint32_t thread)
+{
+    uint64_t mixed = (thread + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
+    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (mixed ^ mixed >> 31) | 1;
+}
+
+/* xorshift64*, which never becomes 0. */
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+/* log2() of a number from 1 to 2, whose highest bit stands for 1: each square that reaches 2 gives one more bit. */
+static uint64_t fraction_of_log2(uint64_t number)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < LOG_BITS; i++) {
+        unsigned __int128 square = (unsigned __int128)number * number;
+        uint64_t reaches_2 = (uint64_t)(square >> 127);
+        number = (uint64_t)(square >> (63 + reaches_2));
+        bits = bits << 1 | reaches_2;
+    }
+    return bits;
+}
+
+uint64_t heap_distance_draw(uint64_t *state, uint64_t mean_bytes)
+{
+    uint64_t number = next_random(state) | 1;
+    unsigned zeros = (unsigned)__builtin_clzll(number);
+    uint64_t minus_log2 = ((zeros + UINT64_C(1)) << LOG_BITS) - fraction_of_log2(number << zeros);
+    uint64_t minus_ln = (uint64_t)((unsigned __int128)minus_log2 * LN_2 >> 32);
+    return (uint64_t)((unsigned __int128)mean_bytes * minus_ln >> LOG_BITS) + 1;
+}
