@@ -341,9 +341,9 @@ static const struct option export_options[] = {
     { .name = "metadata", .kind = OPTION_TEXT, .offset = FIELD(export.metadata), .value = "OBJECT",
       .help = "chrome: JSON object, such as {\"batch\": 64}, to add to the trace as metadata." },
     { .name = "samples", .kind = OPTION_CHOICE, .offset = FIELD(samples), .value = "KIND",
-      .words = OPTION_WORDS("cpu", "python"),
-      .help = "folded, speedscope, pprof, svg: samples to write, CPU samples (cpu) or Python samples (python). "
-              "Default: cpu if there are any." },
+      .words = OPTION_WORDS("cpu", "python", "heap"),
+      .help = "folded, speedscope, pprof, svg: samples to write, CPU samples (cpu), Python samples (python), or the "
+              "bytes that were allocated at the peak of the heap (heap). Default: cpu if there are any." },
     { .name = "waiting", .kind = OPTION_BOOL, .offset = FIELD(export.waiting_samples),
       .help = "folded, speedscope, pprof, svg: include samples of waiting threads. Default: false." },
     { .name = "max-size", .kind = OPTION_CUSTOM, .take = take_max_size, .value = "SIZE",
@@ -424,6 +424,7 @@ static int take_export_options(struct convert_settings *settings, const struct e
         return err->code;
     }
     settings->export.python_samples = settings->samples && strcmp(settings->samples, "python") == 0;
+    settings->export.heap_samples = settings->samples && strcmp(settings->samples, "heap") == 0;
     int code;
     if ((code = convert_take_parts(&settings->tables, &settings->export, export_add_pattern, err)) != 0)
         return code;

@@ -21,6 +21,7 @@ struct export_options {
     const char *metric;         /* stacks: the metric of their numbers, by torch's name; NULL: self_cpu_time_total */
     const char *metadata;       /* chrome: a JSON object whose members the trace gets; NULL: none */
     int python_samples;         /* flame graphs: of samples of Python code; else of native samples, if there are any */
+    int heap_samples;           /* flame graphs: of blocks of the heap that were alive at its peak, by bytes */
     int waiting_samples;        /* flame graphs: include samples of threads that did not run */
     int64_t shift_ns;           /* is added to every time */
     struct regex **patterns;    /* owned; a table is exported if one of them matches its name; none: all tables are */

@@ -75,6 +75,17 @@ class Heap(lib.Case):
         self.assertEqual(rows[-1]["Alive"], 0)  # the process has ended
         self.assertEqual(sum(row["Allocations"] for row in rows), sum(row["Frees"] for row in rows))
 
+    def test_flame_graph_and_summary(self):
+        account = self.heap(lib.program("heap"))
+        folded = subprocess.run([lib.TACHO, "export", "-t", "folded", "--samples=heap", "-o", "-", self.path("report.tacho")],
+                                check=True, stdout=subprocess.PIPE, text=True).stdout
+        weights = {line.rsplit(" ", 1)[0].rsplit(";", 1)[1]: int(line.rsplit(" ", 1)[1]) for line in folded.splitlines()}
+        self.assertEqual((weights["build_table"], weights["forget"]), (5 << 20, account["never_freed"]))
+        lines = [line for line in self.output.stderr.splitlines() if line.startswith("  heap: ")]
+        self.assertEqual(len(lines), 1, self.output.stderr)
+        self.assertRegex(lines[0], r"^  heap: 5\.25 MB at the peak, 99\.9 % of it by build_table \(heap\.c:\d+\); "
+                                   r"7\.\d+ kB never freed, 9\d\.\d % of it by forget \(heap\.c:\d+\)$")
+
     def test_samples(self):
         """Distances between samples depend on the program alone. A fifth of 200,000 blocks at most is sampled."""
         account = self.heap(lib.program("heap"), "many", options=("--heap=4096",))

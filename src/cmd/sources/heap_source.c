@@ -6,6 +6,7 @@
 #include "cmd/cmd_source.h"
 #include "cmd/doctor/finding.h"
 #include "cmd/profile/profile_settings.h"
+#include "heap_summary.h"
 
 enum { STACK_BYTES = 16384 };
 #define LONGEST_RATE_BYTES (UINT64_C(1) << 40)
@@ -77,6 +78,11 @@ static const struct cmd_source_table heap_source_tables[] = {
     { 0 },
 };
 
+static const struct cmd_source_subject heap_source_subjects[] = {
+    { "TACHO_HEAP_ALLOCATION", "stats -r heap_sum", NULL },
+    { 0 },
+};
+
 const struct cmd_source cmd_source_heap = {
     .events = WIRE_BIT(HEAP),
     .traces = heap_source_traces,
@@ -87,4 +93,6 @@ const struct cmd_source cmd_source_heap = {
     .examinations = heap_source_examinations,
     .labels = heap_source_labels,
     .tables = heap_source_tables,
+    .summary = &heap_summary,
+    .subjects = heap_source_subjects,
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/engine/row_cursor.h"
+#include "analyze/model/heap/heap_stacks.h"
 #include "analyze/model/stacks/stacks_join.h"
 
 static enum stack_source flame_samples_source_of(struct report *report, const struct export_options *options)
@@ -13,7 +14,7 @@ static enum stack_source flame_samples_source_of(struct report *report, const st
 }
 
 /* A clock counts ns; nsys's captures do not say what was counted. */
-int flame_samples_are_time(struct report *report, const struct export_options *options)
+static int flame_samples_are_time(struct report *report, const struct export_options *options)
 {
     static const char *const names[] = { "event", NULL };
     struct row_cursor rows;
@@ -28,6 +29,14 @@ int flame_samples_are_time(struct report *report, const struct export_options *o
                     strstr(report_string(report, row_int(&rows, 0), NULL), "cpu-clock") != NULL;
     row_cursor_close(&rows);
     return are_time;
+}
+
+struct flame_unit flame_samples_unit(struct report *report, const struct export_options *options)
+{
+    if (options->heap_samples)
+        return (struct flame_unit){ "bytes", "space", "bytes" };
+    return flame_samples_are_time(report, options) ? (struct flame_unit){ "nanoseconds", "cpu", "nanoseconds" }
+                                                   : (struct flame_unit){ "none", "weight", "count" };
 }
 
 static int flame_samples_counts(const struct export_options *options, const struct stack_sample *sample)
@@ -46,6 +55,10 @@ int flame_samples_read(struct stacks *stacks, struct report *report, int lines, 
 
     if ((code = stacks_open(stacks, report, err)) != 0)
         return code;
+    if (options->heap_samples && report_rows(report, "TACHO_HEAP_ALLOCATION"))
+        return heap_stacks_read(stacks, lines, filter, err);
+    if (options->heap_samples)
+        return error_set(err, ERR_NO_DATA, "the report has no heap data");
     if (!report_rows(report, stack_sample_tables[source]))
         return error_set(err, ERR_NO_DATA, "the report has no %s",
                          options->python_samples ? "Python samples" : "CPU samples");

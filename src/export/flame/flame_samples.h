@@ -11,8 +11,11 @@
 int flame_samples_read(struct stacks *stacks, struct report *report, int lines, const struct export_options *options,
                        struct error *err);
 
-/* Whether the weights of those samples are ns of CPU time. */
-int flame_samples_are_time(struct report *report, const struct export_options *options);
+/* What the weights of those samples are, in the words of speedscope and of pprof. */
+struct flame_unit {
+    const char *speedscope, *pprof_type, *pprof_unit;
+};
+struct flame_unit flame_samples_unit(struct report *report, const struct export_options *options);
 
 /* The same samples as a tree, threads outermost. */
 int flame_samples_tree(struct stack_tree *tree, struct stacks *stacks, const struct export_options *options,

@@ -200,10 +200,8 @@ static int make_profile(struct profile *profile, const struct export_options *op
 {
     pprof_add_word(profile, ""); /* the first string is the empty one */
     add_value_type(profile, "samples", "count");
-    if (flame_samples_are_time(profile->stacks.report, options))
-        add_value_type(profile, "cpu", "nanoseconds");
-    else
-        add_value_type(profile, "weight", "count");
+    struct flame_unit unit = flame_samples_unit(profile->stacks.report, options);
+    add_value_type(profile, unit.pprof_type, unit.pprof_unit);
     if (pprof_add_samples(profile) != 0 || put_program_first(profile) != 0 || add_locations(profile) != 0)
         return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < profile->functions.count; i++)

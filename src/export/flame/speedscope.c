@@ -155,7 +155,7 @@ static int speedscope_write_all(void *context, struct outfile *output, struct er
 static int speedscope_export_report(struct report *report, const char *path, const struct export_options *options,
                                     struct error *err)
 {
-    struct speedscope_scope scope = { .unit = flame_samples_are_time(report, options) ? "nanoseconds" : "none" };
+    struct speedscope_scope scope = { .unit = flame_samples_unit(report, options).speedscope };
     int code;
 
     if ((code = flame_samples_read(&scope.stacks, report, STACKS_WITHOUT_LINES, options, err)) != 0)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/human.h"
 #include "base/utf8.h"
 #include "flame_samples.h"
 
@@ -22,6 +23,7 @@ struct flame {
     double *x;       /* owned; by node: where it begins */
     size_t levels;   /* levels that are drawn */
     size_t left_out; /* frames too narrow to be seen */
+    int is_bytes;    /* the weights are bytes of the heap */
 };
 
 /* ---- text ------------------------------------------------------------------------------------------------------ */
@@ -103,6 +105,14 @@ static int svg_lay_out(struct flame *flame)
     return failed ? ERR_NO_MEMORY : 0;
 }
 
+static void svg_add_amount(struct flame *flame, const struct stack_figure *figure)
+{
+    if (flame->is_bytes)
+        human_bytes(&flame->out, (uint64_t)figure->weight);
+    else
+        text_addf(&flame->out, "%lld samples", (long long)figure->samples);
+}
+
 static void svg_add_frame(struct flame *flame, uint32_t node, size_t level)
 {
     static const char kinds[] = {
@@ -117,10 +127,11 @@ static void svg_add_frame(struct flame *flame, uint32_t node, size_t level)
     stack_frame_label(&flame->name, &flame->stacks, frame);
     text_add(&flame->out, "<g class=\"f\"><title>");
     svg_add_text(&flame->out, text_string(&flame->name), flame->name.length, SIZE_MAX);
+    text_add(&flame->out, " (");
+    svg_add_amount(flame, total);
     text_addf(&flame->out,
-              " (%lld samples, %.2f %%)</title><rect class=\"%c%d\" x=\"%.3f\" y=\"%zu\" width=\"%.3f\" height=\"%d\" "
-              "rx=\"1\"/>",
-              (long long)total->samples, 100.0 * (double)total->weight / (double)all->weight,
+              ", %.2f %%)</title><rect class=\"%c%d\" x=\"%.3f\" y=\"%zu\" width=\"%.3f\" height=\"%d\" rx=\"1\"/>",
+              100.0 * (double)total->weight / (double)all->weight,
               kinds[stack_frame(&flame->stacks, frame)[FRAME_KIND]],
               (int)(hash_bytes(text_string(&flame->name), flame->name.length) % 4), x, y, width, BOX);
     text_addf(&flame->out, "<text x=\"%.3f\" y=\"%zu\">", x + 3, y + 12);
@@ -130,8 +141,6 @@ static void svg_add_frame(struct flame *flame, uint32_t node, size_t level)
 
 static void svg_add_head(struct flame *flame, size_t height)
 {
-    const struct stack_figure *all = &flame->tree.total[TREE_ROOT];
-
     text_addf(
         &flame->out,
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -139,7 +148,8 @@ static void svg_add_head(struct flame *flame, size_t height)
         "%zu\">\n"
         "<title>Flame graph</title>\n<style>\n%s</style>\n<rect class=\"page\" width=\"100%%\" height=\"100%%\"/>\n",
         WIDTH, height, WIDTH, height, svg_style);
-    text_addf(&flame->out, "<text class=\"head\" x=\"4\" y=\"20\">%lld samples", (long long)all->samples);
+    text_add(&flame->out, "<text class=\"head\" x=\"4\" y=\"20\">");
+    svg_add_amount(flame, &flame->tree.total[TREE_ROOT]);
     if (flame->left_out)
         text_addf(&flame->out, "; %zu narrow frames are not drawn", flame->left_out);
     text_addf(&flame->out,
@@ -173,7 +183,7 @@ static int svg_write_all(void *context, struct outfile *output, struct error *er
 static int svg_export_report(struct report *report, const char *path, const struct export_options *options,
                              struct error *err)
 {
-    struct flame flame = { 0 };
+    struct flame flame = { .is_bytes = options->heap_samples };
     int code;
 
     if ((code = flame_samples_read(&flame.stacks, report, STACKS_WITHOUT_LINES, options, err)) != 0)
