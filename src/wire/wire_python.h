@@ -16,6 +16,7 @@ WIRE_TYPES_END_AT(PYTHON, WIRE_PYTHON_STACK);
 enum wire_python_flag {
     WIRE_PYTHON_CALLS = 1,   /* for the backtraces of calls */
     WIRE_PYTHON_SAMPLES = 2, /* for samples */
+    WIRE_PYTHON_BLOCKS = 8,  /* for the backtraces of allocations */
     WIRE_PYTHON_SILENT = 4,  /* the user did not ask for it: no note where it cannot be done */
 };
 

@@ -2,8 +2,20 @@
 import json
 import os
 import subprocess
+import sys
 
 import lib
+
+
+PYTHON = """
+import sys
+def build():
+    return [str(i) + "x" * (i % 300) for i in range(60000)]
+def big():
+    return bytearray(20_000_000)
+kept = build(), big()
+print(sum(map(sys.getsizeof, kept[0])) + sys.getsizeof(kept[0]))
+"""
 
 
 class Heap(lib.Case):
@@ -85,6 +97,19 @@ class Heap(lib.Case):
         self.assertEqual(len(lines), 1, self.output.stderr)
         self.assertRegex(lines[0], r"^  heap: 5\.25 MB at the peak, 99\.9 % of it by build_table \(heap\.c:\d+\); "
                                    r"7\.\d+ kB never freed, 9\d\.\d % of it by forget \(heap\.c:\d+\)$")
+
+    def test_python_lines(self):
+        """A block of its own, and small objects, whose arenas have room for little more than these."""
+        path = self.path("own.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(PYTHON)
+        self.profile(sys.executable, path, options=("--heap=all",))
+        size = int(self.output.stdout)
+        rows = self.rows("heap_sum:lines")
+        self.assertEqual(self.row(rows, "own.py:6 big")["At Peak"] // 1000, 20_000)
+        built = self.row(rows, "own.py:4 build")["At Peak"]
+        self.assertGreater(built, 0.95 * size)
+        self.assertLess(built, 1.3 * size)
 
     def test_samples(self):
         """Distances between samples depend on the program alone. A fifth of 200,000 blocks at most is sampled."""

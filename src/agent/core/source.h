@@ -13,7 +13,7 @@
 #include "word_calls.h"
 
 /* What the caller needs an interpreter's frames for. */
-enum agent_stack_use { AGENT_STACK_OF_CALL, AGENT_STACK_OF_SAMPLE };
+enum agent_stack_use { AGENT_STACK_OF_CALL, AGENT_STACK_OF_SAMPLE, AGENT_STACK_OF_BLOCK };
 /* Bytes that must be free on the thread's stack to read them. Estimated from frame sizes, not measured. */
 #define AGENT_FRAMES_NEED 4096u
 

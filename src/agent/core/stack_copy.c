@@ -47,7 +47,7 @@ void stack_copy_emit_from(struct agent_thread *thread, const struct chain_of *of
 {
     if (atomic_load_explicit(&refused, memory_order_relaxed) || agent_is_filtered_child())
         return;
-    uint64_t frames = sources_frames(thread, AGENT_STACK_OF_CALL);
+    uint64_t frames = sources_frames(thread, (enum agent_stack_use)of->use);
     size_t bytes = (of->bytes < WIRE_STACK_BYTES_MAX ? of->bytes : WIRE_STACK_BYTES_MAX) & ~7u;
     uint32_t head_words = WIRE_HEAD_WORDS + 3 + (uint32_t)__builtin_popcountll(registers->known);
     enum wire_fate fate;

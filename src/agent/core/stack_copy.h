@@ -8,6 +8,7 @@ struct chain_of {
     enum wire_source source;
     uint64_t key, ticks; /* as in WIRE_STACK */
     uint32_t bytes;      /* of stack to copy, at most */
+    uint32_t use;        /* enum agent_stack_use */
 };
 
 /* Indexed by DWARF register number. */

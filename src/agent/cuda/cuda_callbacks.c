@@ -197,7 +197,8 @@ static void leave_call(struct agent_thread *thread, const struct made_call *made
         stack_copy_emit(thread, &(struct chain_of){ WIRE_SOURCE_CUDA,
                                                     call->correlation_id |
                                                         (made->domain == CUDA_DRIVER ? WIRE_CUDA_STACK_OF_DRIVER : 0),
-                                                    cuda_of(thread)->start, cuda.settings.backtrace_bytes });
+                                                    cuda_of(thread)->start, cuda.settings.backtrace_bytes,
+                                                    AGENT_STACK_OF_CALL });
     if (cuda_api_is_ours(api))
         cuda_callbacks_emit_call(thread, made, ticks);
     /* A call without arguments passes no block. */

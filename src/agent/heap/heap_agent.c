@@ -157,7 +157,8 @@ static void heap_agent_emit(struct agent_thread *thread, const void *block, size
         return;
     }
     if (heap.stack_bytes)
-        stack_copy_emit(thread, &(struct chain_of){ WIRE_SOURCE_HEAP, number, ticks, heap.stack_bytes });
+        stack_copy_emit(thread,
+                        &(struct chain_of){ WIRE_SOURCE_HEAP, number, ticks, heap.stack_bytes, AGENT_STACK_OF_BLOCK });
     struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_HEAP, WIRE_HEAP_ALLOCATED, WIRE_HEAD_WORDS + 3);
     if (!record) {
         heap_agent_take(block);
@@ -266,6 +267,13 @@ static void heap_agent_attached(enum wire_origin origin)
         emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "The heap is not recorded: there is no memory to follow its blocks.");
 }
 
+static void heap_agent_objects_changed(void)
+{
+    const struct heap_object *object = atomic_load_explicit(&heap.object, memory_order_acquire);
+    if (object)
+        object->objects_changed();
+}
+
 static void heap_agent_forked(void)
 {
     heap.has_blocks = 0;
@@ -281,4 +289,5 @@ const struct agent_source agent_source_heap = {
     .attach = heap_agent_attach,
     .attached = heap_agent_attached,
     .forked = heap_agent_forked,
+    .objects_changed = heap_agent_objects_changed,
 };

@@ -33,7 +33,8 @@ enum heap_allocator {
 struct heap_object {
     uint32_t size;
     enum heap_allocator allocator;
-    _Atomic uint8_t *filter; /* HEAP_FILTER_BYTES; written by the agent alone */
+    _Atomic uint8_t *filter;       /* HEAP_FILTER_BYTES; written by the agent alone */
+    void (*objects_changed)(void); /* the program has loaded objects */
 };
 
 /* The agent's part. Each may be called at any moment, in signal handlers too, but not by another of them. They may

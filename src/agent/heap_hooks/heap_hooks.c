@@ -97,7 +97,10 @@ HEAP_FUNCTIONS(HEAP_FIRST_BODY)
 /* ---- What the agent is told ------------------------------------------------------------------------------------ */
 
 static _Atomic uint8_t filter[HEAP_FILTER_BYTES];
-static struct heap_object object = { .size = sizeof object, .filter = filter };
+static void heap_hooks_objects_changed(void);
+static struct heap_object object = { .size = sizeof object,
+                                     .filter = filter,
+                                     .objects_changed = heap_hooks_objects_changed };
 static _Atomic(const struct heap_calls *) agent_calls;
 static _Atomic int is_off; /* the agent was asked, and records nothing */
 
@@ -240,6 +243,54 @@ HEAP_HOOK(void, free_aligned_sized, (void *block, size_t alignment, size_t bytes
     heap_hook_free(block);
 }
 
+/* ---- Python's small objects ------------------------------------------------------------------------------------ */
+
+/* CPython takes objects of up to 512 bytes from arenas of its own, which it maps. Each arena is a block here: to hook
+ * the allocator of objects would cost more, and Python shows which functions that has. */
+struct arena_allocator { /* as CPython's PyObjectArenaAllocator */
+    void *context;
+    void *(*allocate)(void *context, size_t bytes);
+    void (*release)(void *context, void *arena, size_t bytes);
+};
+static struct arena_allocator pythons_allocator;
+
+static void *allocate_arena(void *context, size_t bytes)
+{
+    void *arena = pythons_allocator.allocate(context, bytes);
+    return is_due(bytes) ? tell_allocated(arena, bytes) : arena;
+}
+
+static void release_arena(void *context, void *arena, size_t bytes)
+{
+    if (may_be_recorded(arena))
+        tell_free(arena);
+    pythons_allocator.release(context, arena, bytes);
+}
+
+typedef void arena_function(struct arena_allocator *allocator);
+
+static void hook_arenas(const struct link_map *python)
+{
+    arena_function *get = (arena_function *)library_symbol_of(python, "PyObject_GetArenaAllocator");
+    arena_function *set = (arena_function *)library_symbol_of(python, "PyObject_SetArenaAllocator");
+    struct arena_allocator own = { NULL, allocate_arena, release_arena };
+    if (!get || !set)
+        return;
+    get(&pythons_allocator);
+    own.context = pythons_allocator.context;
+    if (pythons_allocator.allocate && pythons_allocator.release)
+        set(&own);
+}
+
+/* There is an interpreter when the program starts, or it comes with a library. Of several the first counts. */
+static void heap_hooks_objects_changed(void)
+{
+    static _Atomic int is_hooked;
+    for (const struct link_map *at = library_objects(); at && !atomic_load(&is_hooked); at = at->l_next)
+        if (library_defines(at, "PyObject_SetArenaAllocator") && !atomic_exchange(&is_hooked, 1))
+            hook_arenas(at);
+}
+
 /* ---- The start ------------------------------------------------------------------------------------------------- */
 
 const struct heap_calls *tacho_agent_heap(const struct heap_object *object) __attribute__((weak));
@@ -273,4 +324,6 @@ __attribute__((constructor)) static void heap_hooks_start(void)
     const struct heap_calls *calls = tacho_agent_heap ? tacho_agent_heap(&object) : NULL;
     atomic_store_explicit(&agent_calls, calls, memory_order_release);
     atomic_store_explicit(&is_off, !calls, memory_order_relaxed);
+    if (calls)
+        heap_hooks_objects_changed();
 }

@@ -126,7 +126,7 @@ static uint64_t emit_place(struct agent_thread *thread, const struct openacc_inf
     if (has_line(info))
         return 0;
     uint64_t ticks = agent_ticks();
-    stack_copy_emit(thread, &(struct chain_of){ WIRE_SOURCE_OPENACC, 0, ticks, STACK_BYTES });
+    stack_copy_emit(thread, &(struct chain_of){ WIRE_SOURCE_OPENACC, 0, ticks, STACK_BYTES, AGENT_STACK_OF_CALL });
     return ticks;
 }
 

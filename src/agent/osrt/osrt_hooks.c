@@ -98,8 +98,8 @@ __attribute__((noinline)) void osrt_emit_words(struct agent_thread *thread, uint
                                                uint64_t duration_and_error, int64_t value, const void *lock)
 {
     if (unlikely(duration_and_error >> 16 >= osrt_settings.backtrace_ticks))
-        stack_copy_emit(thread,
-                        &(struct chain_of){ WIRE_SOURCE_OSRT, 0, start, wire_osrt(agent.arena)->backtrace_bytes });
+        stack_copy_emit(thread, &(struct chain_of){ WIRE_SOURCE_OSRT, 0, start, wire_osrt(agent.arena)->backtrace_bytes,
+                                                    AGENT_STACK_OF_CALL });
     struct agent_lane *lane;
     struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_OSRT, WIRE_OSRT_CALL,
                                             lock ? WIRE_HEAD_WORDS + 3 : WIRE_HEAD_WORDS + 2);

@@ -347,8 +347,10 @@ uint64_t python_stack_of_operator(struct agent_thread *thread)
 
 static uint64_t frames(struct agent_thread *thread, enum agent_stack_use use)
 {
-    uint32_t wanted = use == AGENT_STACK_OF_SAMPLE ? WIRE_PYTHON_SAMPLES : WIRE_PYTHON_CALLS;
-    if (!(wire_python(agent.arena)->flags & wanted) ||
+    static const uint32_t wanted[] = { [AGENT_STACK_OF_CALL] = WIRE_PYTHON_CALLS,
+                                       [AGENT_STACK_OF_SAMPLE] = WIRE_PYTHON_SAMPLES,
+                                       [AGENT_STACK_OF_BLOCK] = WIRE_PYTHON_BLOCKS };
+    if (!(wire_python(agent.arena)->flags & wanted[use]) ||
         atomic_load_explicit(&stacks.state, memory_order_acquire) != READABLE)
         return 0;
     return number_of_stack(thread, PYTHON_OF_CALL,

@@ -39,6 +39,7 @@ static int heap_source_finish(struct profile_settings *settings, struct collect_
         collect->sources |= WIRE_BIT(HEAP);
         collect->requested |= WIRE_BIT(HEAP);
     }
+    collect->python_blocks = (collect->sources & WIRE_BIT(HEAP)) != 0;
     return 0;
 }
 

@@ -120,6 +120,7 @@ struct collect_options {
     int python_events;         /* collections of Python, and compilations of torch.compile */
 
     int python_backtrace;      /* 1: backtraces of calls include their Python frames */
+    int python_blocks;         /* 1: those of allocations do */
     unsigned python_frequency; /* Python samples per second; 0: none */
     int python_is_automatic;   /* 1: the user did not ask for them: a program that has none gets no warning */
 

@@ -160,6 +160,7 @@ static void python_calls_arena(const struct collector *collector, struct collect
     const struct collect_options *options = collector->options;
     int is_asked = options->python_backtrace || !options->python_is_automatic;
     wire_python(texts->arena)->flags = (options->python_backtrace ? WIRE_PYTHON_CALLS : 0u) |
+                                       (options->python_blocks ? WIRE_PYTHON_BLOCKS : 0u) |
                                        (options->python_frequency ? WIRE_PYTHON_SAMPLES : 0u) |
                                        (is_asked ? 0u : WIRE_PYTHON_SILENT);
 }
