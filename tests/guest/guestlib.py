@@ -35,11 +35,13 @@ TRACES = {
     "ucx": "ucx",
     "oshmem": "oshmem",
     "openacc": "openacc",
+    "heap": "heap",
 }
 MORE = {
     "osrt": ["--osrt-threshold=0", "--osrt-backtrace-threshold=0"],
     "cuda": ["--cudabacktrace=all:0", "--cuda-memory-usage=true", "--cuda-trace-all-apis=true"],
     "python": ["--python-backtrace=cuda"],
+    "heap": ["--heap=all"],
     "pytorch": ["--pytorch=functions-trace", "--pytorch-shapes=true", "--pytorch-memory=true", "--pytorch-modules=true"],
     "counters": ["--os-events=0,1,2"],
     "no-preload": ["--preload=no"],
@@ -61,11 +63,11 @@ def combination(name):
 MODELS = "mpi+openmp+ucx+oshmem+openacc"
 
 # Under these every program runs in each test of the ring; together they have every source.
-COMMON = "osrt+nvtx+perf+" + MODELS
+COMMON = "osrt+nvtx+perf+heap+" + MODELS
 GATE = [COMMON, "osrt+cuda+libraries+python+pytorch+timers+standin"]
 
 # With TACHO_TEST_ALL=1: each source alone, some others and all at once; and each pair too, in which the models are one.
-SOURCES = ["nvtx", "osrt", "cuda+standin", "libraries", MODELS, "python", "perf", "timers"]
+SOURCES = ["nvtx", "osrt", "cuda+standin", "libraries", MODELS, "python", "perf", "timers", "heap"]
 EACH = [*GATE, "none", "cuda+nvtx+standin", *SOURCES, *MODELS.split("+"), "cuda", "pytorch", "no-preload+nvtx+cuda+standin",
         "nvtx+osrt+cuda+libraries+python+pytorch+counters+perf+standin+" + MODELS]
 PAIRS = [*EACH, *("+".join(pair) for pair in itertools.combinations(SOURCES, 2) if pair != ("perf", "timers"))]

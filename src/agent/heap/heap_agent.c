@@ -10,8 +10,6 @@
 #include "heap_distance.h"
 #include "wire/wire_heap.h"
 
-#define BLOCKS_SAMPLED (1u << 18)
-#define BLOCKS_ALL (1u << 24)
 #define LOOK_AGAIN_BYTES (512u << 10) /* while nothing is recorded */
 
 struct heap_thread {
@@ -254,7 +252,7 @@ static int heap_agent_attach(struct wire_header *arena, int descriptor, enum wir
         return 0;
     heap.rate_bytes = shared->rate_bytes;
     heap.stack_bytes = shared->stack_bytes;
-    heap.has_blocks = heap_blocks_prepare(heap.rate_bytes ? BLOCKS_SAMPLED : BLOCKS_ALL) == 0;
+    heap.has_blocks = heap_blocks_prepare() == 0;
     return 0;
 }
 
