@@ -10,6 +10,7 @@
 #include "heap_distance.h"
 #include "wire/wire_heap.h"
 
+#define FINE_SAMPLES 4096u
 #define LOOK_AGAIN_BYTES (512u << 10) /* while nothing is recorded */
 
 struct heap_thread {
@@ -22,7 +23,7 @@ AGENT_THREAD_STATE(HEAP, struct heap_thread, heap_of)
 static struct {
     _Atomic(const struct heap_object *) object;
     _Atomic uint64_t last_number; /* of a block */
-    uint64_t rate_bytes;
+    uint64_t rate_bytes, most_rate_bytes;
     uint32_t stack_bytes;
     uint32_t has_blocks;          /* there is memory for them */
 } heap;
@@ -144,8 +145,17 @@ static void end_last_block_at(const void *block)
         let_wait(number);
 }
 
+/* A thread has some thousands of samples before its rate goes up: what it allocates first is known well, and a thread
+ * that allocates much does not pay for it. */
+static uint64_t rate_at(uint64_t allocated)
+{
+    uint64_t rate = allocated / FINE_SAMPLES;
+    return rate < heap.rate_bytes ? heap.rate_bytes : rate < heap.most_rate_bytes ? rate : heap.most_rate_bytes;
+}
+
 static void heap_agent_emit(struct agent_thread *thread, const void *block, size_t bytes, uint64_t thread_bytes)
 {
+    const struct heap_thread *own = heap_of(thread);
     uint64_t number = atomic_fetch_add_explicit(&heap.last_number, 1, memory_order_relaxed) + 1;
     uint64_t ticks = agent_ticks();
     struct agent_lane *lane;
@@ -157,7 +167,7 @@ static void heap_agent_emit(struct agent_thread *thread, const void *block, size
     if (heap.stack_bytes)
         stack_copy_emit(thread,
                         &(struct chain_of){ WIRE_SOURCE_HEAP, number, ticks, heap.stack_bytes, AGENT_STACK_OF_BLOCK });
-    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_HEAP, WIRE_HEAP_ALLOCATED, WIRE_HEAD_WORDS + 3);
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_HEAP, WIRE_HEAP_ALLOCATED, WIRE_HEAD_WORDS + 4);
     if (!record) {
         heap_agent_take(block);
         return;
@@ -166,13 +176,14 @@ static void heap_agent_emit(struct agent_thread *thread, const void *block, size
     record->body[0] = number;
     record->body[1] = bytes;
     record->body[2] = thread_bytes;
+    record->body[3] = rate_at(own->allocated - own->drawn);
     emit_commit(lane, record);
 }
 
 /* Begins the next countdown, `allocated` bytes after the thread's beginning. */
 static uint64_t next_countdown(struct heap_thread *own, uint64_t allocated)
 {
-    own->drawn = heap.rate_bytes ? heap_distance_draw(&own->random, heap.rate_bytes) : 0;
+    own->drawn = heap.rate_bytes ? heap_distance_draw(&own->random, rate_at(allocated)) : 0;
     own->allocated = allocated + own->drawn;
     return own->drawn;
 }
@@ -251,6 +262,7 @@ static int heap_agent_attach(struct wire_header *arena, int descriptor, enum wir
     if (!(arena->sources & WIRE_BIT(HEAP)))
         return 0;
     heap.rate_bytes = shared->rate_bytes;
+    heap.most_rate_bytes = shared->most_rate_bytes;
     heap.stack_bytes = shared->stack_bytes;
     heap.has_blocks = heap_blocks_prepare() == 0;
     return 0;

@@ -9,10 +9,10 @@
 
 /* Makes room for the first blocks: 0, or -1 when there is no memory. Children of fork() do not inherit them. */
 int heap_blocks_prepare(void);
-void heap_blocks_forget(void);                           /* in a child that has not inherited them */
+void heap_blocks_forget(void); /* in a child that has not inherited them */
 
 /* number: not 0. Returns -1 when there is no memory for more. */
 int heap_blocks_add(uintptr_t address, uint64_t number);
-uint64_t heap_blocks_take(uintptr_t address);            /* the number; 0: the block is not there */
+uint64_t heap_blocks_take(uintptr_t address); /* the number; 0: the block is not there */
 
 #endif

@@ -5,21 +5,17 @@
 #define LOG_BITS 24              /* of the fraction of a logarithm */
 #define LN_2 UINT64_C(0xb17217f7) /* ln 2, times 2^32 */
 
+/* Multiples of the golden ratio's fraction, modulo 1, lie more evenly than random numbers: the number of samples in
+ * some bytes is nearly the same wherever they begin, and the error of sums is a half or a quarter of what it would be.
+ */
+#define GOLDEN_FRACTION UINT64_C(0x9e3779b97f4a7c15)
+
 uint64_t heap_distance_seed(uint32_t thread)
 {
-    uint64_t mixed = (thread + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t mixed = (thread + UINT64_C(1)) * GOLDEN_FRACTION;
     mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
     return (mixed ^ mixed >> 31) | 1;
-}
-
-/* xorshift64*, which never becomes 0. */
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return *state * UINT64_C(0x2545f4914f6cdd1d);
 }
 
 /* log2() of a number from 1 to 2, whose highest bit stands for 1: each square that reaches 2 gives one more bit. */
@@ -37,7 +33,8 @@ static uint64_t fraction_of_log2(uint64_t number)
 
 uint64_t heap_distance_draw(uint64_t *state, uint64_t mean_bytes)
 {
-    uint64_t number = next_random(state) | 1;
+    *state += GOLDEN_FRACTION;
+    uint64_t number = *state | 1;
     unsigned zeros = (unsigned)__builtin_clzll(number);
     uint64_t minus_log2 = ((zeros + UINT64_C(1)) << LOG_BITS) - fraction_of_log2(number << zeros);
     uint64_t minus_ln = (uint64_t)((unsigned __int128)minus_log2 * LN_2 >> 32);

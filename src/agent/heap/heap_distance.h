@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-/* The first state of a thread's random numbers; equal programs draw equal distances. Never 0. */
+/* The first state of a thread; equal programs draw equal distances. Never 0. */
 uint64_t heap_distance_seed(uint32_t thread);
 
-/* Draws from an exponential distribution with this mean: every byte is as likely to be sampled as any other, whatever
- * the pattern of sizes. At least 1. Integers alone: a program can see the flags that floating point sets. */
+/* The next distance, of an exponential distribution with this mean: every byte is as likely to be sampled as any other,
+ * whatever the pattern of sizes. At least 1. Integers alone: a program can see the flags that floating point sets. */
 uint64_t heap_distance_draw(uint64_t *state, uint64_t mean_bytes);
 
 #endif

@@ -12,21 +12,23 @@ enum { STACK_BYTES = 16384 };
 #define LONGEST_RATE_BYTES (UINT64_C(1) << 40)
 
 struct heap_source_settings {
-    uint64_t rate_bytes;
+    uint64_t rate_bytes, most_rate_bytes;
     int is_given; /* the option: it also asks for the source */
 };
-static const struct heap_source_settings heap_source_defaults = { .rate_bytes = 512 << 10 };
+static const struct heap_source_settings heap_source_defaults = { .rate_bytes = 64 << 10,
+                                                                  .most_rate_bytes = 512 << 10 };
 
 static int take_rate(void *settings, const char *value, struct error *err)
 {
     struct heap_source_settings *heap = profile_source_settings(settings, &cmd_source_heap);
     heap->is_given = 1;
     if (strcmp(value, "all") == 0) {
-        heap->rate_bytes = 0;
+        heap->rate_bytes = heap->most_rate_bytes = 0;
         return 0;
     }
     if (option_read_number(value, 1, LONGEST_RATE_BYTES, &heap->rate_bytes) != 0)
         return error_set(err, ERR_BAD_ARGUMENT, "--heap must be 'all' or a number of bytes from 1, not '%s'", value);
+    heap->most_rate_bytes = heap->rate_bytes;
     return 0;
 }
 
@@ -34,6 +36,7 @@ static int heap_source_finish(struct profile_settings *settings, struct collect_
 {
     const struct heap_source_settings *heap = profile_source_settings(settings, &cmd_source_heap);
     collect->heap_rate_bytes = heap->rate_bytes;
+    collect->heap_most_rate_bytes = heap->most_rate_bytes;
     collect->heap_stack_bytes = STACK_BYTES;
     if (heap->is_given) {
         collect->sources |= WIRE_BIT(HEAP);
@@ -47,7 +50,7 @@ static int heap_source_finish(struct profile_settings *settings, struct collect_
 static const struct option heap_source_options[] = {
     { .name = "heap", .kind = OPTION_CUSTOM, .value = "BYTES", .take = take_rate,
       .help = "Record the heap (-t heap): one allocation for each BYTES allocated bytes, on average, or all of them "
-              "(all). Default: 524288." },
+              "(all). Default: 65536, and more for threads that allocate more than 256 MiB, up to 524288." },
     { 0 },
 };
 /* clang-format on */

@@ -37,6 +37,15 @@ static void heap_summary_add_part(struct text *out, const struct table *table, c
     display_add(out, *where ? where : "[unknown]", strlen(*where ? where : "[unknown]"), WIDEST);
 }
 
+/* Whether a note of the capture says why there is nothing. */
+static int heap_summary_is_refused(const struct capture_facts *facts)
+{
+    for (size_t i = 0; i < facts->warning_count; i++)
+        if (text_begins_with(capture_warning(facts, i), "The heap is not recorded"))
+            return 1;
+    return 0;
+}
+
 static void heap_summary_add_notes(struct text *out, const struct summary *summary)
 {
     static const struct analysis_option options[] = { { "allocated", NULL }, { "lines", NULL } };
@@ -45,6 +54,9 @@ static void heap_summary_add_notes(struct text *out, const struct summary *summa
     struct table *table = NULL;
     struct error err;
 
+    if (capture_is_requested(&summary->facts, "heap") && analysis_missing(&analysis_heap_sum, report) &&
+        !heap_summary_is_refused(&summary->facts))
+        text_add(out, "  heap: no allocation was sampled; --heap=all records each\n");
     if (analysis_missing(&analysis_heap_sum, report) || analysis_rows(&analysis_heap_sum, report) > MOST_ROWS ||
         analysis_run(&analysis_heap_sum, report, &request, &table, &err) != 0)
         return;

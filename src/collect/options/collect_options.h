@@ -79,6 +79,7 @@ struct collect_options {
     uint32_t osrt_backtrace_bytes;          /* stack bytes copied for a backtrace; 0: no backtraces */
     uint32_t osrt_backtrace_depth;          /* frames of a backtrace at most; 0: all */
     uint64_t heap_rate_bytes;               /* allocated bytes from one sampled block to the next; 0: all blocks */
+    uint64_t heap_most_rate_bytes;          /* the same of threads that have allocated very much */
     uint32_t heap_stack_bytes;              /* stack bytes copied for each block; 0: no backtraces */
     /* Directories with debug information, ended by NULL; NULL: the default ones. */
     const char *const *debug_paths;

@@ -178,9 +178,7 @@ static int heap_sum_add_note(struct table *table, const struct heap_sum_totals *
     text_add(text, " at ");
     human_time(text, totals->heap.peak_ns);
     if (totals->rate_bytes) {
-        text_addf(text, ", from %zu sampled blocks (one for each ", totals->heap.peak_recorded);
-        human_bytes(text, (uint64_t)totals->rate_bytes);
-        text_add(text, " allocated).");
+        text_addf(text, ", from %zu sampled blocks.", totals->heap.peak_recorded);
     } else {
         text_add(text, "; every allocation was recorded.");
     }

@@ -22,6 +22,7 @@ static void heap_collect_arena(const struct collector *collector, struct collect
 {
     struct wire_heap_shared *shared = wire_heap(texts->arena);
     shared->rate_bytes = collector->options->heap_rate_bytes;
+    shared->most_rate_bytes = collector->options->heap_most_rate_bytes;
     shared->stack_bytes = collector->options->heap_stack_bytes;
 }
 
@@ -58,7 +59,7 @@ static void heap_collect_allocated(const struct collect_origin *origin, const st
 {
     struct collector *collector = origin->collector;
     struct process_counts *counts = &origin->process->counts[WIRE_SOURCE_HEAP];
-    if (words < WIRE_HEAD_WORDS + 3 || record->body[1] > INT64_MAX) {
+    if (words < WIRE_HEAD_WORDS + 4 || record->body[1] > INT64_MAX) {
         counts->damaged++;
         return;
     }
@@ -68,8 +69,7 @@ static void heap_collect_allocated(const struct collect_origin *origin, const st
     ROW_SET(&row, TACHO_HEAP_ALLOCATION, globalTid, process_global_tid(origin->process, origin->reader->tid));
     ROW_SET(&row, TACHO_HEAP_ALLOCATION, blockId, (int64_t)record->body[0]);
     ROW_SET(&row, TACHO_HEAP_ALLOCATION, bytes, (int64_t)record->body[1]);
-    ROW_SET(&row, TACHO_HEAP_ALLOCATION, represents,
-            blocks_it_stands_for(record->body[1], collector->options->heap_rate_bytes));
+    ROW_SET(&row, TACHO_HEAP_ALLOCATION, represents, blocks_it_stands_for(record->body[1], record->body[3]));
     ROW_SET(&row, TACHO_HEAP_ALLOCATION, threadBytes, (int64_t)record->body[2]);
     if (chains.native)
         ROW_SET(&row, TACHO_HEAP_ALLOCATION, callchainId, chains.native);
