@@ -8,15 +8,17 @@
 #include "heap_blocks.h"
 #include "heap_calls.h"
 #include "heap_distance.h"
+#include "heap_stack.h"
 #include "wire/wire_heap.h"
 
 #define FINE_SAMPLES 4096u
 #define LOOK_AGAIN_BYTES (512u << 10) /* while nothing is recorded */
 
 struct heap_thread {
-    uint64_t random;    /* 0: the thread has drawn no distance yet */
-    uint64_t allocated; /* bytes that it will have allocated when its countdown is 0 */
-    uint64_t drawn;     /* the last countdown; 0: nothing was recorded since, so another one is to be drawn */
+    uint64_t random;          /* 0: the thread has drawn no distance yet */
+    uint64_t allocated;       /* bytes that it will have allocated when its countdown is 0 */
+    uint64_t drawn;           /* the last countdown; 0: nothing was recorded since, so another one is to be drawn */
+    struct heap_stack *stack; /* where every block is recorded; NULL: not needed yet */
 };
 AGENT_THREAD_STATE(HEAP, struct heap_thread, heap_of)
 
@@ -153,6 +155,14 @@ static uint64_t rate_at(uint64_t allocated)
     return rate < heap.rate_bytes ? heap.rate_bytes : rate < heap.most_rate_bytes ? rate : heap.most_rate_bytes;
 }
 
+static void heap_agent_emit_stack(struct agent_thread *thread, uint64_t number, uint64_t ticks)
+{
+    struct heap_thread *own = heap_of(thread);
+    const struct chain_of of = { WIRE_SOURCE_HEAP, number, ticks, heap.stack_bytes, AGENT_STACK_OF_BLOCK };
+    if (heap.rate_bytes || heap_stack_emit(thread, &own->stack, &of) != 0)
+        stack_copy_emit(thread, &of);
+}
+
 static void heap_agent_emit(struct agent_thread *thread, const void *block, size_t bytes, uint64_t thread_bytes)
 {
     const struct heap_thread *own = heap_of(thread);
@@ -164,9 +174,7 @@ static void heap_agent_emit(struct agent_thread *thread, const void *block, size
         agent_count(thread, WIRE_SOURCE_HEAP, WIRE_LOST_BUFFER_FULL);
         return;
     }
-    if (heap.stack_bytes)
-        stack_copy_emit(thread,
-                        &(struct chain_of){ WIRE_SOURCE_HEAP, number, ticks, heap.stack_bytes, AGENT_STACK_OF_BLOCK });
+    heap_agent_emit_stack(thread, number, ticks);
     struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_HEAP, WIRE_HEAP_ALLOCATED, WIRE_HEAD_WORDS + 4);
     if (!record) {
         heap_agent_take(block);
@@ -277,6 +285,11 @@ static void heap_agent_attached(enum wire_origin origin)
         emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "The heap is not recorded: there is no memory to follow its blocks.");
 }
 
+static void heap_agent_thread_end(struct agent_thread *thread)
+{
+    heap_stack_free(&heap_of(thread)->stack);
+}
+
 static void heap_agent_objects_changed(void)
 {
     const struct heap_object *object = atomic_load_explicit(&heap.object, memory_order_acquire);
@@ -299,5 +312,6 @@ const struct agent_source agent_source_heap = {
     .attach = heap_agent_attach,
     .attached = heap_agent_attached,
     .forked = heap_agent_forked,
+    .thread_end = heap_agent_thread_end,
     .objects_changed = heap_agent_objects_changed,
 };

@@ -162,6 +162,14 @@ static uint32_t stack_rows_of(struct process *process, const struct wire_record 
     return stack;
 }
 
+struct call_chains stacks_unwind(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+{
+    return (struct call_chains){
+        .native = stack_rows_of(origin->process, record, words),
+        .interpreted = python_calls_find(origin->process, record->body[1]),
+    };
+}
+
 static int64_t chain_of_one(struct process *process, enum wire_source source, const struct symbols_chain *chain)
 {
     struct stacks *stacks = stacks_of(process->collector);
@@ -352,11 +360,7 @@ static void stack(const struct collect_origin *origin, const struct wire_record 
     struct collect_counts *counts = &origin->collector->result->counts[record->a];
     counts->stacks++;
     counts->stack_bytes += (uint64_t)words * 8;
-    struct call_chains chains = {
-        .native = stack_rows_of(origin->process, record, words),
-        .interpreted = python_calls_find(origin->process, record->body[1]),
-    };
-    source->take_chains(origin, record, chains);
+    source->take_chains(origin, record, stacks_unwind(origin, record, words));
 }
 
 static const struct collect_records stack_rows_records[] = { { WIRE_STACK, WIRE_STACK, stack }, { 0 } };

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "collect/core/collect_source.h"
 #include "symbols/symbols.h"
 #include "wire/wire.h"
 
@@ -19,6 +20,9 @@ struct symbols *stacks_symbols(struct collector *collector);
 
 /* Notes that a row of COMPOSITE_EVENTS has this stack. */
 void stacks_sample(struct collector *collector, int64_t sample_id, uint32_t stack);
+
+/* The chains of a WIRE_STACK record. */
+struct call_chains stacks_unwind(const struct collect_origin *origin, const struct wire_record *record, uint32_t words);
 
 /* A chain of this source whose only frame is the variable at an address: its id, or 0 if the address lies in no module
  * that the process has loaded (a variable on the heap or on a stack). */
