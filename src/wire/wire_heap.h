@@ -13,8 +13,8 @@ enum wire_heap_type {
     /* a: 1 if the thread that wrote the record is the one that freed the block, just then; body: [number of the
      * block][bytes that the thread had allocated before] */
     WIRE_HEAP_FREED,
-    /* The stack of the next WIRE_HEAP_ALLOCATED, where every block is recorded: the part that differs from the last such
-     * stack of the thread. body: [number of the Python stack, 0: none][bit mask of the known registers, by DWARF
+    /* The stack of the next WIRE_HEAP_ALLOCATED, where every block is recorded: the part that differs from the last
+     * such stack of the thread. body: [number of the Python stack, 0: none][bit mask of the known registers, by DWARF
      * number][their values, in that order][bytes after the words below that are those of the last stack, at the same
      * addresses][words of the stack, from the stack pointer upwards] */
     WIRE_HEAP_STACK,

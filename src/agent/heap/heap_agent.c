@@ -285,6 +285,19 @@ static void heap_agent_attached(enum wire_origin origin)
         emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "The heap is not recorded: there is no memory to follow its blocks.");
 }
 
+static void heap_agent_thread_ending(struct agent_thread *thread)
+{
+    if (atomic_load_explicit(&waiting_count, memory_order_relaxed))
+        emit_waiting(thread);
+}
+
+static void heap_agent_exit(void)
+{
+    struct agent_thread *thread = agent_thread();
+    if (thread)
+        heap_agent_thread_ending(thread);
+}
+
 static void heap_agent_thread_end(struct agent_thread *thread)
 {
     heap_stack_free(&heap_of(thread)->stack);
@@ -312,6 +325,8 @@ const struct agent_source agent_source_heap = {
     .attach = heap_agent_attach,
     .attached = heap_agent_attached,
     .forked = heap_agent_forked,
+    .thread_ending = heap_agent_thread_ending,
     .thread_end = heap_agent_thread_end,
+    .exit = heap_agent_exit,
     .objects_changed = heap_agent_objects_changed,
 };

@@ -106,22 +106,22 @@ static _Atomic int is_off; /* the agent was asked, and records nothing */
 
 /* Bytes that this thread may allocate before it asks the agent. */
 static __thread uint64_t countdown __attribute__((tls_model("initial-exec")));
-/* The stack pointer of the hook that is with the agent. A smaller one is that of an allocation by the agent's own work;
- * a larger one means that the program has jumped out of a signal handler. */
-static __thread uintptr_t asking_frame __attribute__((tls_model("initial-exec")));
+
+/* While the agent works, the countdown is not the thread's: an allocation in between, of a signal handler, is not told.
+ * If the handler never returns, the thread is asked again after so many bytes. */
+#define WHILE_TELLING_BYTES (512u << 10)
 
 static __attribute__((noinline)) void *tell_allocated(void *block, size_t bytes)
 {
     const struct heap_calls *calls = atomic_load_explicit(&agent_calls, memory_order_acquire);
-    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+    uint64_t left = countdown;
     if (atomic_load_explicit(&is_off, memory_order_relaxed))
         countdown = UINT64_MAX;
-    if (!block || !calls || frame < asking_frame)
+    if (!block || !calls)
         return block;
     int saved_errno = errno;
-    asking_frame = frame;
-    countdown = calls->allocated(block, bytes, countdown);
-    asking_frame = 0;
+    countdown = WHILE_TELLING_BYTES;
+    countdown = calls->allocated(block, bytes, left);
     errno = saved_errno;
     return block;
 }

@@ -63,7 +63,7 @@ static void heap_source_look(struct finding *finding)
         text_add(&finding->why, "-t heap samples what malloc() and operator new allocate, by bytes.");
 }
 
-static const struct doctor_examination heap_source_examinations[] = { { "heap", heap_source_look }, { 0 } };
+static const struct doctor_examination heap_source_examinations[] = { { "Heap", heap_source_look }, { 0 } };
 
 static void add_rate(struct text *out, const char *value)
 {
