@@ -263,7 +263,7 @@ struct wire_thread {
     _Atomic uint32_t call_function;
     uint32_t priority;
     char name[16];
-    struct wire_open_call open_calls[WIRE_SOURCE_COUNT]; /* the same for sources other than OS calls */
+    struct wire_open_call open_call; /* the same for calls to MPI: the other sources have none */
     _Atomic uint64_t counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT];
     struct wire_short_calls short_calls[WIRE_SHORT_PLACES + 1];
 };

@@ -37,7 +37,7 @@ static void write_words(struct agent_thread *thread, struct word_call *call, uin
 static void mpi_agent_set_open(struct agent_thread *thread, uint32_t function, uint64_t ticks,
                                const struct wire_open_call *about)
 {
-    struct wire_open_call *open = &thread->slot->open_calls[WIRE_SOURCE_MPI];
+    struct wire_open_call *open = &thread->slot->open_call;
     atomic_store_explicit(&open->function, function, memory_order_relaxed);
     atomic_store_explicit(&open->peer, about->peer, memory_order_relaxed);
     atomic_store_explicit(&open->group, about->group, memory_order_relaxed);
@@ -47,7 +47,7 @@ static void mpi_agent_set_open(struct agent_thread *thread, uint32_t function, u
 
 static void clear_open(struct agent_thread *thread)
 {
-    atomic_store_explicit(&thread->slot->open_calls[WIRE_SOURCE_MPI].ticks, 0, memory_order_release);
+    atomic_store_explicit(&thread->slot->open_call.ticks, 0, memory_order_release);
 }
 
 /* ---- Begin ----------------------------------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ static void clear_open(struct agent_thread *thread)
 /* The call that the thread was in, and has left by a jump or an exception: an error handler may do that. */
 static void write_left(struct agent_thread *thread)
 {
-    struct wire_open_call *open = &thread->slot->open_calls[WIRE_SOURCE_MPI];
+    struct wire_open_call *open = &thread->slot->open_call;
     uint64_t ticks = atomic_load_explicit(&open->ticks, memory_order_relaxed);
     struct agent_lane *lane;
     struct wire_record *record = ticks ? emit_begin(thread, &lane, WIRE_SOURCE_MPI, WIRE_MPI_OTHER, WIRE_HEAD_WORDS + 1)

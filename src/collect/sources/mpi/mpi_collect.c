@@ -149,7 +149,7 @@ static void mpi_collect_chain_row(struct writer *writer, const struct chain_row 
 /* The call that a thread is in when it is read for the last time gets a row, too. */
 static void mpi_collect_thread_cut(const struct collect_origin *origin, struct wire_thread *slot, int64_t end_ns)
 {
-    const struct wire_open_call *open = &slot->open_calls[WIRE_SOURCE_MPI];
+    const struct wire_open_call *open = &slot->open_call;
     uint64_t ticks = atomic_load_explicit(&open->ticks, memory_order_acquire);
     uint32_t function = atomic_load_explicit(&open->function, memory_order_relaxed);
     struct mpi_process *state = ticks && function < MPI_FUNCTION_COUNT ? mpi_collect_process_of(origin->process) : NULL;
