@@ -6,6 +6,7 @@
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/row_cursor.h"
+#include "analyze/model/gpu_busy.h"
 #include "base/array.h"
 #include "base/text.h"
 
@@ -219,6 +220,32 @@ static int set_member_read_start(struct set_member *member, struct error *err)
     return code != 0 ? error_no_memory(err) : 0;
 }
 
+static void set_member_add_gpu(struct set_member *member, int64_t id)
+{
+    if (id >= member->gpu_count && id < INT32_MAX)
+        member->gpu_count = id + 1;
+}
+
+/* Traces without properties of their devices have the GPUs that work ran on. Those of another rank are others. Ids of
+ * metrics and of network adapters have numbers of GPUs in them, and only nsys writes these, which names GPUs. */
+static int set_member_count_gpus(struct set_member *member, struct error *err)
+{
+    static const char *const names[] = { "deviceId", NULL };
+    struct row_cursor rows;
+    int code = 0;
+
+    if (report_rows(member->report, "GPU_METRICS") || report_rows(member->report, "GENERIC_EVENTS"))
+        return 0;
+    for (const char *const *table = gpu_busy_tables; *table && !member->gpus[0]; table++) {
+        if ((code = row_cursor_open(&rows, member->report, *table, names, err)) != 0)
+            return code;
+        while (row_cursor_next(&rows))
+            set_member_add_gpu(member, row_int_or(&rows, 0, 0));
+        row_cursor_close(&rows);
+    }
+    return code;
+}
+
 static int set_member_read_gpus(struct set_member *member, struct error *err)
 {
     static const char *const names[] = { "id", "uuid", "busLocation", NULL };
@@ -235,12 +262,11 @@ static int set_member_read_gpus(struct set_member *member, struct error *err)
         text_add_char(&gpus, ' ');
         text_add(&gpus, report_string(member->report, row_int_or(&rows, 2, 0), NULL));
         text_add_char(&gpus, '\n');
-        if (id >= member->gpu_count && id < INT32_MAX)
-            member->gpu_count = id + 1;
+        set_member_add_gpu(member, id);
     }
     row_cursor_close(&rows);
     member->gpus = text_take(&gpus);
-    return member->gpus ? 0 : error_no_memory(err);
+    return member->gpus ? set_member_count_gpus(member, err) : error_no_memory(err);
 }
 
 int set_member_read_ranks(struct set_member *member, struct error *err)

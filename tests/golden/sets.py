@@ -439,6 +439,27 @@ def check_by():
     check("no data", (0, ""), (said[0], said[2]))
 
 
+def check_unnamed_gpus():
+    """Traces that say nothing of their GPUs, each with work on device 0: these are four GPUs, and slower kernels on that of rank 2 hold the others up."""
+    os.mkdir("traces")
+    for rank in range(4):
+        events = []
+        for step in range(20):
+            start, length = 10000 * step, 7000 if rank == 2 else 5000
+            events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 100 + rank, "tid": 100 + rank, "ts": start, "dur": 9900})
+            for number, (name, at, end) in enumerate((("gemm", 100, 100 + length), ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 110 + length, 8000))):
+                link = {"correlation": 2 * step + number, "device": 0, "context": 1, "stream": 7 + number}
+                events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100 + rank, "tid": 100 + rank, "ts": start + 20 * number, "dur": 5, "args": link})
+                events.append({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7 + number, "ts": start + at, "dur": end - at, "args": link})
+        with open(f"traces/rank{rank}.pt.trace.json", "w") as file:
+            json.dump({"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 4}, "traceEvents": events}, file)
+    check("a GPU each", [0, 1, 2, 3], sorted(row["GPU"] for row in table("cuda_gpu_busy", "traces")))
+    check("the rank", [(2, "slower kernels", 2000000)], [(row["Rank"], row["Cause"], row["Typical Lateness (ns)"]) for row in table("straggler_sum", "traces")])
+    said = output("summary", "traces")
+    check(f"the summary does not contradict its first line: {said}", (True, True),
+          (said.startswith("tacho: rank 2 is late: 2.00 ms"), "what to change first: the late rank; no other rule found" in said))
+
+
 def check_damage():
     """Bytes of a part changed at random: an answer or a sentence, never a crash."""
     chance = random.Random(5)
@@ -469,5 +490,6 @@ with tempfile.TemporaryDirectory() as folder:
     check_reports()
     check_ranks()
     check_ranks_of_one_report()
+    check_unnamed_gpus()
     check_damage()
 sys.exit(status())
