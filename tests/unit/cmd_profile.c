@@ -139,7 +139,7 @@ static void sources(void **state)
     assert_int_equal(parse("-t nvxt p"), ERR_BAD_ARGUMENT);
     assert_string_equal(err.text, "unknown name 'nvxt' in --trace; did you mean nvtx?");
     assert_int_equal(parse("-t xyzzyx p"), ERR_BAD_ARGUMENT);
-    assert_non_null(strstr(err.text, "a list of cuda, nvtx, osrt, cublas,"));
+    assert_non_null(strstr(err.text, "a list of cuda, nvtx, osrt, heap, cublas,"));
     assert_int_equal(parse("-t vulkan,dx12 p"), 0);
     assert_int_equal(settings.collect.sources, 0);
     assert_non_null(strstr(text_string(&warnings), "--trace=vulkan, dx12 have no effect: this version does not trace "

@@ -187,13 +187,14 @@ static int64_t lost_in(const struct openmp_losses *losses, const struct openmp_s
 static void openmp_regions_leave(struct openmp_span *const *stack, size_t depth, const struct openmp_losses *losses)
 {
     const struct openmp_span *span = stack[depth];
-    int64_t own_ns = saturating_duration(span->start_ns, span->end_ns) - span->inside_ns;
+    int64_t own_ns = saturating_duration(span->inside_ns, saturating_duration(span->start_ns, span->end_ns));
 
     if (depth && span->region == NO_REGION)
-        stack[depth - 1]->inside_ns += own_ns + span->inside_ns;
+        stack[depth - 1]->inside_ns = saturating_add(stack[depth - 1]->inside_ns,
+                                                     saturating_add(own_ns, span->inside_ns));
     for (size_t i = depth; span->is_wait && own_ns > 0 && i-- > 0;)
         if (stack[i]->region != NO_REGION) {
-            stack[i]->wait_ns += own_ns;
+            stack[i]->wait_ns = saturating_add(stack[i]->wait_ns, own_ns);
             stack[i]->lost_ns -= lost_in(losses, span);
             break;
         }
@@ -224,7 +225,7 @@ static int openmp_regions_find_waits(struct openmp_regions *regions, const struc
 
 static void openmp_regions_add_part(struct openmp_region *region, const struct openmp_span *part, int64_t lost_ns)
 {
-    int64_t work_ns = saturating_duration(part->start_ns, part->end_ns) - part->wait_ns;
+    int64_t work_ns = saturating_duration(part->wait_ns, saturating_duration(part->start_ns, part->end_ns));
     int64_t tail_ns = saturating_duration(part->end_ns, region->end_ns);
 
     work_ns -= lost_ns > 0 && lost_ns < work_ns ? lost_ns : 0;
@@ -255,7 +256,7 @@ int openmp_regions_measure(struct openmp_regions *regions, openmp_lost *lost, co
 
 int64_t openmp_region_gain(const struct openmp_region *region)
 {
-    int64_t gain_ns = region->parts ? region->most_ns - region->work_ns / region->parts : 0;
+    int64_t gain_ns = region->parts ? saturating_duration(region->work_ns / region->parts, region->most_ns) : 0;
 
     return gain_ns > 0 ? gain_ns : 0;
 }
