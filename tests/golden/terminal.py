@@ -312,7 +312,8 @@ def check_for_people_everywhere(name, file):
             what = f"{name}: {' '.join(words) or 'the file alone'} in a pipe, COLUMNS={columns}"
             piped = output(*words, file, COLUMNS=columns, TERM="xterm")
             check(what, on_terminal(width, *words, file, NO_COLOR="1"), piped)
-            check(f"{what}: the terminal has bold text, the pipe has none", (True, False),
+            has_titles = words != ["analyze"] or "(advice_sum)" in piped  # what is found in a capture of now depends on the machine
+            check(f"{what}: the terminal has bold text, the pipe has none", (has_titles, False),
                   ("\x1b[1m" in on_terminal(width, *words, file, TERM="xterm"), "\x1b" in piped))
 
 
