@@ -70,12 +70,8 @@ static int wall_sum_add_up(struct wall_sum_totals *totals)
 enum { CELL_SHARE, CELL_TIME, CELL_STATE, CELL_WHERE, CELL_CALL, CELL_PROCESS, CELL_PID, CELLS };
 
 static int wall_sum_add_row(struct table *table, const struct wall_sum_totals *totals,
-                            const struct wall_sum_group *group, struct text *text)
+                            const struct wall_sum_group *group)
 {
-    static const struct {
-        int cell;
-        void (*add)(struct text *out, const struct wall_lines *lines, const struct wall_line *line);
-    } texts[] = { { CELL_WHERE, wall_line_where }, { CELL_CALL, wall_line_call }, { CELL_PROCESS, wall_line_process } };
     const struct wall_line *line = &totals->lines.list[group->line];
     int64_t whole_ns = totals->lines.whole_ns;
     struct table_cell *row = table_add_row(table);
@@ -85,31 +81,17 @@ static int wall_sum_add_row(struct table *table, const struct wall_sum_totals *t
     cell_set_real(&row[CELL_SHARE], whole_ns > 0 ? 100.0 * (double)group->total_ns / (double)whole_ns : 0);
     cell_set_int(&row[CELL_TIME], group->total_ns);
     cell_set_int(&row[CELL_PID], global_pid_number(line->process));
-    for (size_t i = 0; i < COUNT_OF(texts); i++) {
-        text_clear(text);
-        texts[i].add(text, &totals->lines, line);
-        if (cell_set_built(table, &row[texts[i].cell], text) != 0)
-            return ERR_NO_MEMORY;
-    }
-    return 0;
-}
-
-static int wall_sum_add_rows(struct table *table, const struct wall_sum_totals *totals, struct text *text)
-{
-    for (uint32_t i = 0; i < totals->groups.count; i++)
-        if (wall_sum_add_row(table, totals, &totals->list[i], text) != 0)
-            return ERR_NO_MEMORY;
-    table_sort_by(table, BY(DOWN(CELL_TIME), CELL_PID, CELL_WHERE, CELL_CALL, CELL_STATE));
-    return 0;
+    return wall_line_set(table, (struct wall_line_cells){ &row[CELL_WHERE], &row[CELL_CALL], &row[CELL_PROCESS] },
+                         &totals->lines, line);
 }
 
 static int wall_sum_fill(struct table *table, const struct wall_sum_totals *totals)
 {
-    struct text text = { 0 };
-    int code = wall_sum_add_rows(table, totals, &text);
-
-    text_free(&text);
-    return code;
+    for (uint32_t i = 0; i < totals->groups.count; i++)
+        if (wall_sum_add_row(table, totals, &totals->list[i]) != 0)
+            return ERR_NO_MEMORY;
+    table_sort_by(table, BY(DOWN(CELL_TIME), CELL_PID, CELL_WHERE, CELL_CALL, CELL_STATE));
+    return 0;
 }
 
 static int wall_sum_make(struct wall_sum_totals *totals, struct report *report, struct table **table, struct error *err)

@@ -154,29 +154,11 @@ static const char *slow_calls_words(int64_t what)
                                 : slow_calls[what].what;
 }
 
-static int slow_calls_set_texts(const struct slow_calls_search *search, struct table *table, struct table_cell *row,
-                                const struct wall_line *line, struct text *text)
-{
-    static const struct {
-        int cell;
-        void (*add)(struct text *out, const struct wall_lines *lines, const struct wall_line *line);
-    } texts[] = { { WHERE, wall_line_where }, { CALL, wall_line_call }, { PROGRAM, wall_line_process } };
-
-    for (size_t i = 0; i < COUNT_OF(texts); i++) {
-        text_clear(text);
-        texts[i].add(text, &search->lines, line);
-        if (cell_set_built(table, &row[texts[i].cell], text) != 0)
-            return ERR_NO_MEMORY;
-    }
-    return 0;
-}
-
 static int slow_calls_add_row(const struct slow_calls_search *search, struct table *table, uint32_t at)
 {
     const struct slow_calls_group *group = &search->groups[at];
     const struct wall_line *line = &search->lines.list[group->line];
     struct table_cell *row = table_add_row(table);
-    struct text text = { 0 };
 
     if (!row || cell_set_string(table, &row[WHAT], slow_calls_words(keys_get(&search->keys, at)[KEY_WHAT])) != 0)
         return ERR_NO_MEMORY;
@@ -185,9 +167,8 @@ static int slow_calls_add_row(const struct slow_calls_search *search, struct tab
     cell_set_int(&row[CALLS], group->count);
     cell_set_int(&row[START], line->longest_from_ns);
     cell_set_int(&row[PID], global_pid_number(line->process));
-    int code = slow_calls_set_texts(search, table, row, line, &text);
-    text_free(&text);
-    return code;
+    return wall_line_set(table, (struct wall_line_cells){ &row[WHERE], &row[CALL], &row[PROGRAM] }, &search->lines,
+                         line);
 }
 
 static int slow_calls_fill(void *context, struct table *table, struct error *err)

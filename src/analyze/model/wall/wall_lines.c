@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/event_columns.h"
 #include "base/array.h"
 #include "base/path.h"
@@ -184,7 +185,7 @@ void wall_line_where(struct text *out, const struct wall_lines *lines, const str
         text_addf(out, "[%s]", wall_line_short_command(report_string(lines->places.report, command, NULL)));
 }
 
-void wall_line_call(struct text *out, const struct wall_lines *lines, const struct wall_line *line)
+static void wall_line_call(struct text *out, const struct wall_lines *lines, const struct wall_line *line)
 {
     const char *act = wall_lines_act(lines, line->place);
 
@@ -196,11 +197,40 @@ void wall_line_call(struct text *out, const struct wall_lines *lines, const stru
         text_add(out, report_string(lines->places.report, line->call, NULL));
 }
 
-void wall_line_process(struct text *out, const struct wall_lines *lines, const struct wall_line *line)
+static void wall_line_process(struct text *out, const struct wall_lines *lines, const struct wall_line *line)
 {
     int64_t name = process_name_find(&lines->names, line->process);
 
     text_add(out, name < 0 ? "" : path_base_name(report_string(lines->places.report, name, NULL)));
+}
+
+static int wall_line_set_texts(struct table *table, struct wall_line_cells cells, const struct wall_lines *lines,
+                               const struct wall_line *line, struct text *text)
+{
+    const struct {
+        struct table_cell *cell;
+        void (*add)(struct text *out, const struct wall_lines *lines, const struct wall_line *line);
+    } texts[] = { { cells.where, wall_line_where },
+                  { cells.call, wall_line_call },
+                  { cells.process, wall_line_process } };
+
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        text_clear(text);
+        texts[i].add(text, lines, line);
+        if (cell_set_built(table, texts[i].cell, text) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+int wall_line_set(struct table *table, struct wall_line_cells cells, const struct wall_lines *lines,
+                  const struct wall_line *line)
+{
+    struct text text = { 0 };
+    int code = wall_line_set_texts(table, cells, lines, line, &text);
+
+    text_free(&text);
+    return code;
 }
 
 uint32_t wall_line_function(const struct wall_lines *lines, const struct wall_line *line)

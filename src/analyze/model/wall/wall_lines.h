@@ -7,6 +7,7 @@
 #ifndef TACHO_ANALYZE_MODEL_WALL_WALL_LINES_H
 #define TACHO_ANALYZE_MODEL_WALL_WALL_LINES_H
 
+#include "analyze/engine/table.h"
 #include "analyze/model/places/places.h"
 #include "analyze/model/threads.h"
 #include "wall_path.h"
@@ -37,11 +38,15 @@ struct wall_lines {
 int wall_lines_read(struct wall_lines *lines, struct report *report, struct error *err);
 void wall_lines_free(struct wall_lines *lines);
 
-/* Append the line ("[cc1 a.c]" of a program without lines, nothing of time without a CPU); the library function that it
- * called there, or the OS call that it waits in; the name of the process's program. */
+/* Appends the line: "[cc1 a.c]" of a program without lines, nothing of time without a CPU. */
 void wall_line_where(struct text *out, const struct wall_lines *lines, const struct wall_line *line);
-void wall_line_call(struct text *out, const struct wall_lines *lines, const struct wall_line *line);
-void wall_line_process(struct text *out, const struct wall_lines *lines, const struct wall_line *line);
+/* Sets cells of a table: the same; the library function that it called there, or the OS call that it waits in; the name
+ * of the process's program. ERR_NO_MEMORY or 0. */
+struct wall_line_cells {
+    struct table_cell *where, *call, *process;
+};
+int wall_line_set(struct table *table, struct wall_line_cells cells, const struct wall_lines *lines,
+                  const struct wall_line *line);
 
 /* The function of its place, as a number of the places' texts: "forward" of one source is "Net.forward" of another one
  * if no other function of the file ends so. NO_PLACE_TEXT: none. */
