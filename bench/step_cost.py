@@ -5,9 +5,9 @@
 
 The loops are those of bench/cost/gpu_loops.py. Each runs bare, with a CUPTI client that records kernels, copies and fills
 (bench/cupti/client.c), under Tacho with one source, some and all, and under nsys, every run in a process of its own, in rounds of random
-order. A program times its own steps, after the first third of them: then windows of operators have begun. Rounds that differ by more than
-15 % from each other are not a result, and are marked so; what a variant adds is compared with bare and with the client in the same round,
-which the noise of hours is not in. --cpus keeps all processes of a run on these CPUs. Needs PyTorch, nvcc and CUPTI's headers; Tacho from
+order. A program times its own steps, after the first third of them: then windows of operators have begun. It prints their mean, and that of
+the quietest 72 in a row. Rounds that differ by more than 15 % from each other are not a result, and are marked so; what a variant adds is
+compared with bare and with the client in the same round, which the noise of hours is not in. --cpus keeps all processes of a run on these CPUs. Needs PyTorch, nvcc and CUPTI's headers; Tacho from
 the variable TACHO or build/bin/tacho.
 """
 import argparse
@@ -25,7 +25,7 @@ from figures import HERE, chosen, find_tacho, keep_figures, median_interval, run
 sys.path.insert(0, os.path.join(HERE, "..", "tests", "gpu"))
 import tools  # noqa: E402
 
-LOOPS = {"train": 450, "images": 60, "ahead": 60, "decode": 500, "loader": 120}  # steps
+LOOPS = {"train": 600, "images": 60, "ahead": 60, "decode": 500, "loader": 120}  # steps
 ALONE = ("-s", "none", "--cpuctxsw=none", "--python-sampling=false")
 VARIANTS = {  # options of tacho profile; None: without it
     "bare": None,
@@ -76,27 +76,27 @@ def run(variant, loop, client, folder, steps=0):
     return {**found, "all_cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, "line": line[1] if line else ""}
 
 
-def show(rounds, loops, variants):
+def show(rounds, loops, variants, figure):
     for loop in loops:
         rows, steps = [], {}
         for variant in variants:
             runs = [found for one in rounds if (found := one.get(f"{loop} {variant}"))]
             if runs:
-                steps[variant] = statistics.median(found["mean_ms"] for found in runs)
-                least, most = (pick(found["mean_ms"] for found in runs) for pick in (min, max))
+                steps[variant] = statistics.median(found[figure] for found in runs)
+                least, most = (pick(found[figure] for found in runs) for pick in (min, max))
                 rows.append((variant, len(runs), f"{steps[variant]:.3f}", f"{least:.3f} … {most:.3f}{'' if most <= SPREAD * least else ' (no result)'}",
                              f"{100 * (steps[variant] / steps['bare'] - 1):+.1f} %" if "bare" in steps else "",
                              f"{statistics.median(found['all_cpu_s'] - found['cpu_s'] for found in runs):.2f}", runs[-1]["line"][:120]))
-        table(loop, ("variant", "runs", "ms a step", "least … most", "beside bare", "CPU s beside the program", "what Tacho said last"), rows)
+        table(f"{loop}, {figure}", ("variant", "runs", "ms a step", "least … most", "beside bare", "CPU s beside the program", "what Tacho said last"), rows)
 
 
-def show_pairs(rounds, loops, variants):
+def show_pairs(rounds, loops, variants, figure):
     """What each variant adds to bare in the same round, and how many times what the client adds. The client's is the median of all rounds: that of
     one may be next to nothing."""
     for loop in loops:
         def added(variant):
             pairs = [(one.get(f"{loop} {variant}"), one.get(f"{loop} bare")) for one in rounds]
-            return [found["mean_ms"] - bare["mean_ms"] for found, bare in pairs if found and bare]
+            return [found[figure] - bare[figure] for found, bare in pairs if found and bare]
 
         client = added("client")
         times = statistics.median(client) if client and statistics.median(client) > 0 else None
@@ -105,10 +105,10 @@ def show_pairs(rounds, loops, variants):
             if variant != "bare" and (more := added(variant)):
                 median, least, most = median_interval(more)
                 beside = [one for one in rounds if one.get(f"{loop} {variant}") and one.get(f"{loop} nsys")]
-                below = sum(one[f"{loop} {variant}"]["mean_ms"] <= one[f"{loop} nsys"]["mean_ms"] for one in beside)
+                below = sum(one[f"{loop} {variant}"][figure] <= one[f"{loop} nsys"][figure] for one in beside)
                 rows.append((variant, len(more), f"{median:+.3f}", f"{least:+.3f} … {most:+.3f}",
                              f"{median / times:.1f} ({least / times:.1f} … {most / times:.1f})" if times else "", f"{below} of {len(beside)}"))
-        table(f"{loop}: added in the same round", ("variant", "rounds", "ms a step", "95 %", "times the client's", "no more than nsys"), rows)
+        table(f"{loop}, {figure}: added in the same round", ("variant", "rounds", "ms a step", "95 %", "times the client's", "no more than nsys"), rows)
 
 
 def main():
@@ -132,8 +132,9 @@ def main():
         names = [f"{loop} {variant}" for loop in loops for variant in variants]
         runs = run_rounds(names, options.budget, lambda name: run(name.split(" ", 1)[1], name.split(" ", 1)[0], client, folder),
                           lambda rounds: keep_figures(options.json, tacho=version(find_tacho()), rounds=rounds))
-    show(runs, loops, variants)
-    show_pairs(runs, loops, variants)
+    for figure in ("mean_ms", "quiet_ms"):
+        show(runs, loops, variants, figure)
+        show_pairs(runs, loops, variants, figure)
 
 
 if __name__ == "__main__":
