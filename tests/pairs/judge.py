@@ -329,7 +329,7 @@ def carry_out(arguments, results):
     with open(arguments.carried) as file:
         promised = json.load(file)
     with open(os.path.join(FOLDER, "carried.py")) as file:
-        names = [name for name in re.findall(r"^class (\w+)\(.*\bclean\.\w+\)", file.read(), re.M) if not arguments.names or name in arguments.names]
+        names = [name for name in re.findall(r"^class (\w+)\(.*\b(?:clean|limits)\.\w+\)", file.read(), re.M) if not arguments.names or name in arguments.names]
     if arguments.host == "cpu":
         return run_on_cpu({name: {"file": "carried.py"} for name in names})
     if arguments.host == "gpu":

@@ -1,5 +1,5 @@
-"""The programs of clean.py in which something was found, with what the finding says carried out by hand: `judge.py --carried` times both. `fixed` is the rule
-of the finding. The work stays the same, but for rows of zeros that are added where sizes are padded."""
+"""The programs of clean.py and limits.py in which something was found, with what the finding says carried out by hand: `judge.py --carried` times both.
+`fixed` is the rule of the finding. The work stays the same, but for rows of zeros that are added where sizes are padded."""
 
 import numpy as np
 import torch
@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import clean
+import limits
 import program
 from program import captured
 
@@ -198,6 +199,209 @@ class SmallTables(clean.SmallTables):
             for _ in range(4):
                 self.batch()
             self.schedule.step()
+
+
+class ValidatedNetwork(limits.ValidatedNetwork):
+    """A step of training is a graph; the validation after each sixteenth is as before."""
+
+    rules = ("launch_bound",)
+
+    def __init__(self, fixed):
+        super().__init__(fixed)
+        if fixed:
+            self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4, fused=True)
+            self.learn = captured(self.learn)
+
+    def learn(self):
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            loss = F.cross_entropy(self.model(self.images), self.labels)
+        loss.backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+    def train(self, steps):
+        if not self.fixed:
+            super().train(steps)
+            return
+        for step in steps:
+            self.learn()
+            if step % 16 == 15:
+                self.validate()
+
+
+class SetPredictions(limits.SetPredictions):
+    """The kernels before and after the matching are a graph each. Or the matching, which the host waits for, is the GPU's."""
+
+    rules = ("launch_bound", "result_waits")
+
+    def __init__(self, fixed):
+        super().__init__(fixed)
+        self.pictures = torch.arange(self.PICTURES, device="cuda")
+        if fixed != "launch_bound" or program.ON_CPU:
+            return
+        self.optimizer.param_groups[0]["capturable"] = True
+        self.matched = torch.zeros(self.PICTURES, self.OBJECTS, dtype=torch.long, device="cuda")
+        side = torch.cuda.Stream()
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                self.predict()
+                self.learn(self.matched)
+        torch.cuda.synchronize()
+        self.before, self.after = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.before):
+            self.costs = self.predict()
+        with torch.cuda.graph(self.after, pool=self.before.pool()):
+            self.learn(self.matched)
+
+    def match_on_gpu(self, costs):
+        chosen = []
+        for number in range(self.OBJECTS):
+            chosen.append(costs[:, :, number].argmin(1))
+            costs[self.pictures, chosen[-1]] = torch.inf
+        return torch.stack(chosen, 1)
+
+    def predict(self):
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            out = self.decoder(self.queries.expand(self.PICTURES, -1, -1), self.memory)
+            self.named, self.placed = self.names(out).float(), self.places(out).float().sigmoid()
+        with torch.no_grad():
+            p = self.named.softmax(2).gather(2, self.classes[:, None].expand(-1, self.QUERIES, -1))
+            return 5 * torch.cdist(self.placed, self.boxes, p=1) - p
+
+    def learn(self, chosen):
+        wanted = torch.full(self.named.shape[:2], self.CLASSES - 1, device="cuda").scatter(1, chosen, self.classes)
+        found = self.placed.gather(1, chosen[..., None].expand(-1, -1, 4))
+        loss = F.cross_entropy(self.named.flatten(0, 1), wanted.flatten()) + 5 * F.l1_loss(found, self.boxes)
+        loss.backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+    def train(self, steps):
+        if not self.fixed:
+            super().train(steps)
+            return
+        for _ in steps:
+            if self.fixed == "result_waits" or program.ON_CPU:
+                self.learn(self.match_on_gpu(self.predict()))
+            else:
+                self.before.replay()
+                self.matched.copy_(self.match(self.costs), non_blocking=True)
+                self.after.replay()
+
+
+class LineSearch(limits.LineSearch):
+    """The loss and its gradient are a graph. What the line search reads it has to know, so that its waits stay."""
+
+    rules = ("launch_bound",)
+
+    def __init__(self, fixed):
+        super().__init__(fixed)
+        if fixed:
+            self.weight.grad = torch.zeros_like(self.weight)
+            self.found = torch.zeros((), device="cuda")
+            self.compute = captured(self.compute)
+
+    def compute(self):
+        self.weight.grad.zero_()
+        loss = F.cross_entropy((self.x @ self.weight.bfloat16()).float(), self.y) + 1e-4 * self.weight.square().sum()
+        loss.backward()
+        self.found.copy_(loss.detach())
+
+    def loss(self):
+        if not self.fixed:
+            return super().loss()
+        self.compute()
+        return self.found
+
+
+class GaussianProcess(limits.GaussianProcess):
+    """The chains are the matrix. It stays in double precision, which its condition needs."""
+
+    rules = ("pointwise_chains",)
+
+    def __init__(self, fixed):
+        super().__init__(fixed)
+        if fixed and not program.ON_CPU:
+            self.covariance = torch.compile(self.covariance)
+
+    def covariance(self, x):
+        squares = x.square().sum(1, keepdim=True)
+        return torch.exp(torch.addmm(-0.5 * squares - 0.5 * squares.T, x, x.T)) + self.noise
+
+    def train(self, steps):
+        if not self.fixed:
+            super().train(steps)
+            return
+        for _ in steps:
+            factor = torch.linalg.cholesky_ex(self.covariance(self.x * self.scales.exp())).L
+            solved = torch.linalg.solve_triangular(factor, self.y, upper=False)
+            (0.5 * solved.square().sum() + factor.diagonal().log().sum()).backward()
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+
+
+class FrozenFeatures(limits.FrozenFeatures):
+    rules = ("layout_conversions",)
+
+    def __init__(self, fixed):
+        super().__init__(fixed)
+        if fixed:
+            self.eyes.to(memory_format=torch.channels_last)
+            self.images = self.images.to(memory_format=torch.channels_last)
+
+
+class TreeSearch(limits.TreeSearch):
+    """An evaluation is a graph, with its copies. Or NumPy's part of it, and of the search, has no array that it can do without."""
+
+    rules = ("launch_bound", "python_between")
+
+    def __init__(self, fixed):
+        super().__init__(fixed)
+        if fixed == "launch_bound":
+            self.infer = captured(self.infer)
+
+    @torch.inference_mode()
+    def infer(self):
+        self.answers.copy_(self.model(self.boards.to("cuda", non_blocking=True)).float(), non_blocking=True)
+
+    def evaluate(self, boards):
+        if self.fixed != "launch_bound":
+            return super().evaluate(boards)
+        self.boards.copy_(torch.from_numpy(boards))
+        self.infer()
+        self.copied.record()
+        self.copied.synchronize()
+        answers = self.answers.numpy()
+        chances = np.exp(answers[:, :-1] - answers[:, :-1].max(1, keepdims=True))
+        return chances / chances.sum(1, keepdims=True), np.tanh(answers[:, -1])
+
+    def value_of(self, boards):
+        """What the search needs of an evaluation: the chances only once."""
+        self.boards.copy_(torch.from_numpy(boards))
+        self.infer()
+        self.copied.record()
+        self.copied.synchronize()
+        return np.tanh(self.answers.numpy()[:, -1])
+
+    @torch.inference_mode()
+    def train(self, steps):
+        if self.fixed != "python_between":
+            super().train(steps)
+            return
+        for _ in steps:
+            visits, values = np.zeros((self.GAMES, self.MOVES), np.float32), np.zeros((self.GAMES, self.MOVES), np.float32)
+            priors, _ = self.evaluate(visits)
+            priors *= 1.5
+            more, scores = np.ones_like(visits), np.empty_like(visits)
+            for turn in range(self.TURNS):
+                np.multiply(priors, np.sqrt(np.float32(turn + 1)), out=scores)  # all games have had as many turns
+                scores += values
+                scores /= more
+                best = scores.argmax(1)
+                visits[self.games, best] += 1
+                more[self.games, best] += 1
+                values[self.games, best] += self.value_of(visits)
+            self.moves = visits.argmax(1)
 
 
 program.run(__name__)
