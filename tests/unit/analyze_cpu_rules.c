@@ -29,15 +29,21 @@ static struct writer *capture(void)
     return writer;
 }
 
-static void add_thread(struct writer *writer, int64_t tid, const char *name)
+static void add_life(struct writer *writer, int64_t pid, int64_t tid, int64_t from, int64_t to)
 {
     struct row_TACHO_THREAD life = { 0 };
+
+    ROW_SET(&life, TACHO_THREAD, start, MS(from));
+    ROW_SET(&life, TACHO_THREAD, end, MS(to));
+    ROW_SET(&life, TACHO_THREAD, globalTid, made_thread(pid, tid));
+    writer_append(writer, TABLE_TACHO_THREAD, &life);
+}
+
+static void add_thread(struct writer *writer, int64_t tid, const char *name)
+{
     struct row_ThreadNames named = { 0 };
 
-    ROW_SET(&life, TACHO_THREAD, start, 0);
-    ROW_SET(&life, TACHO_THREAD, end, MS(CAPTURE));
-    ROW_SET(&life, TACHO_THREAD, globalTid, made_thread(PID, tid));
-    writer_append(writer, TABLE_TACHO_THREAD, &life);
+    add_life(writer, PID, tid, 0, CAPTURE);
     ROW_SET(&named, ThreadNames, nameId, made_string(writer, name));
     ROW_SET(&named, ThreadNames, globalTid, made_thread(PID, tid));
     writer_append(writer, TABLE_ThreadNames, &named);
@@ -260,6 +266,86 @@ static void expect_no_data(struct report *report, const char *name)
     struct error err;
 
     assert_int_equal(analysis_run(rule_find(name), report, &everything, &table, &err), ERR_NO_DATA);
+}
+
+/* ---- uneven work ----------------------------------------------------------------------------------------------- */
+
+/* Threads that start at 100 and work in `crunch` up to these times, while the main thread waits for all of them. The
+ * program ends at 1000. */
+static struct writer *team_capture(int64_t first, int64_t second, int64_t third, const char *third_function)
+{
+    const struct {
+        int64_t tid, until;
+        const char *function;
+    } team[] = { { FIRST, first, "crunch" }, { SECOND, second, "crunch" }, { THIRD, third, third_function } };
+    struct writer *writer = capture();
+    int64_t last = 100, id = 1;
+
+    add_process(writer, PID, 0, 0, CAPTURE, "/opt/mx", NULL);
+    add_thread(writer, MAIN, "mx");
+    for (size_t i = 0; i < COUNT_OF(team); i++) {
+        add_life(writer, PID, team[i].tid, 100, team[i].until);
+        for (int64_t at = 105; at < team[i].until; at += 10)
+            add_sample(writer, id++, team[i].tid, at, team[i].function, 12);
+        last = team[i].until > last ? team[i].until : last;
+    }
+    add_call(writer, (struct call){ "pthread_join", MAIN, 100, last, 1, 0, 0, 0 });
+    return writer;
+}
+
+/* 600 ms of work and twice 150: with 300 each the phase takes 300 less. */
+static void a_thread_with_more_to_do_is_found(void **state)
+{
+    struct report *report = finish(team_capture(700, 250, 250, "crunch"));
+    struct table *table = run_rule(report, "uneven_work");
+
+    assert_string_equal(table_row(table, 0)[7].text.bytes, "crunch (mx.c:12)");
+    table_delete(table);
+    EXPECT(report, "uneven_work",
+           "3 threads wait for the busiest of them, 2.00 times the mean; with equal work 300 ms less, 30.0 % of the "
+           "wall time");
+    report_close(report);
+}
+
+/* A third that does something else has no part in it. */
+static void only_threads_that_do_the_same_can_be_even(void **state)
+{
+    struct report *report = finish(team_capture(700, 700, 250, "write_log"));
+
+    EXPECT_NOTHING(report, "uneven_work");
+    report_close(report);
+    report = finish(team_capture(250, 250, 700, "write_log"));
+    EXPECT_NOTHING(report, "uneven_work");
+    report_close(report);
+}
+
+static void equal_work_is_even(void **state)
+{
+    struct report *report = finish(team_capture(700, 690, 695, "crunch"));
+
+    EXPECT_NOTHING(report, "uneven_work");
+    report_close(report);
+}
+
+/* The second and the third wait for a lock until the first is done: less waiting is what lock_contention is about. A
+ * wait for work is none: 600 ms and twice 150. */
+static void a_wait_for_a_lock_is_no_uneven_work(void **state)
+{
+    static const struct {
+        const char *call;
+        size_t found;
+    } waits[] = { { "pthread_mutex_lock", 0 }, { "pthread_cond_wait", 1 } };
+
+    for (size_t i = 0; i < COUNT_OF(waits); i++) {
+        struct writer *writer = team_capture(700, 700, 700, "crunch");
+        add_call(writer, (struct call){ waits[i].call, SECOND, 250, 699, 1, 0, 0, 0 });
+        add_call(writer, (struct call){ waits[i].call, THIRD, 250, 699, 1, 0, 0, 0 });
+        struct report *report = finish(writer);
+        struct table *table = run_rule(report, "uneven_work");
+        assert_int_equal(table_row_count(table), waits[i].found);
+        table_delete(table);
+        report_close(report);
+    }
 }
 
 /* ---- locks ----------------------------------------------------------------------------------------------------- */
@@ -1351,6 +1437,10 @@ static void options_that_record_are_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thread_with_more_to_do_is_found),
+        cmocka_unit_test(only_threads_that_do_the_same_can_be_even),
+        cmocka_unit_test(equal_work_is_even),
+        cmocka_unit_test(a_wait_for_a_lock_is_no_uneven_work),
         cmocka_unit_test(a_contended_lock_has_a_holder_and_a_line),
         cmocka_unit_test(a_holder_can_be_in_a_call),
         cmocka_unit_test(a_lock_changes_hands_when_a_wait_ends),

@@ -8,6 +8,14 @@ const char *const advice_call_tables[] = { "CUPTI_ACTIVITY_KIND_RUNTIME", NULL }
 const char *const advice_work_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
                                            "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", NULL };
 
+int advice_has_gpu_work(struct report *report)
+{
+    for (const char *const *name = advice_work_tables; *name; name++)
+        if (report_rows(report, *name))
+            return 1;
+    return 0;
+}
+
 static const struct table_column advice_table_columns[ADVICE_COLUMNS] = {
     [ADVICE_IMPACT] = { "Impact", CELL_INT, UNIT_NS, 0 },
     [ADVICE_SAVES] = { "Saves per Step", CELL_INT, UNIT_NS, 0 },

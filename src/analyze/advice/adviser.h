@@ -268,5 +268,6 @@ enum {
         { "CUDA trace data", advice_call_tables }, { "GPU trace data", advice_work_tables }                            \
     }
 extern const char *const advice_call_tables[], *const advice_work_tables[];
+int advice_has_gpu_work(struct report *report);
 
 #endif

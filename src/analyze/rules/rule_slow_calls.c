@@ -192,9 +192,8 @@ static int slow_calls_read(void *context, struct error *err)
 {
     struct slow_calls_search *search = context;
 
-    for (const char *const *name = advice_work_tables; *name; name++)
-        if (report_rows(search->base.report, *name))
-            return 0;
+    if (advice_has_gpu_work(search->base.report))
+        return 0;
     int code = wall_lines_read(&search->lines, search->base.report, err);
     return code == ERR_NO_DATA ? 0 : code;
 }

@@ -5,57 +5,30 @@
 #include <string.h>
 
 #include "analyze/engine/row_cursor.h"
-#include "analyze/model/os_calls.h"
-#include "analyze/model/stacks/thread_spans.h"
 #include "analyze/model/threads.h"
 #include "base/array.h"
 #include "base/saturating.h"
 #include "report/reader/unite.h"
-#include "wall_delays.h"
+#include "wall_waits.h"
 
-/* Shorter waits are a part of the work around them. The end of a process or a thread is known up to LATE_NS later than
- * whoever waited for it. Images of a process that follow each other by exec() are one life. Between processes, shorter
- * waits than EXCHANGE_NS say little about who ended them. */
-enum { LEAST_WAIT_NS = 20000, LATE_NS = 20000000, EXEC_NS = 50000000, EXCHANGE_NS = 200000, MOST_ASKED = 256 };
-
-/* A thread off its CPU, or in a call that waits if switches were not recorded. */
-struct wall_wait {
-    int64_t thread, start_ns, end_ns;
-    int64_t call, chain, python, holder, result; /* call: -1: none */
-    enum os_call_kind kind;
-};
-
-struct wall_process {
-    int64_t id, parent, start_ns, end_ns; /* id, parent: global */
-};
+/* The end of a process or a thread is known up to LATE_NS later than whoever waited for it. Images of a process that
+ * follow each other by exec() are one life. Between processes, shorter waits than EXCHANGE_NS say little about who
+ * ended them. */
+enum { LATE_NS = 20000000, EXEC_NS = 50000000, EXCHANGE_NS = 200000, MOST_ASKED = 256 };
 
 struct wall_walk {
     struct wall_path *path;
     struct report *report;
-    struct os_calls calls;
-    struct thread_spans gone;       /* from when on threads had no CPU any more, one of each, by thread */
-    struct thread_spans ready;      /* times without a CPU, by thread */
-    struct wall_wait *waits;        /* owned; by thread, then by time; they do not overlap */
-    size_t wait_count, wait_room;
-    struct thread_lives lives;
-    struct wall_process *processes; /* owned; by id */
-    size_t process_count, process_room;
-    int64_t thread, time_ns;        /* where the walk is */
+    struct thread_spans gone; /* from when on threads had no CPU any more, one of each, by thread */
+    int64_t thread, time_ns;  /* where the walk is */
     int is_over;
 };
 
-static void wall_walk_free(struct wall_walk *walk)
-{
-    os_calls_free(&walk->calls);
-    thread_spans_free(&walk->gone);
-    thread_spans_free(&walk->ready);
-    thread_lives_free(&walk->lives);
-    free(walk->waits);
-    free(walk->processes);
-}
-
 void wall_path_free(struct wall_path *path)
 {
+    wall_waits_free(&path->waits);
+    thread_lives_free(&path->lives);
+    free(path->processes);
     free(path->list);
     *path = (struct wall_path){ 0 };
 }
@@ -70,63 +43,63 @@ static int wall_processes_by_id(const void *a, const void *b)
 }
 
 /* Images that follow each other in a process are one. */
-static void wall_join_images(struct wall_walk *walk)
+static void wall_join_images(struct wall_path *path)
 {
     size_t kept = 0;
 
-    if (walk->process_count)
-        qsort(walk->processes, walk->process_count, sizeof *walk->processes, wall_processes_by_id);
-    for (size_t i = 0; i < walk->process_count; i++) {
-        struct wall_process *last = kept ? &walk->processes[kept - 1] : NULL, *next = &walk->processes[i];
+    if (path->process_count)
+        qsort(path->processes, path->process_count, sizeof *path->processes, wall_processes_by_id);
+    for (size_t i = 0; i < path->process_count; i++) {
+        struct wall_process *last = kept ? &path->processes[kept - 1] : NULL, *next = &path->processes[i];
         if (!last || last->id != next->id)
-            walk->processes[kept++] = *next;
+            path->processes[kept++] = *next;
         else if (next->end_ns > last->end_ns)
             last->end_ns = next->end_ns;
     }
-    walk->process_count = kept;
+    path->process_count = kept;
 }
 
-static int wall_read_processes(struct wall_walk *walk, struct error *err)
+static int wall_read_processes(struct wall_path *path, struct report *report, struct error *err)
 {
     enum { PROCESS, PARENT, START, END };
     static const char *const names[] = { "globalPid", "parentGlobalPid", "start", "end", NULL };
     struct row_cursor rows;
-    int code = row_cursor_open(&rows, walk->report, "TACHO_PROCESS", names, err);
+    int code = row_cursor_open(&rows, report, "TACHO_PROCESS", names, err);
 
     if (code != 0)
         return code;
     while (row_cursor_next(&rows)) {
         const struct wall_process process = { row_int(&rows, PROCESS), row_int_or(&rows, PARENT, 0),
                                               row_int_or(&rows, START, 0), row_int_or(&rows, END, INT64_MIN) };
-        if (ARRAY_PUSH(walk->processes, walk->process_room, walk->process_count, process) != 0 &&
+        if (ARRAY_PUSH(path->processes, path->process_room, path->process_count, process) != 0 &&
             (code = error_short_memory(err, "for the processes")) != 0)
             break;
     }
     row_cursor_close(&rows);
-    wall_join_images(walk);
+    wall_join_images(path);
     return code;
 }
 
-static const struct wall_process *wall_process_of(const struct wall_walk *walk, int64_t id)
+const struct wall_process *wall_process_find(const struct wall_path *path, int64_t id)
 {
-    size_t at = BISECT(0, walk->process_count, i, walk->processes[i].id < id);
+    size_t at = BISECT(0, path->process_count, i, path->processes[i].id < id);
 
-    return at < walk->process_count && walk->processes[at].id == id ? &walk->processes[at] : NULL;
+    return at < path->process_count && path->processes[at].id == id ? &path->processes[at] : NULL;
 }
 
-static int64_t wall_main_thread(int64_t process)
+int64_t wall_main_thread(int64_t process)
 {
     return process | global_pid_number(process);
 }
 
 /* The program: of the processes whose parent is not in the report, the one that lived longest. */
-static const struct wall_process *wall_root(const struct wall_walk *walk)
+static const struct wall_process *wall_root(const struct wall_path *path)
 {
     const struct wall_process *root = NULL;
 
-    for (size_t i = 0; i < walk->process_count; i++) {
-        const struct wall_process *process = &walk->processes[i];
-        if (wall_process_of(walk, process->parent))
+    for (size_t i = 0; i < path->process_count; i++) {
+        const struct wall_process *process = &path->processes[i];
+        if (wall_process_find(path, process->parent))
             continue;
         if (!root ||
             saturating_duration(process->start_ns, process->end_ns) > saturating_duration(root->start_ns, root->end_ns))
@@ -138,7 +111,7 @@ static const struct wall_process *wall_root(const struct wall_walk *walk)
 /* The begin of the thread's life before this time; lives that an exec() divides are one. INT64_MIN: not known. */
 static int64_t wall_life_start(const struct wall_walk *walk, int64_t thread, int64_t time_ns)
 {
-    const struct thread_lives *lives = &walk->lives;
+    const struct thread_lives *lives = &walk->path->lives;
     size_t behind = BISECT(0, lives->count, i,
                            lives->list[i].thread < thread ||
                                (lives->list[i].thread == thread && lives->list[i].start_ns < time_ns));
@@ -151,105 +124,6 @@ static int64_t wall_life_start(const struct wall_walk *walk, int64_t thread, int
         start = life->start_ns;
     }
     return start;
-}
-
-/* ---- waits ----------------------------------------------------------------------------------------------------- */
-
-static int wall_waits_by_thread(const void *a, const void *b)
-{
-    const struct wall_wait *x = a, *y = b;
-
-    return COMPARE(x->thread, y->thread) ?: COMPARE(x->start_ns, y->start_ns);
-}
-
-static int wall_add_wait(struct wall_walk *walk, int64_t thread, int64_t start_ns, int64_t end_ns,
-                         const struct os_call *call)
-{
-    struct wall_wait wait = { .thread = thread, .start_ns = start_ns, .end_ns = end_ns, .call = -1 };
-
-    if (call) {
-        wait.call = call->name;
-        wait.chain = call->chain;
-        wait.python = call->python;
-        wait.holder = call->holder;
-        wait.result = call->result;
-        wait.kind = call->kind;
-    }
-    return ARRAY_PUSH(walk->waits, walk->wait_room, walk->wait_count, wait);
-}
-
-/* The call that a thread is in at this time, or NULL. */
-static const struct os_call *wall_call_at(const struct wall_walk *walk, int64_t thread, int64_t time_ns)
-{
-    size_t behind, at = os_calls_from(&walk->calls, thread, time_ns, &behind);
-    const struct os_call *call = at < behind ? &walk->calls.list[walk->calls.by_thread[at]] : NULL;
-
-    return call && call->start_ns <= time_ns ? call : NULL;
-}
-
-/* Times off the CPU, each with the call that it lies in. */
-static int wall_add_blocked(struct wall_walk *walk, const struct thread_spans *off_cpu)
-{
-    for (size_t i = 0; i < off_cpu->count; i++) {
-        const struct thread_span *off = &off_cpu->list[i];
-        int code = 0;
-        if (off->name == OFF_CPU_PREEMPTED)
-            code = thread_spans_add(&walk->ready, off);
-        else if (saturating_duration(off->start_ns, off->end_ns) >= LEAST_WAIT_NS)
-            code = wall_add_wait(walk, off->thread, off->start_ns, off->end_ns,
-                                 wall_call_at(walk, off->thread, off->start_ns));
-        if (code != 0)
-            return ERR_NO_MEMORY;
-    }
-    return 0;
-}
-
-/* Without switches, calls that wait are taken to wait all the time. */
-static int wall_add_calls(struct wall_walk *walk)
-{
-    for (size_t i = 0; i < walk->calls.count; i++) {
-        const struct os_call *call = &walk->calls.list[i];
-        if (call->kind != OS_CALL_OTHER && call->kind != OS_CALL_START && call->kind != OS_CALL_LOAD &&
-            wall_add_wait(walk, call->thread, call->start_ns, call->end_ns, call) != 0)
-            return ERR_NO_MEMORY;
-    }
-    return 0;
-}
-
-static int wall_read_waits(struct wall_walk *walk, struct error *err)
-{
-    static const struct filter all;
-    struct os_call_choice choice;
-    struct thread_spans off_cpu = { 0 };
-    int code;
-
-    for (int kind = 0; kind < OS_CALL_KINDS; kind++)
-        choice.least_ns[kind] = LEAST_WAIT_NS;
-    if ((code = os_calls_read(&walk->calls, walk->report, &choice, &all, err)) != 0 ||
-        (code = thread_spans_gone(&walk->gone, walk->report, err)) != 0 ||
-        (code = thread_spans_off_cpu(&off_cpu, walk->report, &all, err)) != 0)
-        goto free_off_cpu;
-    thread_spans_keep_outermost(&off_cpu);
-    if ((code = wall_delays_cut(&off_cpu, &walk->ready, walk->report, err)) != 0)
-        goto free_off_cpu;
-    if ((off_cpu.count ? wall_add_blocked(walk, &off_cpu) : wall_add_calls(walk)) != 0)
-        code = error_short_memory(err, "for the waits");
-    thread_spans_sort(&walk->ready);
-    if (walk->wait_count)
-        qsort(walk->waits, walk->wait_count, sizeof *walk->waits, wall_waits_by_thread);
-free_off_cpu:
-    thread_spans_free(&off_cpu);
-    return code;
-}
-
-/* The thread's last wait that begins before this time, or NULL. */
-static const struct wall_wait *wall_wait_before(const struct wall_walk *walk, int64_t thread, int64_t time_ns)
-{
-    size_t behind = BISECT(0, walk->wait_count, i,
-                           walk->waits[i].thread < thread ||
-                               (walk->waits[i].thread == thread && walk->waits[i].start_ns < time_ns));
-
-    return behind && walk->waits[behind - 1].thread == thread ? &walk->waits[behind - 1] : NULL;
 }
 
 /* ---- who ended a wait ------------------------------------------------------------------------------------------ */
@@ -286,7 +160,7 @@ static int64_t wall_gone_at(const struct wall_walk *walk, int64_t thread, int64_
 /* The end of the thread's life that began before this time, or the time itself. */
 static int64_t wall_life_end(const struct wall_walk *walk, int64_t thread, int64_t time_ns)
 {
-    const struct thread_lives *lives = &walk->lives;
+    const struct thread_lives *lives = &walk->path->lives;
     size_t behind = BISECT(0, lives->count, i,
                            lives->list[i].thread < thread ||
                                (lives->list[i].thread == thread && lives->list[i].start_ns < time_ns));
@@ -301,11 +175,11 @@ static int64_t wall_life_end(const struct wall_walk *walk, int64_t thread, int64
 static struct wall_answer wall_last_work(const struct wall_walk *walk, int64_t thread, int64_t time_ns)
 {
     time_ns = wall_life_end(walk, thread, time_ns);
-    const struct wall_wait *wait = wall_wait_before(walk, thread, time_ns);
+    const struct wall_wait *wait = wall_wait_before(&walk->path->waits, thread, time_ns);
 
     if (wait && wait->end_ns >= time_ns) {
         time_ns = wait->start_ns;
-        wait = wall_wait_before(walk, thread, time_ns);
+        wait = wall_wait_before(&walk->path->waits, thread, time_ns);
     }
     int64_t start_ns = wall_life_start(walk, thread, time_ns);
     if (start_ns == INT64_MIN)
@@ -319,8 +193,8 @@ static struct wall_moment wall_child_of(const struct wall_walk *walk, const stru
 {
     struct wall_moment found = { 0 };
 
-    for (size_t i = 0; i < walk->process_count; i++) {
-        const struct wall_process *child = &walk->processes[i];
+    for (size_t i = 0; i < walk->path->process_count; i++) {
+        const struct wall_process *child = &walk->path->processes[i];
         if (child->parent != global_process(wait->thread) || child->end_ns <= wait->start_ns ||
             child->start_ns >= wait->end_ns)
             continue;
@@ -332,18 +206,23 @@ static struct wall_moment wall_child_of(const struct wall_walk *walk, const stru
     return found;
 }
 
-/* The last other thread of the process to end in the wait. */
+/* The other thread of the process whose end, in the wait or noticed a little later, is nearest to the end of the wait.
+ */
 static struct wall_moment wall_joined_by(const struct wall_walk *walk, const struct wall_wait *wait)
 {
-    int64_t process = global_process(wait->thread);
+    int64_t process = global_process(wait->thread), least_ns = LATE_NS;
     struct wall_moment found = { 0 };
 
-    for (size_t i = BISECT(0, walk->lives.count, k, walk->lives.list[k].thread < process);
-         i < walk->lives.count && global_process(walk->lives.list[i].thread) == process; i++) {
-        const struct thread_life *life = &walk->lives.list[i];
-        if (life->thread != wait->thread && life->end_ns > wait->start_ns &&
-            life->end_ns <= saturating_add(wait->end_ns, LATE_NS) && (!found.thread || life->end_ns > found.time_ns))
-            found = (struct wall_moment){ life->thread, life->end_ns };
+    for (size_t i = BISECT(0, walk->path->lives.count, k, walk->path->lives.list[k].thread < process);
+         i < walk->path->lives.count && global_process(walk->path->lives.list[i].thread) == process; i++) {
+        const struct thread_life *life = &walk->path->lives.list[i];
+        int64_t end_ns = wall_gone_at(walk, life->thread, life->end_ns),
+                away_ns = end_ns > wait->end_ns ? end_ns - wait->end_ns : wait->end_ns - end_ns;
+        if (life->thread == wait->thread || end_ns <= wait->start_ns || end_ns - LATE_NS > wait->end_ns ||
+            (found.thread && away_ns >= least_ns))
+            continue;
+        least_ns = away_ns;
+        found = (struct wall_moment){ life->thread, end_ns };
     }
     return found;
 }
@@ -353,11 +232,11 @@ static struct wall_moment wall_joined_by(const struct wall_walk *walk, const str
 static struct wall_moment wall_thread_of(const struct wall_walk *walk, const struct wall_wait *wait, int64_t time_ns)
 {
     int64_t process = global_process(wait->thread);
-    size_t first = BISECT(0, walk->lives.count, k, walk->lives.list[k].thread < process);
+    size_t first = BISECT(0, walk->path->lives.count, k, walk->path->lives.list[k].thread < process);
     struct wall_answer best = { 0 };
 
-    for (size_t i = first; i < walk->lives.count && i - first < MOST_ASKED; i++) {
-        const struct thread_life *life = &walk->lives.list[i];
+    for (size_t i = first; i < walk->path->lives.count && i - first < MOST_ASKED; i++) {
+        const struct thread_life *life = &walk->path->lives.list[i];
         if (global_process(life->thread) != process)
             break;
         if (life->thread == wait->thread || life->start_ns >= time_ns || life->end_ns <= wait->start_ns)
@@ -369,29 +248,29 @@ static struct wall_moment wall_thread_of(const struct wall_walk *walk, const str
     return best.moment;
 }
 
-/* The thread that held the lock when the wait began, unless another one was at work after it: the lock went on. */
+/* The thread that had the lock last. Of the one that held it when the wait began that is not known if another one was
+ * at work after it: the lock may have gone on. */
 static struct wall_moment wall_holder_of(const struct wall_walk *walk, const struct wall_wait *wait, int64_t time_ns)
 {
+    int64_t heir = wall_wait_heir(&walk->path->waits, wait);
+
+    if (heir)
+        return wall_last_work(walk, heir, time_ns).moment;
     struct wall_moment holder = wall_last_work(walk, wait->holder, time_ns).moment,
                        last = wall_thread_of(walk, wait, time_ns);
 
     return holder.thread && holder.time_ns > wait->start_ns && holder.time_ns >= last.time_ns ? holder : last;
 }
 
-static int wall_is_sleep(const struct wall_walk *walk, int64_t call)
-{
-    return call >= 0 && strstr(report_string(walk->report, call, NULL), "sleep") != NULL;
-}
-
 /* Whether a process was busy at this time: it was at work, or it is a child and slept or waited for one of its own. If
  * it waited for something else, that may be whoever asks. */
 static int wall_is_busy(const struct wall_walk *walk, const struct wall_process *process, int is_child, int64_t time_ns)
 {
-    const struct wall_wait *wait = wall_wait_before(walk, wall_main_thread(process->id), time_ns);
+    const struct wall_wait *wait = wall_wait_before(&walk->path->waits, wall_main_thread(process->id), time_ns);
 
     if (!wait || wait->end_ns < time_ns)
         return 1;
-    return is_child && (wait->kind == OS_CALL_CHILD || wait->kind == OS_CALL_LOCK || wall_is_sleep(walk, wait->call));
+    return is_child && (wait->kind == OS_CALL_CHILD || wait->kind == OS_CALL_LOCK || wait->is_sleep);
 }
 
 static int wall_is_relative(const struct wall_process *own, const struct wall_process *other)
@@ -420,14 +299,14 @@ static int wall_is_exchange(const struct wall_walk *walk, const struct wall_wait
  * others. */
 static struct wall_moment wall_relative_of(const struct wall_walk *walk, const struct wall_wait *wait, int64_t time_ns)
 {
-    const struct wall_process *own = wall_process_of(walk, global_process(wait->thread));
+    const struct wall_process *own = wall_process_find(walk->path, global_process(wait->thread));
     struct wall_moment found = { 0 };
     size_t asked = 0;
 
     if (!own || saturating_duration(wait->start_ns, wait->end_ns) < EXCHANGE_NS)
         return found;
-    for (size_t i = 0; i < walk->process_count && asked < MOST_ASKED; i++) {
-        const struct wall_process *other = &walk->processes[i];
+    for (size_t i = 0; i < walk->path->process_count && asked < MOST_ASKED; i++) {
+        const struct wall_process *other = &walk->path->processes[i];
         if (!wall_is_relative(own, other) || other->start_ns >= time_ns ||
             saturating_add(other->end_ns, LATE_NS) < time_ns || other->end_ns <= wait->start_ns)
             continue;
@@ -448,7 +327,7 @@ static struct wall_moment wall_ended_by(const struct wall_walk *walk, const stru
 {
     struct wall_moment found = { 0 };
 
-    if (wall_is_sleep(walk, wait->call))
+    if (wait->is_sleep)
         return found;
     if (wait->kind == OS_CALL_CHILD)
         return wall_child_of(walk, wait);
@@ -473,7 +352,7 @@ static int wall_add_piece(struct wall_walk *walk, struct wall_piece piece)
 /* Pieces are added from the end to the begin. */
 static int wall_add_work(struct wall_walk *walk, int64_t from_ns, int64_t to_ns)
 {
-    const struct thread_spans *ready = &walk->ready;
+    const struct thread_spans *ready = &walk->path->waits.ready;
     struct wall_piece piece = { .thread = walk->thread, .call = -1 };
     size_t first = BISECT(0, ready->count, i,
                           ready->list[i].thread < walk->thread ||
@@ -510,7 +389,7 @@ static enum wall_kind wall_kind_of(const struct wall_walk *walk, const struct wa
         [OS_CALL_CHILD] = WALL_WAITS,   [OS_CALL_LOAD] = WALL_IO,
     };
 
-    return wall_is_sleep(walk, wait->call) ? WALL_SLEEPS : kinds[wait->kind];
+    return wait->is_sleep ? WALL_SLEEPS : kinds[wait->kind];
 }
 
 static int wall_add_waiting(struct wall_walk *walk, const struct wall_wait *wait, int64_t from_ns)
@@ -519,12 +398,12 @@ static int wall_add_waiting(struct wall_walk *walk, const struct wall_wait *wait
                                                      wait->python, wall_kind_of(walk, wait) });
 }
 
-/* To the one who started this thread, which was at work then. A process has started before its thread is known, and is
- * known a little later than it was made, when whoever made it may wait for it already: that time is its own. The walk
- * is over if nobody in the report made it. */
+/* To the one who started this thread, which was at work then: the main thread, or another one if that waited. A process
+ * has started before its thread is known, and is known a little later than it was made, when whoever made it may wait
+ * for it already: that time is its own. The walk is over if nobody in the report made it. */
 static int wall_go_to_creator(struct wall_walk *walk, int64_t start_ns)
 {
-    const struct wall_process *own = wall_process_of(walk, global_process(walk->thread));
+    const struct wall_process *own = wall_process_find(walk->path, global_process(walk->thread));
     int64_t creator = wall_main_thread(global_process(walk->thread));
     int code;
 
@@ -534,8 +413,10 @@ static int wall_go_to_creator(struct wall_walk *walk, int64_t start_ns)
         walk->time_ns = start_ns = own->start_ns;
     }
     if (walk->thread == creator)
-        creator = own && wall_process_of(walk, own->parent) ? wall_main_thread(own->parent) : 0;
+        creator = own && wall_process_find(walk->path, own->parent) ? wall_main_thread(own->parent) : 0;
     struct wall_moment made = creator ? wall_last_work(walk, creator, start_ns).moment : (struct wall_moment){ 0 };
+    if (made.time_ns < start_ns && global_process(creator) == global_process(walk->thread))
+        made = wall_thread_of(walk, &(struct wall_wait){ .thread = walk->thread, .start_ns = INT64_MIN }, start_ns);
     if (!made.thread) {
         walk->is_over = 1;
         return 0;
@@ -566,7 +447,7 @@ static int wall_go_on(struct wall_walk *walk, const struct wall_wait *wait, int6
 /* One step back: the work after the last wait, and then the wait or whoever ended it. */
 static int wall_step_back(struct wall_walk *walk, int may_leave)
 {
-    const struct wall_wait *wait = wall_wait_before(walk, walk->thread, walk->time_ns);
+    const struct wall_wait *wait = wall_wait_before(&walk->path->waits, walk->thread, walk->time_ns);
     int64_t start_ns = wall_life_start(walk, walk->thread, walk->time_ns), ended_ns = wait ? wait->end_ns : INT64_MIN;
     int code;
 
@@ -619,16 +500,18 @@ int wall_path_read(struct wall_path *path, struct report *report, struct error *
     *path = (struct wall_path){ 0 };
     if (report_part_count(report))
         return error_set(err, ERR_NO_DATA, "the wall time of several reports has no common chain of threads");
-    if ((code = wall_read_processes(&walk, err)) != 0 || (code = thread_lives_read(&walk.lives, report, err)) != 0 ||
-        (code = wall_read_waits(&walk, err)) != 0)
-        goto free_walk;
-    const struct wall_process *root = wall_root(&walk);
+    if ((code = wall_read_processes(path, report, err)) != 0 ||
+        (code = thread_lives_read(&path->lives, report, err)) != 0 ||
+        (code = wall_waits_read(&path->waits, report, err)) != 0 ||
+        (code = thread_spans_gone(&walk.gone, report, err)) != 0)
+        goto free_gone;
+    const struct wall_process *root = wall_root(path);
     if (!root || root->end_ns == INT64_MIN)
         code = error_set(err, ERR_NO_DATA, "the report does not contain the end of the program");
     else if (wall_walk_back(&walk, root) != 0)
         code = error_short_memory(err, "for the chain of threads");
-free_walk:
-    wall_walk_free(&walk);
+free_gone:
+    thread_spans_free(&walk.gone);
     if (code != 0)
         wall_path_free(path);
     return code;

@@ -17,7 +17,8 @@
 #ifndef TACHO_ANALYZE_MODEL_WALL_WALL_PATH_H
 #define TACHO_ANALYZE_MODEL_WALL_WALL_PATH_H
 
-#include "report/reader/reader.h"
+#include "analyze/model/threads.h"
+#include "wall_waits.h"
 
 enum wall_kind {
     WALL_RUNS,   /* on a CPU, as far as context switches were recorded */
@@ -37,15 +38,27 @@ struct wall_piece {
     enum wall_kind kind;
 };
 
+struct wall_process {
+    int64_t id, parent, start_ns, end_ns; /* id, parent: global */
+};
+
 /* Starts from {0}. */
 struct wall_path {
-    struct wall_piece *list; /* owned; by time */
+    struct wall_piece *list;        /* owned; by time */
     size_t count, room;
-    int64_t program;         /* the process whose end it is followed from */
+    int64_t program;                /* the process whose end it is followed from */
+    struct wall_waits waits;        /* these three are what it was followed through */
+    struct thread_lives lives;
+    struct wall_process *processes; /* owned; by id */
+    size_t process_count, process_room;
 };
 
 /* A report without lifetimes of processes and threads, or a set of reports, has no chain: ERR_NO_DATA. */
 int wall_path_read(struct wall_path *path, struct report *report, struct error *err);
 void wall_path_free(struct wall_path *path);
+
+/* The process, or NULL. */
+const struct wall_process *wall_process_find(const struct wall_path *path, int64_t id);
+int64_t wall_main_thread(int64_t process);
 
 #endif
