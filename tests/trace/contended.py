@@ -7,7 +7,7 @@ import subprocess
 import lib
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "contended.c")
-CPU_RULES = {"slow_calls", "lock_contention", "blocked_io", "cpu_oversubscription", "process_starts", "slow_start"}
+CPU_RULES = {"slow_calls", "uneven_work", "lock_contention", "blocked_io", "cpu_oversubscription", "process_starts", "slow_start"}
 
 
 def line_with(comment):
@@ -56,7 +56,7 @@ class Contended(lib.Case):
         self.assertLess(shown.find("lock_contention"), shown.find("Nothing found by"))
         self.assertEqual(self.named(path), CPU_RULES, "rules on other kinds of programs are not named")
         nothing = self.tacho("analyze", "--filter-time", "0/1us", path)
-        self.assertRegex(nothing, r"^Nothing found by: slow_calls, lock_contention, ", "names checks, and advice_sum is none")
+        self.assertRegex(nothing, r"^Nothing found by: slow_calls, uneven_work, lock_contention, ", "names checks, and advice_sum is none")
 
     def test_a_lock_of_a_forked_child_has_its_name(self):
         """The child has the modules of its parent, and does not tell of them again."""
