@@ -3,7 +3,8 @@
  *
  * While the chain that set the wall time (wall_path.h) is in one of them, the program waits for them: a phase. If all
  * worked equally long, it would end earlier by the work of the busiest less the mean. Waits for locks, files and sleep
- * count as work: less of it would not be even. Workers that did something else do not count. */
+ * count as work: less of it would not be even. Time without a CPU does not: other programs make no work uneven. Workers
+ * that did something else do not count. */
 #include <stdlib.h>
 
 #include "analyze/advice/adviser.h"
@@ -29,7 +30,7 @@ struct uneven_team {
 };
 
 struct uneven_worker {
-    int64_t thread, work_ns, run_ns; /* run: with a CPU */
+    int64_t thread, work_ns; /* without the time in which it had no CPU */
 };
 
 /* What was uneven in the same function. */
@@ -130,8 +131,8 @@ static void uneven_add_worker(struct uneven_search *search, enum uneven_kind kin
 
     if (from_ns >= to_ns || search->count == MOST_WORKERS)
         return;
-    worker.work_ns = saturating_duration(uneven_idle(search, life->thread, kind, from_ns, to_ns), to_ns - from_ns);
-    worker.run_ns = saturating_duration(uneven_ready(search, life->thread, from_ns, to_ns), worker.work_ns);
+    worker.work_ns = to_ns - from_ns - uneven_idle(search, life->thread, kind, from_ns, to_ns) -
+                     uneven_ready(search, life->thread, from_ns, to_ns);
     if (worker.work_ns >= (phase->to_ns - phase->from_ns) / 100 * LEAST_WORK_PERCENT)
         search->workers[search->count++] = worker;
 }
@@ -164,17 +165,16 @@ static void uneven_call(struct uneven_search *search, struct uneven_team team, c
 /* What a team did in a phase. */
 struct uneven_sums {
     const struct uneven_worker *busiest;
-    double work_ns, run_ns; /* of all */
+    double work_ns; /* of all */
 };
 
 static struct uneven_sums uneven_sum_up(const struct uneven_search *search)
 {
-    struct uneven_sums sums = { search->workers, 0, 0 };
+    struct uneven_sums sums = { search->workers, 0 };
 
     for (size_t i = 0; i < search->count; i++) {
         const struct uneven_worker *worker = &search->workers[i];
         sums.work_ns += (double)worker->work_ns;
-        sums.run_ns += (double)worker->run_ns;
         sums.busiest = worker->work_ns > sums.busiest->work_ns ? worker : sums.busiest;
     }
     return sums;
@@ -187,7 +187,7 @@ static int64_t uneven_gain(const struct uneven_search *search, const struct unev
     double count = (double)search->count,
            cpus = search->cpus && (double)search->cpus < count ? (double)search->cpus : count,
            gain_ns = (double)sums->busiest->work_ns - sums->work_ns / count,
-           most_ns = (double)(phase->to_ns - phase->from_ns) - sums->run_ns / cpus;
+           most_ns = (double)(phase->to_ns - phase->from_ns) - sums->work_ns / cpus;
 
     gain_ns = gain_ns < most_ns ? gain_ns : most_ns;
     return gain_ns > 0 ? (int64_t)gain_ns : 0;
