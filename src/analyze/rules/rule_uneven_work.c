@@ -69,14 +69,14 @@ static int uneven_is_forked(const struct uneven_search *search, const struct wal
 {
     int64_t command = process_name_find(&search->lines.commands, process->id);
 
-    return wall_process_find(&search->lines.path, process->parent) && command >= 0 &&
+    return wall_process_find(&search->lines.path.threads, process->parent) && command >= 0 &&
            command == process_name_find(&search->lines.commands, process->parent);
 }
 
 static struct uneven_team uneven_team_of(const struct uneven_search *search, int64_t thread)
 {
     int64_t id = global_process(thread);
-    const struct wall_process *process = wall_process_find(&search->lines.path, id);
+    const struct wall_process *process = wall_process_find(&search->lines.path.threads, id);
 
     if (!process)
         return (struct uneven_team){ UNEVEN_NONE, 0 };
@@ -101,7 +101,7 @@ static int64_t uneven_overlap(int64_t from_ns, int64_t to_ns, int64_t start_ns, 
 static int64_t uneven_idle(const struct uneven_search *search, int64_t thread, enum uneven_kind kind, int64_t from_ns,
                            int64_t to_ns)
 {
-    const struct wall_waits *waits = &search->lines.path.waits;
+    const struct wall_waits *waits = &search->lines.path.threads.waits;
     const struct wall_wait *wait = wall_wait_before(waits, thread, to_ns);
     int64_t sum_ns = 0;
 
@@ -113,7 +113,7 @@ static int64_t uneven_idle(const struct uneven_search *search, int64_t thread, e
 
 static int64_t uneven_ready(const struct uneven_search *search, int64_t thread, int64_t from_ns, int64_t to_ns)
 {
-    const struct thread_spans *ready = &search->lines.path.waits.ready;
+    const struct thread_spans *ready = &search->lines.path.threads.waits.ready;
     size_t behind, i = thread_spans_from(ready, thread, from_ns, &behind);
     int64_t sum_ns = 0;
 
@@ -140,8 +140,8 @@ static void uneven_add_worker(struct uneven_search *search, enum uneven_kind kin
 /* The team's workers that did something in the phase. */
 static void uneven_call(struct uneven_search *search, struct uneven_team team, const struct report_span *phase)
 {
-    const struct wall_path *path = &search->lines.path;
-    const struct thread_lives *lives = &path->lives;
+    const struct wall_threads *threads = &search->lines.path.threads;
+    const struct thread_lives *lives = &threads->lives;
 
     search->count = 0;
     if (team.kind == UNEVEN_THREADS) {
@@ -151,8 +151,8 @@ static void uneven_call(struct uneven_search *search, struct uneven_team team, c
                 uneven_add_worker(search, team.kind, &lives->list[i], phase);
         return;
     }
-    for (size_t i = 0; i < path->process_count; i++) {
-        const struct wall_process *child = &path->processes[i];
+    for (size_t i = 0; i < threads->process_count; i++) {
+        const struct wall_process *child = &threads->processes[i];
         if (child->parent != team.process || !uneven_is_forked(search, child))
             continue;
         const struct thread_life life = { wall_main_thread(child->id), child->start_ns, child->end_ns };

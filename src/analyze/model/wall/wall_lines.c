@@ -64,7 +64,7 @@ static uint32_t wall_adding_own(const struct wall_adding *adding, uint32_t place
 {
     const struct wall_lines *lines = adding->lines;
 
-    if (place == NO_PLACE || global_process(adding->piece->thread) == lines->path.program)
+    if (place == NO_PLACE || global_process(adding->piece->thread) == lines->path.threads.program->id)
         return place;
     struct place found = places_get(&lines->places, place);
     return found.kind == PLACE_NATIVE && found.line <= 0 ? NO_PLACE : place;

@@ -9,16 +9,12 @@
  * for. A wait for a child, for another thread or for the holder of a lock leads to that process or thread, at the time
  * at which the wait ended: what it did until then is why the wait took so long. A wait that nobody in the capture ended
  * (sleeping, a disk, another machine) is a part of the chain itself. So the pieces follow each other without gaps, and
- * their lengths add up to the wall time.
- *
- * Who ended a wait is known of children, of pthread_join() and of locks whose holder was recorded. Of other waits
- * (conditions, semaphores, pipes) it is a thread that was at work when the wait ended: the one of the same process, or
- * of a relative, that had been at work for longest. */
+ * their lengths add up to the wall time. Who ended
+ * a wait: see wall_threads.h. */
 #ifndef TACHO_ANALYZE_MODEL_WALL_WALL_PATH_H
 #define TACHO_ANALYZE_MODEL_WALL_WALL_PATH_H
 
-#include "analyze/model/threads.h"
-#include "wall_waits.h"
+#include "wall_threads.h"
 
 enum wall_kind {
     WALL_RUNS,   /* on a CPU, as far as context switches were recorded */
@@ -38,27 +34,15 @@ struct wall_piece {
     enum wall_kind kind;
 };
 
-struct wall_process {
-    int64_t id, parent, start_ns, end_ns; /* id, parent: global */
-};
-
 /* Starts from {0}. */
 struct wall_path {
-    struct wall_piece *list;        /* owned; by time */
+    struct wall_piece *list;     /* owned; by time */
     size_t count, room;
-    int64_t program;                /* the process whose end it is followed from */
-    struct wall_waits waits;        /* these three are what it was followed through */
-    struct thread_lives lives;
-    struct wall_process *processes; /* owned; by id */
-    size_t process_count, process_room;
+    struct wall_threads threads; /* what it was followed through */
 };
 
 /* A report without lifetimes of processes and threads, or a set of reports, has no chain: ERR_NO_DATA. */
 int wall_path_read(struct wall_path *path, struct report *report, struct error *err);
 void wall_path_free(struct wall_path *path);
-
-/* The process, or NULL. */
-const struct wall_process *wall_process_find(const struct wall_path *path, int64_t id);
-int64_t wall_main_thread(int64_t process);
 
 #endif

@@ -34,6 +34,23 @@ static int wall_waits_by_thread(const void *a, const void *b)
     return COMPARE(x->thread, y->thread) ?: COMPARE(x->start_ns, y->start_ns);
 }
 
+/* Of a pipe, or a socket. */
+static int wall_is_exchange(enum os_call_kind kind, const char *call)
+{
+    static const char names[] = " read readv recv recvfrom recvmsg recvmmsg write writev send sendto sendmsg sendmmsg"
+                                " fread fgets fgetc getc getline getdelim fwrite fputs fflush splice tee ";
+    struct text name = { 0 };
+
+    if (kind == OS_CALL_EVENTS)
+        return 1;
+    if (kind != OS_CALL_IO)
+        return 0;
+    text_addf(&name, " %s ", call);
+    int found = strstr(names, text_string(&name)) != NULL;
+    text_free(&name);
+    return found;
+}
+
 static int wall_add_wait(struct wall_reading *reading, int64_t thread, int64_t start_ns, int64_t end_ns,
                          const struct os_call *call)
 {
@@ -48,7 +65,10 @@ static int wall_add_wait(struct wall_reading *reading, int64_t thread, int64_t s
         wait.lock = call->lock;
         wait.result = call->result;
         wait.kind = call->kind;
-        wait.is_sleep = strstr(report_string(reading->report, call->name, NULL), "sleep") != NULL;
+        const char *name = report_string(reading->report, call->name, NULL);
+        wait.is_sleep = strstr(name, "sleep") != NULL;
+        wait.is_join = strstr(name, "join") != NULL;
+        wait.is_exchange = wall_is_exchange(call->kind, name);
     }
     return ARRAY_PUSH(waits->list, waits->room, waits->count, wait);
 }

@@ -15,7 +15,7 @@ struct wall_wait {
     int64_t thread, start_ns, end_ns;
     int64_t call, chain, python, holder, lock, result; /* as in os_calls.h; call: -1: none */
     enum os_call_kind kind;
-    int is_sleep;
+    int is_sleep, is_join, is_exchange; /* exchange: another process may end it, as of a pipe or a socket */
 };
 
 /* Starts from {0}. */
