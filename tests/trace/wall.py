@@ -69,6 +69,25 @@ class Wall(WallCase):
         self.assertGreaterEqual(sum(row["Wall Time (ns)"] for row in crunch) / 1e6, 240, rows)
         self.assertTrue(any(" crunch (contended.c:" in line for line in lines), lines)
 
+    def test_what_if_replays_the_threads(self):
+        """300 ms of CPU time are in crunch, half of which samples show at the least. Nobody sleeps, so that a named sleep is no place."""
+        self.profile(lib.program("contended"))
+        path = os.path.join(self.folder, "report.tacho")
+        rows = json.loads(self.tacho("what-if", "-f", "json", "--function", "crunch=1x", "--function", "crunch=0x", "--no-host", "crunch", path))
+        self.assertEqual([row["What If"] for row in rows], ["unchanged", "--function crunch=1x", "--function crunch=0x", "--no-host crunch", "all of these"])
+        unchanged, same, none, no_host, _ = rows
+        self.assertEqual((unchanged["Saves (ns)"], same["Saves (ns)"]), (0, 0))
+        self.assertGreaterEqual(none["Saves (ns)"], 150e6)
+        self.assertEqual(no_host["Run (ns)"], none["Run (ns)"])
+        path_ns = sum(row["Total Time (ns)"] for row in json.loads(self.tacho("what-if", "-f", "json", path)))
+        self.assertAlmostEqual(1, path_ns / unchanged["Run (ns)"], delta=0.01)
+        for options, sentence in ((["--no-wait", "sleep"], "--no-wait 'sleep': no thread waited there for a lock, a file, a socket or sleep"),
+                                  (["--function", "nobody=2x"], "--function 'nobody=2x': no thread was seen at work there"),
+                                  (["--function", "crunch"], "--function needs a place and a factor from 0 to 1000000"),
+                                  (["--kernel", "gemm=0.5x"], "--kernel 'gemm=0.5x': the report has no work on a GPU")):
+            done = subprocess.run([lib.TACHO, "what-if", *options, path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+            self.assertIn(done.returncode, (1, 2), options)
+            self.assertIn(sentence, done.stderr)
 
     def test_what_has_another_form_is_named_with_the_change(self):
         """What a script sleeps is at least what it asks for. Its line may be missing on a busy machine: wall_python.py asks for that."""

@@ -1,8 +1,12 @@
 /* The chain that set the wall time, on programs of random threads and processes whose every wait has a known end. A
  * program is played forward, and the pieces of work that had to wait for each other are a graph. Its longest path is
- * found by their lengths alone, without a look at the times, and has to be the chain. */
+ * found by their lengths alone, without a look at the times, and has to be the chain. Then the program is played again
+ * with a thread that works twice as fast, which a replay has to predict. */
 #include "analyze/model/wall/wall_path.h"
+#include "analyze/model/wall/wall_replay.h"
 #include "made_report.h"
+
+#include <stdio.h>
 
 enum {
     GRAPHS = 1000,
@@ -40,9 +44,10 @@ struct play {
     int count;
     struct {
         int64_t free_at;
-        int holder, node; /* node: in which it was held last, or -1 */
+        int holder, node;  /* node: in which it was held last, or -1 */
     } locks[LOCKS];
-    struct writer *writer;
+    struct writer *writer; /* NULL: nothing is written */
+    int faster;            /* a thread whose work takes half as long, or -1 */
 };
 
 static int64_t dice(struct play *play, int64_t sides)
@@ -72,7 +77,7 @@ static void add_op(struct play *play, int thread, enum op_kind kind, int other)
     struct player *player = &play->players[thread];
 
     assert_in_range(player->count, 0, OPS - 1);
-    player->ops[player->count++] = (struct op){ kind, other, 1 + dice(play, LONGEST) };
+    player->ops[player->count++] = (struct op){ kind, other, 2 + 2 * dice(play, LONGEST / 2) };
 }
 
 static void add_acts(struct play *play, int thread, int64_t most)
@@ -122,6 +127,8 @@ static int add_node(struct play *play, int thread, int64_t units, int before, in
     struct player *player = &play->players[thread];
 
     assert_in_range(play->count, 0, NODES - 1);
+    if (thread == play->faster && sleeps <= 0)
+        units /= 2;
     play->nodes[play->count] = (struct node){ .thread = thread,
                                               .befores = { player->last, before },
                                               .units = units,
@@ -142,6 +149,8 @@ static void add_call(struct play *play, int thread, struct made_call call)
 {
     struct row_OSRT_API row = { 0 };
 
+    if (!play->writer)
+        return;
     ROW_SET(&row, OSRT_API, start, call.from * TICK_NS);
     ROW_SET(&row, OSRT_API, end, play->players[thread].now * TICK_NS);
     ROW_SET(&row, OSRT_API, eventClass, 27);
@@ -270,7 +279,7 @@ static void play_all(struct play *play)
     for (int next; (next = next_player(play)) >= 0;)
         play_on(play, next);
     for (int i = 0; i < THREADS; i++)
-        if (play->players[i].is_started)
+        if (play->players[i].is_started && play->writer)
             add_life(play, i);
 }
 
@@ -341,6 +350,15 @@ static void compare(const struct wall_path *chain, const struct wall_piece *piec
     assert_int_equal(at, chain->count);
 }
 
+static void play_seed(struct play *play, uint64_t seed, struct writer *writer, int faster)
+{
+    *play = (struct play){ .seed = seed, .writer = writer, .faster = faster };
+    for (int i = 0; i < 8; i++)
+        dice(play, 2);
+    make_up(play);
+    play_all(play);
+}
+
 /* 1: its longest path is one, and has more than one thread. */
 static int is_chain_of(uint64_t seed)
 {
@@ -349,11 +367,7 @@ static int is_chain_of(uint64_t seed)
     struct wall_path chain;
     struct error err;
 
-    play = (struct play){ .seed = seed, .writer = start() };
-    for (int i = 0; i < 8; i++)
-        dice(&play, 2);
-    make_up(&play);
-    play_all(&play);
+    play_seed(&play, seed, start(), -1);
     struct report *report = finish(play.writer);
     int count = longest_path(&play, pieces), last = play.players[MAIN].last;
     if (wall_path_read(&chain, report, &err) != 0)
@@ -366,17 +380,87 @@ static int is_chain_of(uint64_t seed)
     return is_one;
 }
 
+static uint64_t nth_seed(int number)
+{
+    return (uint64_t)(number + 1) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
 static void the_chain_is_the_longest_path(void **state)
 {
     int compared = 0;
 
-    for (uint64_t seed = 1; compared < GRAPHS; seed++)
-        compared += is_chain_of(seed * UINT64_C(0x9e3779b97f4a7c15));
+    for (int number = 0; compared < GRAPHS; number++)
+        compared += is_chain_of(nth_seed(number));
+}
+
+/* ---- replays ------------------------------------------------------------------------------------------------------
+ */
+
+static int64_t replayed(const struct wall_threads *threads, const struct wall_edits *edits)
+{
+    int64_t time_ns;
+
+    assert_int_equal(wall_replay(threads, (const struct wall_edits *const[]){ edits, NULL }, &time_ns), 0);
+    return time_ns / TICK_NS;
+}
+
+/* The thread of the nth piece of work, from the end, on the longest path. */
+static int thread_on_path(struct play *play, int nth)
+{
+    int at = play->players[MAIN].last;
+
+    longest_to(play, at);
+    for (; nth > 0 && play->nodes[at].next >= 0; nth--)
+        at = play->nodes[at].next;
+    return play->nodes[at].thread;
+}
+
+/* How right the replay is of the program in which a thread works twice as fast: it was played again. */
+enum verdict { SAVES_NOTHING, EXACT, CLOSE, WRONG, VERDICTS };
+static enum verdict verdict_of(uint64_t seed)
+{
+    static struct play play, changed;
+    struct wall_threads threads;
+    struct wall_edits edits = { 0 };
+    struct error err;
+
+    play_seed(&play, seed, start(), -1);
+    struct report *report = finish(play.writer);
+    if (wall_threads_read(&threads, report, &err) != 0)
+        fail_msg("%s", err.text);
+    int64_t unchanged = play.players[MAIN].end;
+    assert_int_equal(replayed(&threads, &edits), unchanged);
+    int faster = thread_on_path(&play, (int)(seed >> 60));
+    play_seed(&changed, seed, NULL, faster);
+    for (int i = 0; i < play.count; i++)
+        if (play.nodes[i].thread == faster && play.nodes[i].sleeps <= 0)
+            assert_int_equal(wall_edits_add(&edits, id_of(faster), play.nodes[i].from * TICK_NS,
+                                            play.nodes[i].to * TICK_NS, 0.5),
+                             0);
+    wall_edits_sort(&edits);
+    int64_t saved = unchanged - changed.players[MAIN].end, off = saved - (unchanged - replayed(&threads, &edits));
+    wall_edits_free(&edits);
+    wall_threads_free(&threads);
+    report_close(report);
+    off = off < 0 ? -off : off;
+    return off <= 1 ? saved ? EXACT : SAVES_NOTHING : 4 * off <= saved ? CLOSE : WRONG;
+}
+
+static void a_replay_predicts_the_changed_program(void **state)
+{
+    int counts[VERDICTS] = { 0 };
+
+    for (int number = 0; number < GRAPHS; number++)
+        counts[verdict_of(nth_seed(number))]++;
+    printf("nothing to save: %d, exact: %d, within a quarter: %d, wrong: %d\n", counts[SAVES_NOTHING], counts[EXACT],
+           counts[CLOSE], counts[WRONG]);
+    assert_in_range(counts[WRONG], 0, GRAPHS / 5);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(the_chain_is_the_longest_path) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(the_chain_is_the_longest_path),
+                                        cmocka_unit_test(a_replay_predicts_the_changed_program) };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

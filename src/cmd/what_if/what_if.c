@@ -2,20 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/advice/adviser.h"
 #include "analyze/engine/cell_text.h"
-#include "analyze/model/torch/steps_read.h"
+#include "base/saturating.h"
 #include "cmd/command.h"
 #include "cmd/open_report.h"
 #include "cmd/output.h"
-#include "what_if_change.h"
-
-enum { MOST_CHANGES = WHAT_IF_KINDS * OPTION_LIST_MAX };
-
-struct what_if_settings {
-    struct option_list changes[WHAT_IF_KINDS];
-    const char *step_range, *step_operator, *format;
-};
+#include "what_if_model.h"
 
 #define FIELD(name) offsetof(struct what_if_settings, name)
 /* clang-format off */
@@ -24,13 +16,19 @@ static const struct option what_if_options[] = {
       .value = "REGEX=FACTORx",
       .help = "Kernels whose names match the extended regular expression take FACTOR times as long: 'gemm=0.5x'. "
               "0x removes them." },
+    { .name = "function", .letter = 'F', .kind = OPTION_LIST, .offset = FIELD(changes[WHAT_IF_FUNCTION]),
+      .value = "PLACE=FACTORx",
+      .help = "Of a program without a GPU: threads take FACTOR times as long in PLACE, with what it calls: "
+              "'solve=0.5x'. PLACE is part of the name of a function, or FILE:LINE." },
     { .name = "no-wait", .letter = 'w', .kind = OPTION_LIST, .offset = FIELD(changes[WHAT_IF_NO_WAIT]),
       .value = "PLACE|all",
       .help = "CUDA calls in PLACE do not wait for the GPU. PLACE is part of the name of a CUDA call, an NVTX range, "
-              "an operator or a function, or FILE:LINE." },
+              "an operator or a function, or FILE:LINE. Of a program without a GPU: its threads do not wait there "
+              "for locks, files, sockets or sleep; PLACE may be part of the name of the call, too." },
     { .name = "no-host", .letter = 'c', .kind = OPTION_LIST, .offset = FIELD(changes[WHAT_IF_NO_HOST]),
       .value = "PLACE|all",
-      .help = "Threads take no time in PLACE between their CUDA calls." },
+      .help = "Threads take no time in PLACE between their CUDA calls; of a program without a GPU, between their "
+              "waits." },
     { .name = "step-range", .kind = OPTION_TEXT, .offset = FIELD(step_range), .value = "PATTERN",
       .help = "Take the ranges that match this basic regular expression as the steps. Default: ProfilerStep#N, "
               "else 'iteration N' or 'step N', else what repeats." },
@@ -43,46 +41,19 @@ static const struct option what_if_options[] = {
 };
 /* clang-format on */
 
-/* ---- replays --------------------------------------------------------------------------------------------------- */
-
-struct what_if_times {
-    int64_t run_ns, step_ns;
-    size_t steps; /* 0: the report has no steps */
-};
-
-struct what_if_job {
-    struct report *report;
-    struct adviser adviser;      /* has the replay, its steps, and what the profiler took */
-    struct steps asked;          /* owned; by the options; none: the adviser finds steps */
-    struct what_if_change changes[MOST_CHANGES];
-    size_t count;
-    struct what_if_times before; /* the baseline of changes */
-};
+/* ---- changes -------------------------------------------------------------------------------------------------- */
 
 static int take_changes(struct what_if_job *job, const struct what_if_settings *settings, struct error *err)
 {
     for (int kind = 0; kind < WHAT_IF_KINDS; kind++)
         for (size_t i = 0; i < settings->changes[kind].count; i++) {
             struct what_if_change *change = &job->changes[job->count++];
-            *change = (struct what_if_change){ (enum what_if_kind)kind, settings->changes[kind].values[i], { 0 } };
+            *change = (struct what_if_change){ .kind = (enum what_if_kind)kind,
+                                               .text = settings->changes[kind].values[i] };
             if (what_if_check(change, err) != 0)
                 return err->code;
         }
     return 0;
-}
-
-static int open_adviser(struct what_if_job *job, const struct what_if_settings *settings, struct error *err)
-{
-    const struct steps_request asked = { settings->step_range, settings->step_operator, .may_guess = 1 };
-    struct analysis_filter filter = { 0 };
-    int code;
-
-    if (asked.range || asked.op) {
-        if ((code = steps_read(&job->asked, job->report, &asked, err)) != 0)
-            return code;
-        filter.steps = &job->asked;
-    }
-    return adviser_open(&job->adviser, job->report, &(struct analysis_request){ .filter = &filter }, err);
 }
 
 enum { SAVES, PART, TIME, STEP_SAVES, STEP_TIME, CHANGE, CHANGE_COLUMNS };
@@ -91,20 +62,6 @@ static const struct table_column change_columns[CHANGE_COLUMNS] = {
     [TIME] = { "Run", CELL_INT, UNIT_NS, 0 },       [STEP_SAVES] = { "Saves per Step", CELL_INT, UNIT_NS, 0 },
     [STEP_TIME] = { "Step", CELL_INT, UNIT_NS, 0 }, [CHANGE] = { "What If", CELL_TEXT, UNIT_NONE, 0 },
 };
-
-static int replay(struct what_if_job *job, const struct replay_edits *const *lists, struct what_if_times *out,
-                  struct error *err)
-{
-    struct replay_result result;
-    struct replay_step_times step;
-    int code;
-
-    if ((code = replay_run(&job->adviser.replay, lists, &result, err)) != 0 ||
-        (code = replay_steps(&job->adviser.replay, job->adviser.steps, &step, err)) != 0)
-        return code;
-    *out = (struct what_if_times){ result.replayed_ns, step.replayed_ns, step.steps };
-    return 0;
-}
 
 static int what_if_add_row(struct table *table, const struct what_if_times *before, const struct what_if_times *after,
                            const char *label, struct error *err)
@@ -125,39 +82,37 @@ static int what_if_add_row(struct table *table, const struct what_if_times *befo
     return 0;
 }
 
-static int what_if_add_result(struct table *table, struct what_if_job *job, const struct replay_edits *const *lists,
-                              const char *label, struct error *err)
-{
-    struct what_if_times after;
-    int code = replay(job, lists, &after, err);
-
-    return code != 0 ? code : what_if_add_row(table, &job->before, &after, label, err);
-}
-
 /* The run as it was recorded; and without the profiler, if the capture has its cost. Changes are compared with the last
  * of these, as in advice. */
-static int add_unchanged(struct table *table, struct what_if_job *job, struct error *err)
+static int add_unchanged(struct table *table, struct what_if_job *job, struct what_if_times *before, struct error *err)
 {
+    const struct what_if_change *none = job->changes;
     struct what_if_times recorded;
     int code;
 
-    if ((code = replay(job, NULL, &recorded, err)) != 0 ||
-        (code = replay(job, REPLAY_EDITS(&job->adviser.base), &job->before, err)) != 0 ||
+    if ((code = job->model->replay(job, 0, none, none, &recorded, err)) != 0 ||
+        (code = job->model->replay(job, 1, none, none, before, err)) != 0 ||
         (code = what_if_add_row(table, &recorded, &recorded, "unchanged", err)) != 0)
         return code;
-    return job->adviser.base.count ? what_if_add_row(table, &recorded, &job->before, "without the profiler", err) : 0;
+    return job->model->has_base(job) ? what_if_add_row(table, &recorded, before, "without the profiler", err) : 0;
 }
 
-static int what_if_add_change(struct table *table, struct what_if_job *job, struct what_if_change *change,
+/* With the changes from first to behind. */
+static int what_if_add_result(struct table *table, struct what_if_job *job, const struct what_if_times *before,
+                              const struct what_if_change *first, const struct what_if_change *behind,
                               struct error *err)
 {
+    struct what_if_times after;
     struct text label = { 0 };
-    int code = what_if_find(change, &job->adviser.replay, job->report, err);
+    int code = job->model->replay(job, 1, first, behind, &after, err);
 
     if (code != 0)
         return code;
-    text_addf(&label, "--%s %s", what_if_option(change->kind), change->text);
-    code = what_if_add_result(table, job, REPLAY_EDITS(&job->adviser.base, &change->edits), text_string(&label), err);
+    if (behind - first == 1)
+        text_addf(&label, "--%s %s", what_if_option(first->kind), first->text);
+    else
+        text_add(&label, "all of these");
+    code = what_if_add_row(table, before, &after, text_string(&label), err);
     text_free(&label);
     return code;
 }
@@ -165,17 +120,17 @@ static int what_if_add_change(struct table *table, struct what_if_job *job, stru
 /* A row for each change alone, and one for all of them. */
 static int what_if_add_changes(struct table *table, struct what_if_job *job, struct error *err)
 {
-    const struct replay_edits *all[1 + MOST_CHANGES + 1] = { &job->adviser.base };
+    struct what_if_change *changes = job->changes;
+    struct what_if_times before;
     int code;
 
-    if ((code = add_unchanged(table, job, err)) != 0)
+    if ((code = add_unchanged(table, job, &before, err)) != 0)
         return code;
-    for (size_t i = 0; i < job->count; i++) {
-        if ((code = what_if_add_change(table, job, &job->changes[i], err)) != 0)
+    for (size_t i = 0; i < job->count; i++)
+        if ((code = job->model->find(job, &changes[i], err)) != 0 ||
+            (code = what_if_add_result(table, job, &before, &changes[i], &changes[i + 1], err)) != 0)
             return code;
-        all[1 + i] = &job->changes[i].edits;
-    }
-    return job->count == 1 ? 0 : what_if_add_result(table, job, all, "all of these", err);
+    return job->count == 1 ? 0 : what_if_add_result(table, job, &before, changes, &changes[job->count], err);
 }
 
 /* ---- the critical path ----------------------------------------------------------------------------------------- */
@@ -187,31 +142,23 @@ static const struct table_column path_columns[PATH_COLUMNS] = {
     [SPENT] = { "Critical Path", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int what_if_add_part(struct table *table, const char *name, int64_t part_ns, int64_t whole_ns, struct error *err)
+int what_if_add_part(const struct what_if_parts *parts, const char *name, int64_t part_ns, struct error *err)
 {
     if (!part_ns)
         return 0;
-    struct table_cell *cells = table_add_row(table);
-    if (!cells || cell_set_string(table, &cells[SPENT], name) != 0)
+    struct table_cell *cells = table_add_row(parts->table);
+    if (!cells || cell_set_string(parts->table, &cells[SPENT], name) != 0)
         return error_no_memory(err);
     cell_set_int(&cells[PATH_TIME], part_ns);
-    cell_set_real(&cells[SHARE], 100 * (double)part_ns / (double)whole_ns);
+    cell_set_real(&cells[SHARE], 100 * (double)part_ns / (double)parts->whole_ns);
     return 0;
 }
 
-/* The path may begin later than the run: with a thread or a process that no other one is known to have started. */
 static int what_if_add_path(struct table *table, struct what_if_job *job, struct error *err)
 {
-    struct replay_result result;
-    int code = replay_run(&job->adviser.replay, NULL, &result, err);
+    int code = job->model->add_path(table, job, err);
 
     if (code != 0)
-        return code;
-    for (int kind = 0; kind < REPLAY_KINDS; kind++)
-        if ((code = what_if_add_part(table, replay_kind_names[kind], result.path_ns[kind], result.replayed_ns, err)) !=
-            0)
-            return code;
-    if ((code = what_if_add_part(table, "before its first event", result.before_path_ns, result.replayed_ns, err)) != 0)
         return code;
     table_sort_by(table, BY(DOWN(PATH_TIME)));
     return 0;
@@ -231,6 +178,15 @@ static void print(struct text *out, const struct table *table, const struct what
     format->table(out, table, &request);
 }
 
+/* A program that made CUDA calls is one that uses a GPU, and so is one that nothing is known of. */
+static const struct what_if_model *what_if_choose(struct report *report)
+{
+    int is_gpu = advice_has_gpu_work(report) || report_rows(report, "CUPTI_ACTIVITY_KIND_RUNTIME") ||
+                 !report_rows(report, "TACHO_THREAD");
+
+    return is_gpu ? &what_if_gpu : &what_if_cpu;
+}
+
 static int replay_report(struct text *out, struct what_if_job *job, const struct what_if_settings *settings,
                          struct error *err)
 {
@@ -240,21 +196,13 @@ static int replay_report(struct text *out, struct what_if_job *job, const struct
 
     if (!table)
         return error_no_memory(err);
-    if ((code = open_adviser(job, settings, err)) != 0)
-        goto free_steps;
-    if (!job->adviser.replay.graph.points) {
-        code = error_set(err, ERR_NO_DATA,
-                         "the report has no CUDA calls and no GPU work; record them with "
-                         "'tacho profile --trace=cuda'");
-        goto free_adviser;
-    }
-    if ((code = job->count ? what_if_add_changes(table, job, err) : what_if_add_path(table, job, err)) != 0)
-        goto free_adviser;
+    job->model = what_if_choose(job->report);
+    if ((code = job->model->open(job, settings, err)) != 0 ||
+        (code = job->count ? what_if_add_changes(table, job, err) : what_if_add_path(table, job, err)) != 0)
+        goto close_model;
     print(out, table, settings);
-free_adviser:
-    adviser_free(&job->adviser);
-free_steps:
-    steps_free(&job->asked);
+close_model:
+    job->model->close(job);
     table_delete(table);
     return code;
 }
@@ -283,7 +231,7 @@ static int what_if_run(const struct command *self, int argc, char **argv)
     }
     status = replay_report(&out, &job, &settings, &err) != 0 ? command_fail(self, &err) : command_write(self, &out);
     for (size_t i = 0; i < job.count; i++)
-        replay_edits_free(&job.changes[i].edits);
+        what_if_change_free(&job.changes[i]);
     close_report(job.report, text_string(&found));
     text_free(&found);
     text_free(&out);
@@ -295,6 +243,8 @@ static const struct entry what_if_examples[] = {
     { "tacho what-if --kernel 'gemm=0.5x' report1.tacho", "Print what kernels of half the length would save." },
     { "tacho what-if --no-wait train.py:57 --no-host forward report1.tacho",
       "Print what one wait less, less time on the CPU, and both would save." },
+    { "tacho what-if --function solve=0.5x --no-wait fsync report1.tacho",
+      "Print what a faster function and no waits for a disk would save a program without a GPU." },
     { 0 },
 };
 
@@ -302,9 +252,11 @@ const struct command command_what_if = {
     .name = "what-if",
     .arguments = "FILE …",
     .summary = "Print what a change would save, by replaying the run",
-    .about = "Replay the CUDA calls and the GPU work of a report with changes, and print what each change would save, "
-             "alone and all together. Without a change, print the critical path of the run. FILE is a .tacho report, a "
-             "trace of torch.profiler or an SQLite export of nsys.",
+    .about =
+        "Replay the CUDA calls and the GPU work of a report with changes, or the threads of a program without a GPU, "
+        "and print what each change would save, alone and all together. Without a change, print the critical path of "
+        "the run. FILE is a .tacho report, a "
+        "trace of torch.profiler or an SQLite export of nsys.",
     .examples = what_if_examples,
     .options = what_if_options,
     .files = "tacho,sqlite,json,gz,zst",

@@ -11,22 +11,30 @@
 
 enum { MOST_FACTOR = 1000000 }; /* times that are longer than the replay can add up say nothing */
 
-/* Splits "REGEX=0.5x" and compiles its first part. */
-static struct regex *parse_kernel(const char *text, double *factor, struct error *err)
+size_t what_if_factor(const char *text, double *factor)
 {
     const char *equals = strrchr(text, '=');
     char *end = NULL;
 
     *factor = equals ? strtod(equals + 1, &end) : -1;
-    if (!equals || equals == text || end == equals + 1 || (*end == 'x' ? end[1] : *end) || !(*factor >= 0) ||
-        *factor > MOST_FACTOR) {
+    return !equals || end == equals + 1 || (*end == 'x' ? end[1] : *end) || !(*factor >= 0) || *factor > MOST_FACTOR
+               ? 0
+               : (size_t)(equals - text);
+}
+
+/* Splits "REGEX=0.5x" and compiles its first part. */
+static struct regex *parse_kernel(const char *text, double *factor, struct error *err)
+{
+    size_t length = what_if_factor(text, factor);
+
+    if (!length) {
         error_set(err, ERR_BAD_ARGUMENT,
                   "--kernel needs a pattern and a factor from 0 to %d (--kernel 'gemm=0.5x'), not '%s'", MOST_FACTOR,
                   text);
         return NULL;
     }
     struct error why;
-    struct regex *regex = regex_compile(text, (size_t)(equals - text), 0, &why);
+    struct regex *regex = regex_compile(text, length, 0, &why);
     if (!regex)
         error_set(err, ERR_BAD_ARGUMENT, "--kernel '%s': %s", text, why.text);
     return regex;
@@ -156,6 +164,24 @@ free_place:
     return code;
 }
 
+static int scale_functions(const char *text, const struct replay *replay, struct report *report,
+                           struct replay_edits *edits, struct error *err)
+{
+    return error_set(err, ERR_BAD_ARGUMENT,
+                     "--function '%s' is for programs without a GPU; --no-host takes the time of a place away", text);
+}
+
+static int check_functions(const char *text, struct error *err)
+{
+    double factor;
+
+    return what_if_factor(text, &factor)
+               ? 0
+               : error_set(err, ERR_BAD_ARGUMENT,
+                           "--function needs a place and a factor from 0 to %d (--function 'solve=0.5x'), not '%s'",
+                           MOST_FACTOR, text);
+}
+
 static int check_place(const char *text, struct error *err)
 {
     return *text ? 0 : error_set(err, ERR_BAD_ARGUMENT, "a place has no name; 'all' stands for all places");
@@ -170,6 +196,7 @@ static const struct {
                 struct error *err);
 } what_if_change_kinds[WHAT_IF_KINDS] = {
     [WHAT_IF_KERNEL] = { "kernel", check_kernels, scale_kernels },
+    [WHAT_IF_FUNCTION] = { "function", check_functions, scale_functions },
     [WHAT_IF_NO_WAIT] = { "no-wait", check_place, drop_waits },
     [WHAT_IF_NO_HOST] = { "no-host", check_place, cut_host },
 };
@@ -186,5 +213,11 @@ int what_if_check(const struct what_if_change *change, struct error *err)
 
 int what_if_find(struct what_if_change *change, const struct replay *replay, struct report *report, struct error *err)
 {
-    return what_if_change_kinds[change->kind].find(change->text, replay, report, &change->edits, err);
+    return what_if_change_kinds[change->kind].find(change->text, replay, report, &change->gpu, err);
+}
+
+void what_if_change_free(struct what_if_change *change)
+{
+    replay_edits_free(&change->gpu);
+    wall_edits_free(&change->cpu);
 }

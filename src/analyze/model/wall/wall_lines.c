@@ -12,14 +12,17 @@
 
 enum { LINE_STATE, LINE_PLACE, LINE_CALL, LINE_PROCESS, LINE_PARTS };
 
+/* The last place of a thread that is known, and how long it has run since. */
+struct wall_last {
+    int64_t thread, since_ns;
+    uint32_t place;
+};
+
 /* While pieces are added. */
 struct wall_adding {
     struct wall_lines *lines;
     const struct wall_piece *piece;
-    struct wall_adding_last {
-        int64_t thread, since_ns; /* how long it has run since */
-        uint32_t place;
-    } last;                       /* that is known */
+    struct wall_last last;
 };
 
 void wall_lines_free(struct wall_lines *lines)
@@ -43,20 +46,27 @@ static const char *wall_lines_act(const struct wall_lines *lines, int64_t place)
 }
 
 /* Between two samples that are further apart than usual a thread is where it was, unless it waited meanwhile. */
-static uint32_t wall_adding_fill(struct wall_adding *adding, uint32_t place, int64_t time_ns)
+static uint32_t wall_fill(struct wall_last *last, int64_t thread, uint32_t place, int64_t time_ns)
 {
     enum { FILLED_NS = 10000000 };
-    struct wall_adding_last *last = &adding->last;
-    const struct wall_piece *piece = adding->piece;
 
-    if (piece->kind == WALL_READY)
-        return place;
-    if (piece->kind != WALL_RUNS || place != NO_PLACE || last->thread != piece->thread) {
-        *last = (struct wall_adding_last){ piece->thread, 0, piece->kind == WALL_RUNS ? place : NO_PLACE };
+    if (place != NO_PLACE || last->thread != thread) {
+        *last = (struct wall_last){ thread, 0, place };
         return place;
     }
     last->since_ns = saturating_add(last->since_ns, time_ns);
     return last->since_ns <= FILLED_NS ? last->place : NO_PLACE;
+}
+
+static uint32_t wall_adding_fill(struct wall_adding *adding, uint32_t place, int64_t time_ns)
+{
+    const struct wall_piece *piece = adding->piece;
+
+    if (piece->kind == WALL_RUNS)
+        return wall_fill(&adding->last, piece->thread, place, time_ns);
+    if (piece->kind != WALL_READY)
+        adding->last = (struct wall_last){ piece->thread, 0, NO_PLACE };
+    return place;
 }
 
 /* Functions of other programs that the program starts, such as a compiler's, are nobody's own code without lines. */
@@ -161,6 +171,30 @@ int wall_lines_read(struct wall_lines *lines, struct report *report, struct erro
     if (wall_lines_add_methods(lines) != 0)
         return error_short_memory(err, "for the wall time");
     return 0;
+}
+
+/* ---- work outside of the chain ---------------------------------------------------------------------------------- */
+
+struct wall_filling {
+    struct wall_last last;
+    places_visit *visit;
+    void *context;
+};
+
+static int wall_filling_visit(void *context, uint32_t place, int64_t from_ns, int64_t to_ns)
+{
+    struct wall_filling *filling = context;
+
+    place = wall_fill(&filling->last, filling->last.thread, place, saturating_duration(from_ns, to_ns));
+    return filling->visit(filling->context, place, from_ns, to_ns);
+}
+
+int wall_lines_each(struct wall_lines *lines, int64_t thread, int64_t from_ns, int64_t to_ns, places_visit *visit,
+                    void *context)
+{
+    struct wall_filling filling = { { thread, 0, NO_PLACE }, visit, context };
+
+    return places_each(&lines->places, thread, from_ns, to_ns, wall_filling_visit, &filling);
 }
 
 /* ---- texts ------------------------------------------------------------------------------------------------------ */

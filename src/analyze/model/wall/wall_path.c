@@ -174,10 +174,12 @@ int wall_path_read(struct wall_path *path, struct report *report, struct error *
     int code;
 
     *path = (struct wall_path){ 0 };
-    code = wall_threads_read(&path->threads, report, err);
-    if (code == 0 && wall_walk_back(&walk) != 0)
-        code = error_short_memory(err, "for the chain of threads");
-    if (code != 0)
-        wall_path_free(path);
+    if ((code = wall_threads_read(&path->threads, report, err)) != 0)
+        goto free_path;
+    if (wall_walk_back(&walk) == 0)
+        return 0;
+    code = error_short_memory(err, "for the chain of threads");
+free_path:
+    wall_path_free(path);
     return code;
 }

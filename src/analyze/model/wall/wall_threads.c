@@ -156,7 +156,7 @@ static int64_t wall_life_end(const struct wall_threads *threads, int64_t thread,
 }
 
 /* When the thread was at work last, up to this time. */
-static struct wall_answer wall_last_work(const struct wall_threads *threads, int64_t thread, int64_t time_ns)
+static struct wall_answer wall_answer_of(const struct wall_threads *threads, int64_t thread, int64_t time_ns)
 {
     time_ns = wall_life_end(threads, thread, time_ns);
     const struct wall_wait *wait = wall_wait_before(&threads->waits, thread, time_ns);
@@ -170,6 +170,11 @@ static struct wall_answer wall_last_work(const struct wall_threads *threads, int
         return (struct wall_answer){ 0 };
     int64_t since_ns = wait && wait->end_ns > start_ns ? wait->end_ns : start_ns;
     return (struct wall_answer){ { thread, time_ns }, saturating_duration(since_ns, time_ns) };
+}
+
+struct wall_moment wall_last_work(const struct wall_threads *threads, int64_t thread, int64_t time_ns)
+{
+    return wall_answer_of(threads, thread, time_ns).moment;
 }
 
 /* The child that the call returned, or the last one to end in the wait. */
@@ -226,7 +231,7 @@ static struct wall_moment wall_thread_of(const struct wall_threads *threads, con
             break;
         if (life->thread == wait->thread || life->start_ns >= time_ns || life->end_ns <= wait->start_ns)
             continue;
-        struct wall_answer answer = wall_last_work(threads, life->thread, time_ns);
+        struct wall_answer answer = wall_answer_of(threads, life->thread, time_ns);
         if (answer.moment.thread && answer.moment.time_ns > wait->start_ns)
             wall_note_answer(&best, answer);
     }
@@ -241,8 +246,8 @@ static struct wall_moment wall_holder_of(const struct wall_threads *threads, con
     int64_t heir = wall_wait_heir(&threads->waits, wait);
 
     if (heir)
-        return wall_last_work(threads, heir, time_ns).moment;
-    struct wall_moment holder = wall_last_work(threads, wait->holder, time_ns).moment,
+        return wall_last_work(threads, heir, time_ns);
+    struct wall_moment holder = wall_last_work(threads, wait->holder, time_ns),
                        last = wall_thread_of(threads, wait, time_ns);
 
     return holder.thread && holder.time_ns > wait->start_ns && holder.time_ns >= last.time_ns ? holder : last;
@@ -316,9 +321,9 @@ struct wall_moment wall_started_by(const struct wall_threads *threads, int64_t t
 
     if (thread == creator)
         return own && wall_process_find(threads, own->parent)
-                   ? wall_last_work(threads, wall_main_thread(own->parent), time_ns).moment
+                   ? wall_last_work(threads, wall_main_thread(own->parent), time_ns)
                    : (struct wall_moment){ 0 };
-    struct wall_moment made = wall_last_work(threads, creator, time_ns).moment;
+    struct wall_moment made = wall_last_work(threads, creator, time_ns);
     return made.time_ns < time_ns
                ? wall_thread_of(threads, &(struct wall_wait){ .thread = thread, .start_ns = INT64_MIN }, time_ns)
                : made;

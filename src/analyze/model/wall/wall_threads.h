@@ -48,6 +48,9 @@ struct wall_moment {
     int64_t thread, time_ns;
 };
 
+/* When the thread was at work last, up to this time. */
+struct wall_moment wall_last_work(const struct wall_threads *threads, int64_t thread, int64_t time_ns);
+
 /* What ended a wait, which is asked for up to this time: whoever worked then, and why the wait took so long. None:
  * nobody in the report. */
 struct wall_moment wall_wait_ended_by(const struct wall_threads *threads, const struct wall_wait *wait,

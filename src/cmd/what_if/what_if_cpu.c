@@ -1,0 +1,202 @@
+/* Changes to the threads of a program without a GPU: see what_if_model.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/saturating.h"
+#include "what_if_model.h"
+
+static int what_if_cpu_open(struct what_if_job *job, const struct what_if_settings *settings, struct error *err)
+{
+    if (settings->step_range || settings->step_operator)
+        return error_set(err, ERR_BAD_ARGUMENT, "--step-range and --step-op are for programs that use a GPU");
+    return wall_lines_read(&job->lines, job->report, err);
+}
+
+static void what_if_cpu_close(struct what_if_job *job)
+{
+    wall_lines_free(&job->lines);
+}
+
+static int what_if_cpu_has_base(const struct what_if_job *job)
+{
+    return 0;
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+
+/* What a change is about. */
+struct what_if_cpu_search {
+    struct what_if_job *job;
+    struct wall_edits *edits;
+    const char *wanted; /* "all", FILE:LINE or a part of a name, of this length */
+    size_t length;
+    double factor;
+    int64_t thread;     /* that is looked at */
+    size_t found;
+};
+
+static int what_if_cpu_is_all(const struct what_if_cpu_search *search)
+{
+    return search->length == strlen("all") && memcmp(search->wanted, "all", search->length) == 0;
+}
+
+/* "solve (nbody.c:31)" has nbody.c:31, and not nbody.c:3 or body.c:31. */
+static int what_if_cpu_names(const struct what_if_cpu_search *search, const char *text)
+{
+    const char *at = text, *end = text + strlen(text);
+
+    while ((at = memmem(at, (size_t)(end - at), search->wanted, search->length)) != NULL) {
+        const char *colon = memchr(search->wanted, ':', search->length), *behind = at + search->length;
+        if (!colon || ((at == text || at[-1] == '(' || at[-1] == '/') && (*behind < '0' || *behind > '9')))
+            return 1;
+        at++;
+    }
+    return 0;
+}
+
+static int what_if_cpu_is_at(const struct what_if_cpu_search *search, uint32_t number)
+{
+    const struct places *places = &search->job->lines.places;
+    struct text text = { 0 };
+
+    if (number == NO_PLACE)
+        return 0;
+    place_text(&text, places, number);
+    int found = what_if_cpu_names(search, text_string(&text)) ||
+                what_if_cpu_names(search, places_string(places, places_get(places, number).act));
+    text_free(&text);
+    return found;
+}
+
+/* ---- work -------------------------------------------------------------------------------------------------------- */
+
+static int what_if_cpu_scale(void *context, uint32_t place, int64_t from_ns, int64_t to_ns)
+{
+    struct what_if_cpu_search *search = context;
+
+    if (!what_if_cpu_is_all(search) && !what_if_cpu_is_at(search, place))
+        return 0;
+    search->found++;
+    return wall_edits_add(search->edits, search->thread, from_ns, to_ns, search->factor);
+}
+
+/* The work of a life, which lies between its waits. */
+static int what_if_cpu_scale_life(struct what_if_cpu_search *search, const struct thread_life *life)
+{
+    struct wall_lines *lines = &search->job->lines;
+    const struct wall_threads *threads = &lines->path.threads;
+    int64_t end_ns = wall_gone_at(threads, life->thread, life->end_ns);
+
+    search->thread = life->thread;
+    while (end_ns > life->start_ns) {
+        const struct wall_wait *wait = wall_wait_before(&threads->waits, life->thread, end_ns);
+        int64_t from_ns = wait && wait->end_ns > life->start_ns ? wait->end_ns : life->start_ns;
+        if (from_ns < end_ns && wall_lines_each(lines, life->thread, from_ns, end_ns, what_if_cpu_scale, search) != 0)
+            return ERR_NO_MEMORY;
+        end_ns = wait ? wait->start_ns : life->start_ns;
+    }
+    return 0;
+}
+
+static int what_if_cpu_scale_work(struct what_if_cpu_search *search)
+{
+    const struct thread_lives *lives = &search->job->lines.path.threads.lives;
+
+    for (size_t i = 0; i < lives->count; i++)
+        if (what_if_cpu_scale_life(search, &lives->list[i]) != 0)
+            return ERR_NO_MEMORY;
+    wall_edits_sort(search->edits);
+    return 0;
+}
+
+/* ---- waits ------------------------------------------------------------------------------------------------------- */
+
+/* Waiting for the work of others is no choice, as long as it is work. */
+static int what_if_cpu_may_drop(const struct wall_wait *wait, int is_named)
+{
+    if (wait->is_join || wait->kind == OS_CALL_CHILD)
+        return 0;
+    return is_named || wait->is_sleep || wait->kind == OS_CALL_LOCK || wait->kind == OS_CALL_IO;
+}
+
+static int what_if_cpu_drop_waits(struct what_if_cpu_search *search)
+{
+    struct wall_lines *lines = &search->job->lines;
+    const struct wall_threads *threads = &lines->path.threads;
+    int is_all = what_if_cpu_is_all(search);
+
+    for (size_t i = 0; i < threads->waits.count; i++) {
+        const struct wall_wait *wait = &threads->waits.list[i];
+        const char *call = wait->call < 0 ? "" : report_string(search->job->report, wait->call, NULL);
+        if (!what_if_cpu_may_drop(wait, !is_all) ||
+            (!is_all && !what_if_cpu_names(search, call) &&
+             !what_if_cpu_is_at(search, places_at(&lines->places, wait->thread, wait->start_ns, wait->end_ns))))
+            continue;
+        search->found++;
+        if (wall_edits_add_wait(search->edits, threads, i) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+/* ---- the model --------------------------------------------------------------------------------------------------- */
+
+static int what_if_cpu_find(struct what_if_job *job, struct what_if_change *change, struct error *err)
+{
+    struct what_if_cpu_search search = { .job = job, .edits = &change->cpu, .wanted = change->text };
+
+    if (change->kind == WHAT_IF_KERNEL)
+        return error_set(err, ERR_NO_DATA, "--kernel '%s': the report has no work on a GPU", change->text);
+    search.length = change->kind == WHAT_IF_FUNCTION ? what_if_factor(change->text, &search.factor)
+                                                     : strlen(change->text);
+    if ((change->kind == WHAT_IF_NO_WAIT ? what_if_cpu_drop_waits(&search) : what_if_cpu_scale_work(&search)) != 0)
+        return error_short_memory(err, "for the change");
+    if (search.found)
+        return 0;
+    if (change->kind == WHAT_IF_NO_WAIT)
+        return error_set(err, ERR_NO_DATA,
+                         "--no-wait '%s': no thread waited there for a lock, a file, a socket or sleep", change->text);
+    return error_set(err, ERR_NO_DATA, "--%s '%s': no thread was seen at work there", what_if_option(change->kind),
+                     change->text);
+}
+
+static int what_if_cpu_replay(struct what_if_job *job, int with_base, const struct what_if_change *first,
+                              const struct what_if_change *behind, struct what_if_times *out, struct error *err)
+{
+    const struct wall_edits *lists[MOST_CHANGES + 1] = { NULL };
+    size_t count = 0;
+
+    for (; first < behind; first++)
+        lists[count++] = &first->cpu;
+    *out = (struct what_if_times){ 0 };
+    return wall_replay(&job->lines.path.threads, lists, &out->run_ns) != 0 ? error_short_memory(err, "for the replay")
+                                                                           : 0;
+}
+
+static int what_if_cpu_add_path(struct table *table, struct what_if_job *job, struct error *err)
+{
+    static const char *const names[WALL_STATES] = {
+        [WALL_RUNS] = "computing",
+        [WALL_READY] = "ready to run, without a CPU",
+        [WALL_SLEEPS] = "sleeping",
+        [WALL_IO] = "files, sockets, pipes",
+        [WALL_EVENTS] = "events",
+        [WALL_LOCKS] = "locks",
+        [WALL_WAITS] = "waiting for others",
+        [WALL_IMPORTS] = "Python imports",
+    };
+    const struct wall_lines *lines = &job->lines;
+    const struct what_if_parts parts = { table, lines->whole_ns };
+    int64_t sums_ns[WALL_STATES] = { 0 };
+    int code;
+
+    for (uint32_t i = 0; i < lines->keys.count; i++)
+        sums_ns[lines->list[i].state] = saturating_add(sums_ns[lines->list[i].state], lines->list[i].total_ns);
+    for (int state = 0; state < WALL_STATES; state++)
+        if ((code = what_if_add_part(&parts, names[state], sums_ns[state], err)) != 0)
+            return code;
+    return 0;
+}
+
+const struct what_if_model what_if_cpu = { what_if_cpu_open, what_if_cpu_close,  what_if_cpu_has_base,
+                                           what_if_cpu_find, what_if_cpu_replay, what_if_cpu_add_path };
