@@ -33,7 +33,7 @@ def check_usage():
     check("a slip is named", status == 2 and "did you mean 'stats'?" in err, status, err)
     for name, advice in (("status", "tacho doctor"), ("launch", "-c api"), ("start", "--delay"), ("stop", "--duration"), ("shutdown", "SIGTERM"),
                          ("record", "tacho profile PROGRAM"), ("report", "-r cpu_sample_sum"), ("dump", "-r python_topdown"),
-                         ("annotate", "cpu_sample_sum:lines"), ("script", "-t folded"), ("stat", "tacho stats"), ("trace", "-t osrt")):
+                         ("script", "-t folded"), ("stat", "tacho stats"), ("trace", "-t osrt")):
         status, out, err = run(name)
         check(f"{name} of another profiler", status == 2 and advice in err and err.count("\n") == 1, status, err)
     for words, nearest in ((["stats", "-r", "cuda_kern_sum", "x"], "cuda_gpu_kern_sum"), (["analyze", "-r", "memcpy_async", "x"], "cuda_memcpy_async"),

@@ -1,10 +1,10 @@
 // The panels on a real capture (resnet18's training, as nsys recorded it): what they show is compared with what the command line
-// says of the same file. All of it twice: asked of `tacho view`, and of the page that stands alone.
+// says of the same file. Asked of `tacho view`, and with TACHO_TEST_ALL again of the page that stands alone.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { assert, finish, inFirefox, openPage, report, scratch, shot, test, until, view } from "./lib.mjs";
+import { all, assert, finish, inFirefox, openPage, report, scratch, shot, test, until, view } from "./lib.mjs";
 
 const file = report("nsys/resnet18.sqlite.gz");
 const tacho = (...words) => execFileSync(process.env.TACHO, words, { encoding: "utf8", maxBuffer: 1 << 28 });
@@ -254,7 +254,7 @@ const served = await view(file);
 const { origin } = await served.page.evaluate(() => fetch("api/about", { headers: { "X-Tacho-Token": new URLSearchParams(location.search).get("token") } }).then((answer) => answer.json()));
 await panels(served, "server");
 
-if (!inFirefox && existsSync(join(process.env.PAGE ?? "", "tacho.wasm"))) { // one_file.mjs opens such a page in Firefox too
+if (all && !inFirefox && existsSync(join(process.env.PAGE ?? "", "tacho.wasm"))) { // one_file.mjs opens such a page in Firefox too
   const place = join(scratch(), "page.html");
   tacho("export", "-q", "-t", "html", "-o", place, file);
   const opened = await openPage(`file://${place}`);
