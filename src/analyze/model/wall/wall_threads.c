@@ -238,16 +238,13 @@ static struct wall_moment wall_thread_of(const struct wall_threads *threads, con
     return best.moment;
 }
 
-/* The thread that had the lock last. Of the one that held it when the wait began that is not known if another one was
- * at work after it: the lock may have gone on. */
+/* The thread that got the lock last, unless another one was at work after it: one that found the lock free is not
+ * known to have it. */
 static struct wall_moment wall_holder_of(const struct wall_threads *threads, const struct wall_wait *wait,
                                          int64_t time_ns)
 {
     int64_t heir = wall_wait_heir(&threads->waits, wait);
-
-    if (heir)
-        return wall_last_work(threads, heir, time_ns);
-    struct wall_moment holder = wall_last_work(threads, wait->holder, time_ns),
+    struct wall_moment holder = wall_last_work(threads, heir ? heir : wait->holder, time_ns),
                        last = wall_thread_of(threads, wait, time_ns);
 
     return holder.thread && holder.time_ns > wait->start_ns && holder.time_ns >= last.time_ns ? holder : last;
