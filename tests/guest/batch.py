@@ -2,7 +2,8 @@
 tacho, so that one capture serves for many programs, each a child of this one.
 
 A job has a name, a command, variables to add to the environment and the times of its bare run. A program that waits seconds longer is run
-again, twice: a busy machine is slow once, a program that waits for something is slow each time. CPU time is no wait: recording costs some."""
+again, twice: a busy machine is slow once, a program that waits for something is slow each time. CPU time is no wait: recording costs some. Seconds are
+counted in short sleeps of a thread, which take longer on a machine that is busy or stands still, too."""
 import json
 import os
 import resource
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HUNG_SECONDS = 20
@@ -28,6 +30,25 @@ def cpu_seconds():
     return usage.ru_utime + usage.ru_stime
 
 
+class Ticks(threading.Thread):
+    """Counts seconds in sleeps from its start to its end."""
+    EACH = 0.01
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.count, self.is_over = 0, False
+
+    def run(self):
+        while not self.is_over:
+            time.sleep(self.EACH)
+            self.count += 1
+
+    def stop(self):
+        self.is_over = True
+        self.join()
+        return self.count * self.EACH
+
+
 def is_longer(times, bare):
     return times["waited"] >= bare["waited"] + LONGER_SECONDS or times["seconds"] >= LONGER_TIMES * bare["seconds"] + LONGER_SECONDS
 
@@ -41,14 +62,15 @@ def run_once(job, folder):
     if first:
         environment["LD_PRELOAD"] = ":".join(filter(None, [first, environment.get("LD_PRELOAD")]))
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        begin, cpu_before = time.monotonic(), cpu_seconds()
+        ticks, cpu_before = Ticks(), cpu_seconds()
+        ticks.start()
         process = subprocess.Popen(job["command"], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr,
                                    start_new_session=True)
         try:
             status = process.wait(job.get("hung_seconds", HUNG_SECONDS))
         except subprocess.TimeoutExpired:
             status = "hung"
-        seconds = time.monotonic() - begin
+        seconds = ticks.stop()
         try:
             os.killpg(process.pid, signal.SIGKILL)  # what is left of it, and a program that hangs
         except ProcessLookupError:

@@ -1,4 +1,5 @@
-/* A function with two loops, of which the first takes three times the CPU time of the second, and a call that takes as much as the second. */
+/* A function with two loops, of which the first takes three times the CPU time of the second, and a call that takes as
+ * much as the second. */
 #include <time.h>
 
 static volatile double sink;
@@ -27,7 +28,7 @@ __attribute__((noinline)) static void two_loops(void)
     for (double end = cpu_time() + 0.1; cpu_time() < end;)
         for (int i = 0; i < 100000; i++)
             sink += i; /* short */
-    helper(); /* calls */
+    helper();          /* calls */
     sink++;
 }
 
