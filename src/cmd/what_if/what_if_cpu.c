@@ -1,9 +1,9 @@
 /* Changes to the threads of a program without a GPU: see what_if_model.h. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/saturating.h"
 #include "what_if_model.h"
+#include "what_if_place.h"
 
 static int what_if_cpu_open(struct what_if_job *job, const struct what_if_settings *settings, struct error *err)
 {
@@ -31,7 +31,6 @@ struct what_if_cpu_search {
     const char *wanted; /* "all", FILE:LINE or a part of a name, of this length */
     size_t length;
     double factor;
-    int64_t thread;     /* that is looked at */
     size_t found;
 };
 
@@ -70,73 +69,101 @@ static int what_if_cpu_is_at(const struct what_if_cpu_search *search, uint32_t n
 
 /* ---- work -------------------------------------------------------------------------------------------------------- */
 
-static int what_if_cpu_scale(void *context, uint32_t place, int64_t from_ns, int64_t to_ns)
-{
-    struct what_if_cpu_search *search = context;
-
-    if (!what_if_cpu_is_all(search) && !what_if_cpu_is_at(search, place))
-        return 0;
-    search->found++;
-    return wall_edits_add(search->edits, search->thread, from_ns, to_ns, search->factor);
-}
-
-/* The work of a life, which lies between its waits. */
-static int what_if_cpu_scale_life(struct what_if_cpu_search *search, const struct thread_life *life)
-{
-    struct wall_lines *lines = &search->job->lines;
-    const struct wall_threads *threads = &lines->path.threads;
-    int64_t end_ns = wall_gone_at(threads, life->thread, life->end_ns);
-
-    search->thread = life->thread;
-    while (end_ns > life->start_ns) {
-        const struct wall_wait *wait = wall_wait_before(&threads->waits, life->thread, end_ns);
-        int64_t from_ns = wait && wait->end_ns > life->start_ns ? wait->end_ns : life->start_ns;
-        if (from_ns < end_ns && wall_lines_each(lines, life->thread, from_ns, end_ns, what_if_cpu_scale, search) != 0)
-            return ERR_NO_MEMORY;
-        end_ns = wait ? wait->start_ns : life->start_ns;
-    }
-    return 0;
-}
-
-static int what_if_cpu_scale_work(struct what_if_cpu_search *search)
+/* All that threads do but wait. */
+static int what_if_cpu_scale_all(struct what_if_cpu_search *search)
 {
     const struct thread_lives *lives = &search->job->lines.path.threads.lives;
 
+    search->found = lives->count;
     for (size_t i = 0; i < lives->count; i++)
-        if (what_if_cpu_scale_life(search, &lives->list[i]) != 0)
+        if (wall_edits_add(search->edits, lives->list[i].thread, lives->list[i].start_ns, lives->list[i].end_ns,
+                           search->factor) != 0)
             return ERR_NO_MEMORY;
-    wall_edits_sort(search->edits);
     return 0;
+}
+
+static int what_if_cpu_scale_spans(struct what_if_cpu_search *search, const struct thread_spans *spans)
+{
+    search->found = spans->count;
+    for (size_t i = 0; i < spans->count; i++)
+        if (wall_edits_add(search->edits, spans->list[i].thread, spans->list[i].start_ns, spans->list[i].end_ns,
+                           search->factor) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
+static int what_if_cpu_scale_place(struct what_if_cpu_search *search, struct error *err)
+{
+    struct what_if_place place;
+    struct text text = { 0 };
+
+    text_add_bytes(&text, search->wanted, search->length);
+    int code = what_if_place_find_work(&place, search->job->report, text_string(&text), err);
+    if (code != 0)
+        goto free_place;
+    code = what_if_cpu_scale_spans(search, &place.spans);
+free_place:
+    what_if_place_free(&place);
+    text_free(&text);
+    return code;
+}
+
+static int what_if_cpu_scale(struct what_if_cpu_search *search, struct error *err)
+{
+    int code = what_if_cpu_is_all(search) ? what_if_cpu_scale_all(search) : what_if_cpu_scale_place(search, err);
+
+    wall_edits_sort(search->edits);
+    return code;
 }
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
-/* Waiting for the work of others is no choice, as long as it is work. */
-static int what_if_cpu_may_drop(const struct wall_wait *wait, int is_named)
+/* What a call does not need to do: sleep, and wait for a lock or for I/O; another one that is named. Waiting for the
+ * work of others is no choice, as long as it is work. */
+static int what_if_cpu_is_dropped(struct what_if_cpu_search *search, const struct os_call *call)
 {
-    if (wait->is_join || wait->kind == OS_CALL_CHILD)
+    const char *name = call->name < 0 ? "" : report_string(search->job->report, call->name, NULL);
+
+    if (strstr(name, "join") || call->kind == OS_CALL_CHILD)
         return 0;
-    return is_named || wait->is_sleep || wait->kind == OS_CALL_LOCK || wait->kind == OS_CALL_IO;
+    if (what_if_cpu_is_all(search))
+        return strstr(name, "sleep") || call->kind == OS_CALL_LOCK || call->kind == OS_CALL_IO;
+    return what_if_cpu_names(search, name) ||
+           what_if_cpu_is_at(search, places_at(&search->job->lines.places, call->thread, call->start_ns, call->end_ns));
 }
 
-static int what_if_cpu_drop_waits(struct what_if_cpu_search *search)
+/* Nothing of the call is left: neither its waits nor what the kernel does in it. */
+static int what_if_cpu_drop_call(struct what_if_cpu_search *search, const struct os_call *call)
 {
-    struct wall_lines *lines = &search->job->lines;
-    const struct wall_threads *threads = &lines->path.threads;
-    int is_all = what_if_cpu_is_all(search);
+    const struct wall_threads *threads = &search->job->lines.path.threads;
+    const struct wall_waits *waits = &threads->waits;
+    const struct wall_wait *wait = wall_wait_before(waits, call->thread, call->end_ns);
 
-    for (size_t i = 0; i < threads->waits.count; i++) {
-        const struct wall_wait *wait = &threads->waits.list[i];
-        const char *call = wait->call < 0 ? "" : report_string(search->job->report, wait->call, NULL);
-        if (!what_if_cpu_may_drop(wait, !is_all) ||
-            (!is_all && !what_if_cpu_names(search, call) &&
-             !what_if_cpu_is_at(search, places_at(&lines->places, wait->thread, wait->start_ns, wait->end_ns))))
-            continue;
-        search->found++;
-        if (wall_edits_add_wait(search->edits, threads, i) != 0)
+    search->found++;
+    for (; wait && wait->thread == call->thread && wait->end_ns > call->start_ns;
+         wait = wait > waits->list ? wait - 1 : NULL)
+        if (wall_edits_add_wait(search->edits, threads, (size_t)(wait - waits->list)) != 0)
             return ERR_NO_MEMORY;
-    }
-    return 0;
+    return wall_edits_add(search->edits, call->thread, call->start_ns, call->end_ns, 0);
+}
+
+static int what_if_cpu_drop_calls(struct what_if_cpu_search *search, struct error *err)
+{
+    static const struct os_call_choice every; /* of each kind, however short */
+    static const struct filter all;
+    struct os_calls calls = { 0 };
+    int code = os_calls_read(&calls, search->job->report, &every, &all, err);
+
+    if (code != 0)
+        return code;
+    for (size_t i = 0; i < calls.count; i++)
+        if (what_if_cpu_is_dropped(search, &calls.list[i]) &&
+            (code = what_if_cpu_drop_call(search, &calls.list[i])) != 0)
+            goto free_calls;
+    wall_edits_sort(search->edits);
+free_calls:
+    os_calls_free(&calls);
+    return code;
 }
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
@@ -149,8 +176,9 @@ static int what_if_cpu_find(struct what_if_job *job, struct what_if_change *chan
         return error_set(err, ERR_NO_DATA, "--kernel '%s': the report has no work on a GPU", change->text);
     search.length = change->kind == WHAT_IF_FUNCTION ? what_if_factor(change->text, &search.factor)
                                                      : strlen(change->text);
-    if ((change->kind == WHAT_IF_NO_WAIT ? what_if_cpu_drop_waits(&search) : what_if_cpu_scale_work(&search)) != 0)
-        return error_short_memory(err, "for the change");
+    int code = change->kind == WHAT_IF_NO_WAIT ? what_if_cpu_drop_calls(&search, err) : what_if_cpu_scale(&search, err);
+    if (code != 0)
+        return code == ERR_NO_MEMORY ? error_short_memory(err, "for the change") : code;
     if (search.found)
         return 0;
     if (change->kind == WHAT_IF_NO_WAIT)

@@ -275,6 +275,13 @@ static int what_if_place_search(struct what_if_place *place, struct what_if_plac
                : 0;
 }
 
+static void what_if_place_wanted_free(struct what_if_place_wanted *wanted)
+{
+    text_free(&wanted->torch);
+    keys_free(&wanted->names);
+    free(wanted->found);
+}
+
 int what_if_place_find(struct what_if_place *place, const struct replay *replay, struct report *report,
                        const char *text, struct error *err)
 {
@@ -282,9 +289,35 @@ int what_if_place_find(struct what_if_place *place, const struct replay *replay,
 
     *place = (struct what_if_place){ .replay = replay };
     int code = what_if_place_search(place, &wanted, err);
-    text_free(&wanted.torch);
-    keys_free(&wanted.names);
-    free(wanted.found);
+    what_if_place_wanted_free(&wanted);
+    return code;
+}
+
+/* Samples of Python come first: those of the CPU are in the interpreter then. */
+static int what_if_place_search_work(struct what_if_place *place, struct what_if_place_wanted *wanted,
+                                     struct error *err)
+{
+    int code;
+
+    spell(wanted);
+    if ((code = what_if_place_find_ranges(place, wanted, err)) != 0 ||
+        (code = find_samples(place, wanted, STACKS_PYTHON, err)) != 0)
+        return code;
+    if (!place->spans.count && (code = find_samples(place, wanted, STACKS_CPU, err)) != 0)
+        return code;
+    if (wanted->has_failed || text_failed(&wanted->torch))
+        return error_short_memory(err, "for the names");
+    thread_spans_keep_outermost(&place->spans);
+    return 0;
+}
+
+int what_if_place_find_work(struct what_if_place *place, struct report *report, const char *text, struct error *err)
+{
+    struct what_if_place_wanted wanted = { .report = report, .text = text, .names.width = 1 };
+
+    *place = (struct what_if_place){ 0 };
+    int code = what_if_place_search_work(place, &wanted, err);
+    what_if_place_wanted_free(&wanted);
     return code;
 }
 

@@ -15,6 +15,9 @@ struct what_if_place {
 /* ERR_NO_DATA, with a sentence, if the report lacks the place. what_if_place_free() is safe after an error. */
 int what_if_place_find(struct what_if_place *place, const struct replay *replay, struct report *report,
                        const char *text, struct error *err);
+/* The same for the threads of a program without a GPU: ranges of the name, and times in which samples show a function
+ * or a line of the name in the stack; none is no error. */
+int what_if_place_find_work(struct what_if_place *place, struct report *report, const char *text, struct error *err);
 void what_if_place_free(struct what_if_place *place);
 
 /* Whether a call was made there. */

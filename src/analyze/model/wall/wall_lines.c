@@ -173,30 +173,6 @@ int wall_lines_read(struct wall_lines *lines, struct report *report, struct erro
     return 0;
 }
 
-/* ---- work outside of the chain ---------------------------------------------------------------------------------- */
-
-struct wall_filling {
-    struct wall_last last;
-    places_visit *visit;
-    void *context;
-};
-
-static int wall_filling_visit(void *context, uint32_t place, int64_t from_ns, int64_t to_ns)
-{
-    struct wall_filling *filling = context;
-
-    place = wall_fill(&filling->last, filling->last.thread, place, saturating_duration(from_ns, to_ns));
-    return filling->visit(filling->context, place, from_ns, to_ns);
-}
-
-int wall_lines_each(struct wall_lines *lines, int64_t thread, int64_t from_ns, int64_t to_ns, places_visit *visit,
-                    void *context)
-{
-    struct wall_filling filling = { { thread, 0, NO_PLACE }, visit, context };
-
-    return places_each(&lines->places, thread, from_ns, to_ns, wall_filling_visit, &filling);
-}
-
 /* ---- texts ------------------------------------------------------------------------------------------------------ */
 
 /* A command line without the folder of its program. */

@@ -38,11 +38,6 @@ struct wall_lines {
 int wall_lines_read(struct wall_lines *lines, struct report *report, struct error *err);
 void wall_lines_free(struct wall_lines *lines);
 
-/* Visits the places of a thread that works all this time, on the chain or not; between two samples it is where it was.
- */
-int wall_lines_each(struct wall_lines *lines, int64_t thread, int64_t from_ns, int64_t to_ns, places_visit *visit,
-                    void *context);
-
 /* Appends the line: "[cc1 a.c]" of a program without lines, nothing of time without a CPU. */
 void wall_line_where(struct text *out, const struct wall_lines *lines, const struct wall_line *line);
 /* Sets cells of a table: the same; the library function that it called there, or the OS call that it waits in; the name
