@@ -3,8 +3,8 @@
  *
  * While the chain that set the wall time (wall_path.h) is in one of them, the program waits for them: a phase. If all
  * worked equally long, it would end earlier by the work of the busiest less the mean. Waits for locks, files and sleep
- * count as work: less of it would not be even. Time without a CPU does not: other programs make no work uneven. Workers
- * that did something else do not count. */
+ * count as work: less waiting would not make the work even. Time without a CPU does not: other programs make no work
+ * uneven. Workers that did something else do not count. */
 #include <stdlib.h>
 
 #include "analyze/advice/adviser.h"
@@ -18,8 +18,8 @@
 #include "rule.h"
 
 #define LEAST_NS INT64_C(10000000)
-/* Shares of a phase: what a worker does that is one of several, and what the chain has a CPU for. */
-enum { LEAST_PERCENT = 5, LEAST_WORK_PERCENT = 2, LEAST_RUN_PERCENT = 70, MOST_WORKERS = 256 };
+/* Shares of a phase: of a worker that is one of several, and of the chain, which works or wants a CPU. */
+enum { LEAST_PERCENT = 5, LEAST_WORK_PERCENT = 2, LEAST_BUSY_PERCENT = 70 };
 
 enum uneven_kind { UNEVEN_NONE, UNEVEN_THREADS, UNEVEN_PROCESSES };
 
@@ -44,12 +44,13 @@ struct uneven_group {
 struct uneven_search {
     struct rule_search base;
     struct wall_lines lines;
-    int64_t cpus; /* 0: not known */
+    int64_t cpus;                  /* 0: not known */
     int has_openmp;
-    struct uneven_worker workers[MOST_WORKERS];
-    size_t count;
+    uint8_t *are_forked;           /* owned, as all below; by process of the chain's threads */
+    struct uneven_worker *workers; /* of the phase that is looked at */
+    size_t count, workers_room;
     struct keys keys;
-    struct uneven_group *groups; /* owned; by key */
+    struct uneven_group *groups;   /* by key */
     size_t room;
 };
 
@@ -58,19 +59,49 @@ static void uneven_search_free(void *context)
     struct uneven_search *search = context;
 
     wall_lines_free(&search->lines);
+    free(search->are_forked);
+    free(search->workers);
     keys_free(&search->keys);
     free(search->groups);
 }
 
 /* ---- teams ------------------------------------------------------------------------------------------------------- */
 
+static size_t uneven_number(const struct wall_threads *threads, const struct wall_process *process)
+{
+    return (size_t)(process - threads->processes);
+}
+
 /* A child without an exec() has its parent's command. */
+static int uneven_find_forked(struct uneven_search *search)
+{
+    const struct wall_threads *threads = &search->lines.path.threads;
+    const struct process_names *list = &search->lines.commands;
+    int64_t *commands = array_alloc(threads->process_count + 1, sizeof *commands);
+
+    search->are_forked = calloc(threads->process_count + 1, 1);
+    if (!commands || !search->are_forked) {
+        free(commands);
+        return ERR_NO_MEMORY;
+    }
+    for (size_t i = 0; i < threads->process_count; i++)
+        commands[i] = -1;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct wall_process *process = wall_process_find(threads, list->list[i].process);
+        if (process)
+            commands[uneven_number(threads, process)] = list->list[i].name;
+    }
+    for (size_t i = 0; i < threads->process_count; i++) {
+        const struct wall_process *parent = wall_process_find(threads, threads->processes[i].parent);
+        search->are_forked[i] = parent && commands[i] >= 0 && commands[i] == commands[uneven_number(threads, parent)];
+    }
+    free(commands);
+    return 0;
+}
+
 static int uneven_is_forked(const struct uneven_search *search, const struct wall_process *process)
 {
-    int64_t command = process_name_find(&search->lines.commands, process->id);
-
-    return wall_process_find(&search->lines.path.threads, process->parent) && command >= 0 &&
-           command == process_name_find(&search->lines.commands, process->parent);
+    return search->are_forked[uneven_number(&search->lines.path.threads, process)];
 }
 
 static struct uneven_team uneven_team_of(const struct uneven_search *search, int64_t thread)
@@ -122,42 +153,55 @@ static int64_t uneven_ready(const struct uneven_search *search, int64_t thread, 
     return sum_ns;
 }
 
-static void uneven_add_worker(struct uneven_search *search, enum uneven_kind kind, const struct thread_life *life,
-                              const struct report_span *phase)
+static int uneven_add_worker(struct uneven_search *search, enum uneven_kind kind, const struct thread_life *life,
+                             const struct report_span *phase)
 {
     int64_t from_ns = life->start_ns > phase->from_ns ? life->start_ns : phase->from_ns,
             to_ns = life->end_ns < phase->to_ns ? life->end_ns : phase->to_ns;
     struct uneven_worker worker = { .thread = life->thread };
 
-    if (from_ns >= to_ns || search->count == MOST_WORKERS)
-        return;
-    worker.work_ns = to_ns - from_ns - uneven_idle(search, life->thread, kind, from_ns, to_ns) -
-                     uneven_ready(search, life->thread, from_ns, to_ns);
-    if (worker.work_ns >= (phase->to_ns - phase->from_ns) / 100 * LEAST_WORK_PERCENT)
-        search->workers[search->count++] = worker;
+    if (from_ns >= to_ns)
+        return 0;
+    int64_t idle_ns = saturating_add(uneven_idle(search, life->thread, kind, from_ns, to_ns),
+                                     uneven_ready(search, life->thread, from_ns, to_ns));
+    worker.work_ns = saturating_subtract(saturating_duration(from_ns, to_ns), idle_ns);
+    if (worker.work_ns < saturating_duration(phase->from_ns, phase->to_ns) / 100 * LEAST_WORK_PERCENT)
+        return 0;
+    return ARRAY_PUSH(search->workers, search->workers_room, search->count, worker);
 }
 
 /* The team's workers that did something in the phase. */
-static void uneven_call(struct uneven_search *search, struct uneven_team team, const struct report_span *phase)
+static int uneven_find_threads(struct uneven_search *search, int64_t process, const struct report_span *phase)
+{
+    const struct thread_lives *lives = &search->lines.path.threads.lives;
+
+    for (size_t i = BISECT(0, lives->count, k, lives->list[k].thread < process);
+         i < lives->count && global_process(lives->list[i].thread) == process; i++)
+        if (lives->list[i].thread != wall_main_thread(process) &&
+            uneven_add_worker(search, UNEVEN_THREADS, &lives->list[i], phase) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
+static int uneven_find_children(struct uneven_search *search, int64_t parent, const struct report_span *phase)
 {
     const struct wall_threads *threads = &search->lines.path.threads;
-    const struct thread_lives *lives = &threads->lives;
 
-    search->count = 0;
-    if (team.kind == UNEVEN_THREADS) {
-        for (size_t i = BISECT(0, lives->count, k, lives->list[k].thread < team.process);
-             i < lives->count && global_process(lives->list[i].thread) == team.process; i++)
-            if (lives->list[i].thread != wall_main_thread(team.process))
-                uneven_add_worker(search, team.kind, &lives->list[i], phase);
-        return;
-    }
     for (size_t i = 0; i < threads->process_count; i++) {
         const struct wall_process *child = &threads->processes[i];
-        if (child->parent != team.process || !uneven_is_forked(search, child))
-            continue;
         const struct thread_life life = { wall_main_thread(child->id), child->start_ns, child->end_ns };
-        uneven_add_worker(search, team.kind, &life, phase);
+        if (child->parent == parent && uneven_is_forked(search, child) &&
+            uneven_add_worker(search, UNEVEN_PROCESSES, &life, phase) != 0)
+            return ERR_NO_MEMORY;
     }
+    return 0;
+}
+
+static int uneven_find_workers(struct uneven_search *search, struct uneven_team team, const struct report_span *phase)
+{
+    search->count = 0;
+    return team.kind == UNEVEN_THREADS ? uneven_find_threads(search, team.process, phase)
+                                       : uneven_find_children(search, team.process, phase);
 }
 
 /* ---- phases ------------------------------------------------------------------------------------------------------ */
@@ -187,7 +231,7 @@ static int64_t uneven_gain(const struct uneven_search *search, const struct unev
     double count = (double)search->count,
            cpus = search->cpus && (double)search->cpus < count ? (double)search->cpus : count,
            gain_ns = (double)sums->busiest->work_ns - sums->work_ns / count,
-           most_ns = (double)(phase->to_ns - phase->from_ns) - sums->work_ns / cpus;
+           most_ns = (double)saturating_duration(phase->from_ns, phase->to_ns) - sums->work_ns / cpus;
 
     gain_ns = gain_ns < most_ns ? gain_ns : most_ns;
     return gain_ns > 0 ? (int64_t)gain_ns : 0;
@@ -238,15 +282,16 @@ static int uneven_add(struct uneven_search *search, struct uneven_team team, con
     return 0;
 }
 
-/* run_ns: how long the chain had a CPU in it. */
+/* busy_ns: how long the chain worked or wanted a CPU in it. */
 static int uneven_add_phase(struct uneven_search *search, struct uneven_team team, const struct report_span *phase,
-                            int64_t run_ns)
+                            int64_t busy_ns)
 {
     int64_t length_ns = saturating_duration(phase->from_ns, phase->to_ns);
 
-    if (team.kind == UNEVEN_NONE || (double)run_ns * 100 < (double)length_ns * LEAST_RUN_PERCENT)
+    if (team.kind == UNEVEN_NONE || (double)busy_ns * 100 < (double)length_ns * LEAST_BUSY_PERCENT)
         return 0;
-    uneven_call(search, team, phase);
+    if (uneven_find_workers(search, team, phase) != 0)
+        return ERR_NO_MEMORY;
     if (search->count < 2)
         return 0;
     struct uneven_sums sums = uneven_sum_up(search);
@@ -268,14 +313,15 @@ static int uneven_add_phases(struct uneven_search *search)
 
     for (size_t i = 0, next; i < path->count; i = next) {
         struct uneven_team team = uneven_team_of(search, path->list[i].thread), other = team;
-        int64_t run_ns = 0;
+        int64_t busy_ns = 0;
         for (next = i; next < path->count && other.kind == team.kind && other.process == team.process; next++) {
             const struct wall_piece *piece = &path->list[next];
-            run_ns += piece->kind == WALL_RUNS || piece->kind == WALL_READY ? piece->to_ns - piece->from_ns : 0;
+            if (piece->kind == WALL_RUNS || piece->kind == WALL_READY)
+                busy_ns = saturating_add(busy_ns, saturating_duration(piece->from_ns, piece->to_ns));
             other = next + 1 < path->count ? uneven_team_of(search, path->list[next + 1].thread) : other;
         }
         const struct report_span phase = { path->list[i].from_ns, path->list[next - 1].to_ns };
-        if (uneven_add_phase(search, team, &phase, run_ns) != 0)
+        if (uneven_add_phase(search, team, &phase, busy_ns) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -322,7 +368,7 @@ static int uneven_fill(void *context, struct table *table, struct error *err)
     struct uneven_search *search = context;
 
     (void)err;
-    if (uneven_add_phases(search) != 0)
+    if (uneven_find_forked(search) != 0 || uneven_add_phases(search) != 0)
         return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < search->keys.count; i++)
         if (search->groups[i].impact_ns >= LEAST_NS && rule_is_enough(&search->base, search->groups[i].impact_ns) &&
@@ -363,15 +409,9 @@ static int run_uneven_work(struct report *report, const struct analysis_request 
 {
     static const struct rule_steps steps = { uneven_columns, CELLS,       LEAST_PERCENT,     "the workers",
                                              uneven_read,    uneven_fill, uneven_search_free };
-    struct uneven_search *search = calloc(1, sizeof *search);
+    struct uneven_search search = { .base.report = report, .keys.width = KEY_PARTS };
 
-    if (!search)
-        return error_short_memory(err, "for the workers");
-    search->base.report = report;
-    search->keys.width = KEY_PARTS;
-    int code = rule_run(&steps, &search->base, request, out, err);
-    free(search);
-    return code;
+    return rule_run(&steps, &search.base, request, out, err);
 }
 
 /* "4 threads wait for the busiest of them, 1.90 times the mean; with equal work 784 ms less, 23.1 % of the wall time"
@@ -390,7 +430,7 @@ static void uneven_say(struct text *out, const struct table *table, size_t at)
 const struct analysis rule_uneven_work = {
     .name = "uneven_work",
     .title = "Uneven Work",
-    .usage = RULE_OPTIONS "[:threshold=<percent>]",
+    .usage = "[:rows=<limit>][:threshold=<percent>]",
     .help = "Threads, or processes that a program forks, that do the same and of which one has more to do than the "
             "others, so that all wait for it. While the chain that set the wall time (wall_sum) is in one of them, "
             "the program waits: such a phase would be shorter by the work of the busiest less the mean. A function "
