@@ -58,7 +58,7 @@ class Annotate(lib.Case):
         self.assertLessEqual({row["Line"] for row in rows}, {3, 4, 5})
         self.assertIn("        sum(range(2000))", self.annotate("busy"))
         os.remove(script)
-        self.assertIn("the source is not here; --source FOLDER says where it is", self.annotate("busy"))
+        self.assertIn("Cannot find the source: use --source FOLDER to say where it is.", self.annotate("busy"))
 
     def test_a_report_without_samples(self):
         self.profile(lib.program("contended"), options=["-s", "none", "--python-sampling=false"])

@@ -126,9 +126,9 @@ static void annotate_add_lines(struct text *out, const struct annotate_lines *li
     int64_t shown = 0;
 
     for (size_t i = 0; i < lines->count; i++) {
-        int64_t line = lines->list[i].line, first = line - AROUND > shown ? line - AROUND : shown + 1;
+        int64_t line = lines->list[i].line, first = line > shown + AROUND ? line - AROUND : shown + 1;
         int64_t next = i + 1 < lines->count ? lines->list[i + 1].line : INT64_MAX,
-                last = line + AROUND < next ? line + AROUND : next - 1;
+                last = next - line > AROUND ? line + AROUND : next - 1;
         if (shown && first > shown + 1)
             text_add(out, "                       …\n");
         if (line <= 0)
@@ -143,8 +143,9 @@ static void annotate_add_lines(struct text *out, const struct annotate_lines *li
 static void annotate_print(struct text *out, const struct annotate_lines *lines, const struct annotate_source *source)
 {
     display_add(out, lines->function, strlen(lines->function), 0);
-    text_add(out, *lines->file ? "  " : "");
-    display_add(out, lines->file, strlen(lines->file), 0);
+    const char *file = source->count ? text_string(&source->path) : lines->file;
+    text_add(out, *file ? "  " : "");
+    display_add(out, file, strlen(file), 0);
     text_add_char(out, '\n');
     human_count(out, (uint64_t)lines->total);
     text_addf(out, " samples, %.1f %% of all, are in it with what it calls; ", annotate_share(lines, lines->total));
@@ -154,8 +155,8 @@ static void annotate_print(struct text *out, const struct annotate_lines *lines,
         text_addf(out, "%zu other function%s of this name %s fewer\n", lines->others, lines->others > 1 ? "s" : "",
                   lines->others > 1 ? "have" : "has");
     if (!source->count)
-        text_add(out, *lines->file ? "the source is not here; --source FOLDER says where it is\n"
-                                   : "its lines are not known: the program has no debug information (gcc -g)\n");
+        text_add(out, *lines->file ? "Cannot find the source: use --source FOLDER to say where it is.\n"
+                                   : "Its lines are not known: build the program with debug information (gcc -g).\n");
     text_add(out, "    Self     Total    Line\n");
     annotate_add_lines(out, lines, source);
 }

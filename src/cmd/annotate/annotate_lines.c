@@ -14,6 +14,7 @@ enum { LINE_FUNCTION, LINE_LINE, LINE_PARTS };
 
 struct annotate_counts {
     int64_t self, total;
+    int64_t last; /* the number of the last sample that counts, from 1 */
 };
 
 struct annotate_search {
@@ -38,16 +39,49 @@ static void annotate_search_free(struct annotate_search *search)
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* "solve" is the last part of "ns::solve(int)", of "solve(int)" and of "Solver.solve". */
+/* The end of a name without what stands in brackets there: "ns::solve<int>(int) const" ends with "ns::solve". */
+static size_t annotate_cut_brackets(const char *name, size_t length, char open, char close)
+{
+    size_t end = length;
+    int depth = 0;
+
+    if (!end || name[end - 1] != close)
+        return length;
+    while (end > 0) {
+        end--;
+        depth += name[end] == close ? 1 : name[end] == open ? -1 : 0;
+        if (!depth)
+            return end;
+    }
+    return length;
+}
+
+/* Without what the compiler adds: "solve.constprop.0", "solve [clone .cold]", "solve() const". */
+static size_t annotate_base_length(const char *symbol)
+{
+    static const char *const added[] = { " [clone ", ".constprop.", ".part.", ".isra.", ".cold" };
+    static const char is_const[] = " const";
+    size_t length = strlen(symbol);
+
+    for (size_t i = 0; i < COUNT_OF(added); i++) {
+        const char *found = strstr(symbol, added[i]);
+        length = found && (size_t)(found - symbol) < length ? (size_t)(found - symbol) : length;
+    }
+    if (length > strlen(is_const) && memcmp(symbol + length - strlen(is_const), is_const, strlen(is_const)) == 0)
+        length -= strlen(is_const);
+    return annotate_cut_brackets(symbol, annotate_cut_brackets(symbol, length, '(', ')'), '<', '>');
+}
+
+/* "solve" is the last part of "ns::solve(int)", of "(anonymous namespace)::solve(int)" and of "Solver.solve". */
 static int annotate_is_named(const struct annotate_search *search, const char *symbol)
 {
-    size_t length = strcspn(symbol, "(");
+    size_t length = annotate_base_length(symbol);
 
     if (strcmp(symbol, search->name) == 0)
         return 1;
     if (length < search->length || memcmp(symbol + length - search->length, search->name, search->length) != 0)
         return 0;
-    return length == search->length || strchr(":.", symbol[length - search->length - 1]);
+    return length == search->length || strchr(":. ", symbol[length - search->length - 1]);
 }
 
 static int annotate_find_frames(struct annotate_search *search)
@@ -68,7 +102,7 @@ static int annotate_find_frames(struct annotate_search *search)
 
 /* ---- samples ----------------------------------------------------------------------------------------------------- */
 
-static int annotate_count(struct annotate_search *search, uint32_t frame, int is_self)
+static int annotate_count(struct annotate_search *search, uint32_t frame, int is_self, int64_t sample)
 {
     const int64_t *key = stack_frame(&search->stacks, frame);
     int64_t file = key[FRAME_KIND] == FRAME_PYTHON && key[FRAME_SOURCE] == FRAME_NO_NAME ? key[FRAME_MODULE]
@@ -81,6 +115,9 @@ static int annotate_count(struct annotate_search *search, uint32_t frame, int is
         array_reserve_zeroed(&search->counts, &search->counts_room, line + 1u, sizeof *search->counts) != 0 ||
         array_reserve_zeroed(&search->sums, &search->sums_room, function + 1u, sizeof *search->sums) != 0)
         return ERR_NO_MEMORY;
+    if (search->sums[function].last == sample)
+        return 0;
+    search->sums[function].last = sample;
     search->counts[line].total++;
     search->counts[line].self += is_self;
     search->sums[function].total++;
@@ -89,14 +126,14 @@ static int annotate_count(struct annotate_search *search, uint32_t frame, int is
 }
 
 /* A function that calls itself counts once, where it is innermost. */
-static int annotate_count_sample(struct annotate_search *search, uint32_t stack)
+static int annotate_count_sample(struct annotate_search *search, uint32_t stack, int64_t sample)
 {
     int is_self = 1;
 
     for (; stack != STACK_EMPTY; stack = stack_parent(&search->stacks, stack), is_self = 0) {
         uint32_t frame = stack_innermost(&search->stacks, stack);
-        if (search->is_wanted[frame])
-            return annotate_count(search, frame, is_self);
+        if (search->is_wanted[frame] && annotate_count(search, frame, is_self, sample) != 0)
+            return ERR_NO_MEMORY;
     }
     return 0;
 }
@@ -110,7 +147,7 @@ static int annotate_count_samples(struct annotate_search *search, int64_t *sampl
         if (sample->is_waiting)
             continue;
         ++*samples;
-        if (annotate_count_sample(search, sample->stack) != 0)
+        if (annotate_count_sample(search, sample->stack, *samples) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;

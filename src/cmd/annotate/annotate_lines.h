@@ -14,7 +14,7 @@ struct annotate_lines {
     size_t count;
     const char *function, *file;  /* in the report; file: of the source */
     int64_t self, total, samples; /* of the function; samples: all that were looked at */
-    size_t others;                /* functions of this name in other files, which have fewer samples */
+    size_t others;                /* other functions of this name, which have fewer samples */
 };
 
 /* The function of this name that most samples are in: all of it ("ns::solve(int)", "Net.forward"), or its last part

@@ -1,7 +1,6 @@
 /* Reads a source file: see annotate_source.h. */
 #include "annotate_source.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,20 +21,13 @@ void annotate_source_close(struct annotate_source *source)
 /* 1: the text has it. What is not a plain file, or much too long for a source, is not there. */
 static int annotate_source_read(struct annotate_source *source, const char *path)
 {
-    char block[65536];
     struct stat facts;
-    FILE *file = stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size <= MOST_BYTES ? fopen(path, "r")
-                                                                                                  : NULL;
-    size_t got;
 
-    if (!file)
-        return 0;
-    while ((got = fread(block, 1, sizeof block, file)) > 0)
-        text_add_bytes(&source->text, block, got);
-    fclose(file);
+    text_clear(&source->text);
     text_clear(&source->path);
     text_add(&source->path, path);
-    return 1;
+    return stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size <= MOST_BYTES &&
+           text_add_file(&source->text, path) == 0;
 }
 
 /* FOLDER/a/b/c.py, FOLDER/b/c.py, FOLDER/c.py. */
@@ -61,6 +53,8 @@ int annotate_source_open(struct annotate_source *source, const char *file, const
 
     if (!*file || !((folder && annotate_source_search(source, file, folder)) || annotate_source_read(source, file)))
         return 0;
+    if (text_failed(&source->text))
+        return ERR_NO_MEMORY;
     const char *at = text_string(&source->text), *end = at + source->text.length;
     while (at < end) {
         if (array_reserve(&source->lines, &room, (size_t)source->count + 1, sizeof *source->lines) != 0)
@@ -80,5 +74,7 @@ const char *annotate_source_line(const struct annotate_source *source, int64_t l
     const char *at = source->lines[line - 1], *end = text_string(&source->text) + source->text.length,
                *feed = memchr(at, '\n', (size_t)(end - at));
     *length = (size_t)((feed ? feed : end) - at);
+    if (*length && at[*length - 1] == '\r')
+        --*length;
     return at;
 }
