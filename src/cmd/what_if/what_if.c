@@ -19,7 +19,7 @@ static const struct option what_if_options[] = {
     { .name = "function", .letter = 'F', .kind = OPTION_LIST, .offset = FIELD(changes[WHAT_IF_FUNCTION]),
       .value = "PLACE=FACTORx",
       .help = "Of a program without a GPU: threads take FACTOR times as long in PLACE, with what it calls: "
-              "'solve=0.5x'. PLACE is part of the name of a function, or FILE:LINE." },
+              "'solve=0.5x'. PLACE is part of the name of a function or of an NVTX range, or FILE:LINE." },
     { .name = "no-wait", .letter = 'w', .kind = OPTION_LIST, .offset = FIELD(changes[WHAT_IF_NO_WAIT]),
       .value = "PLACE|all",
       .help = "CUDA calls in PLACE do not wait for the GPU. PLACE is part of the name of a CUDA call, an NVTX range, "
@@ -91,10 +91,14 @@ static int add_unchanged(struct table *table, struct what_if_job *job, struct wh
     int code;
 
     if ((code = job->model->replay(job, 0, none, none, &recorded, err)) != 0 ||
-        (code = job->model->replay(job, 1, none, none, before, err)) != 0 ||
         (code = what_if_add_row(table, &recorded, &recorded, "unchanged", err)) != 0)
         return code;
-    return job->model->has_base(job) ? what_if_add_row(table, &recorded, before, "without the profiler", err) : 0;
+    *before = recorded;
+    if (!job->model->has_base(job))
+        return 0;
+    if ((code = job->model->replay(job, 1, none, none, before, err)) != 0)
+        return code;
+    return what_if_add_row(table, &recorded, before, "without the profiler", err);
 }
 
 /* With the changes from first to behind. */

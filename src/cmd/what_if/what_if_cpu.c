@@ -1,6 +1,8 @@
 /* Changes to the threads of a program without a GPU: see what_if_model.h. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/saturating.h"
 #include "what_if_model.h"
 #include "what_if_place.h"
@@ -28,57 +30,81 @@ static int what_if_cpu_has_base(const struct what_if_job *job)
 struct what_if_cpu_search {
     struct what_if_job *job;
     struct wall_edits *edits;
-    const char *wanted; /* "all", FILE:LINE or a part of a name, of this length */
-    size_t length;
+    struct text wanted;            /* owned, as all below: "all", FILE:LINE or a part of a name */
     double factor;
+    struct keys names;             /* of calls that were searched before */
+    uint8_t *of_names, *of_places; /* by name, by place: enum what_if_cpu_answer */
+    size_t names_room, places_room;
     size_t found;
 };
+enum what_if_cpu_answer { NOT_ASKED, IS_NOT_WANTED, IS_WANTED };
+
+static void what_if_cpu_search_free(struct what_if_cpu_search *search)
+{
+    text_free(&search->wanted);
+    keys_free(&search->names);
+    free(search->of_names);
+    free(search->of_places);
+}
 
 static int what_if_cpu_is_all(const struct what_if_cpu_search *search)
 {
-    return search->length == strlen("all") && memcmp(search->wanted, "all", search->length) == 0;
+    return strcmp(text_string(&search->wanted), "all") == 0;
 }
 
-/* "solve (nbody.c:31)" has nbody.c:31, and not nbody.c:3 or body.c:31. */
-static int what_if_cpu_names(const struct what_if_cpu_search *search, const char *text)
+static uint8_t what_if_cpu_answer(const struct what_if_cpu_search *search, const char *name)
 {
-    const char *at = text, *end = text + strlen(text);
-
-    while ((at = memmem(at, (size_t)(end - at), search->wanted, search->length)) != NULL) {
-        const char *colon = memchr(search->wanted, ':', search->length), *behind = at + search->length;
-        if (!colon || ((at == text || at[-1] == '(' || at[-1] == '/') && (*behind < '0' || *behind > '9')))
-            return 1;
-        at++;
-    }
-    return 0;
+    return what_if_place_matches(text_string(&search->wanted), name) ? IS_WANTED : IS_NOT_WANTED;
 }
 
-static int what_if_cpu_is_at(const struct what_if_cpu_search *search, uint32_t number)
+/* Each name and each place is searched once. Negative: memory is short. */
+static int what_if_cpu_is_named(struct what_if_cpu_search *search, int64_t name)
+{
+    uint32_t number = keys_add(&search->names, &name);
+
+    if (number == NO_KEY || array_reserve_zeroed(&search->of_names, &search->names_room, number + 1u, 1) != 0)
+        return -1;
+    uint8_t *answer = &search->of_names[number];
+    if (*answer == NOT_ASKED)
+        *answer = what_if_cpu_answer(search, report_string(search->job->report, name, NULL));
+    return *answer == IS_WANTED;
+}
+
+static int what_if_cpu_is_at(struct what_if_cpu_search *search, uint32_t number)
 {
     const struct places *places = &search->job->lines.places;
     struct text text = { 0 };
 
     if (number == NO_PLACE)
         return 0;
-    place_text(&text, places, number);
-    int found = what_if_cpu_names(search, text_string(&text)) ||
-                what_if_cpu_names(search, places_string(places, places_get(places, number).act));
-    text_free(&text);
-    return found;
+    if (array_reserve_zeroed(&search->of_places, &search->places_room, number + 1u, 1) != 0)
+        return -1;
+    uint8_t *answer = &search->of_places[number];
+    if (*answer == NOT_ASKED) {
+        place_text(&text, places, number);
+        *answer = what_if_cpu_answer(search, text_string(&text));
+        if (*answer == IS_NOT_WANTED)
+            *answer = what_if_cpu_answer(search, places_string(places, places_get(places, number).act));
+        text_free(&text);
+    }
+    return *answer == IS_WANTED;
 }
 
 /* ---- work -------------------------------------------------------------------------------------------------------- */
 
-/* All that threads do but wait. */
+/* All that threads do but wait, up to the end of the program. */
 static int what_if_cpu_scale_all(struct what_if_cpu_search *search)
 {
-    const struct thread_lives *lives = &search->job->lines.path.threads.lives;
+    const struct wall_threads *threads = &search->job->lines.path.threads;
+    const struct thread_lives *lives = &threads->lives;
 
     search->found = lives->count;
-    for (size_t i = 0; i < lives->count; i++)
-        if (wall_edits_add(search->edits, lives->list[i].thread, lives->list[i].start_ns, lives->list[i].end_ns,
-                           search->factor) != 0)
+    for (size_t i = 0; i < lives->count; i++) {
+        int64_t end_ns = lives->list[i].end_ns < threads->program->end_ns ? lives->list[i].end_ns
+                                                                          : threads->program->end_ns;
+        if (wall_edits_add(search->edits, lives->list[i].thread, lives->list[i].start_ns, end_ns, search->factor) != 0)
             return ERR_NO_MEMORY;
+    }
     return 0;
 }
 
@@ -95,16 +121,13 @@ static int what_if_cpu_scale_spans(struct what_if_cpu_search *search, const stru
 static int what_if_cpu_scale_place(struct what_if_cpu_search *search, struct error *err)
 {
     struct what_if_place place;
-    struct text text = { 0 };
+    int code = what_if_place_find_work(&place, search->job->report, text_string(&search->wanted), err);
 
-    text_add_bytes(&text, search->wanted, search->length);
-    int code = what_if_place_find_work(&place, search->job->report, text_string(&text), err);
     if (code != 0)
         goto free_place;
     code = what_if_cpu_scale_spans(search, &place.spans);
 free_place:
     what_if_place_free(&place);
-    text_free(&text);
     return code;
 }
 
@@ -118,18 +141,20 @@ static int what_if_cpu_scale(struct what_if_cpu_search *search, struct error *er
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
-/* What a call does not need to do: sleep, and wait for a lock or for I/O; another one that is named. Waiting for the
- * work of others is no choice, as long as it is work. */
+/* Sleep, and waits for a lock or for I/O, at the place or everywhere; any call of the name but a wait for a joined
+ * thread or a child, which is one for their work. Negative: memory is short. */
 static int what_if_cpu_is_dropped(struct what_if_cpu_search *search, const struct os_call *call)
 {
     const char *name = call->name < 0 ? "" : report_string(search->job->report, call->name, NULL);
+    int is_idle = strstr(name, "sleep") || call->kind == OS_CALL_LOCK || call->kind == OS_CALL_IO, is_named;
 
     if (strstr(name, "join") || call->kind == OS_CALL_CHILD)
         return 0;
     if (what_if_cpu_is_all(search))
-        return strstr(name, "sleep") || call->kind == OS_CALL_LOCK || call->kind == OS_CALL_IO;
-    return what_if_cpu_names(search, name) ||
-           what_if_cpu_is_at(search, places_at(&search->job->lines.places, call->thread, call->start_ns, call->end_ns));
+        return is_idle;
+    if ((is_named = call->name < 0 ? 0 : what_if_cpu_is_named(search, call->name)) != 0 || !is_idle)
+        return is_named;
+    return what_if_cpu_is_at(search, places_at(&search->job->lines.places, call->thread, call->start_ns, call->end_ns));
 }
 
 /* Nothing of the call is left: neither its waits nor what the kernel does in it. */
@@ -156,10 +181,13 @@ static int what_if_cpu_drop_calls(struct what_if_cpu_search *search, struct erro
 
     if (code != 0)
         return code;
-    for (size_t i = 0; i < calls.count; i++)
-        if (what_if_cpu_is_dropped(search, &calls.list[i]) &&
-            (code = what_if_cpu_drop_call(search, &calls.list[i])) != 0)
+    for (size_t i = 0; i < calls.count; i++) {
+        int is_dropped = what_if_cpu_is_dropped(search, &calls.list[i]);
+        if (is_dropped < 0 || (is_dropped && what_if_cpu_drop_call(search, &calls.list[i]) != 0)) {
+            code = ERR_NO_MEMORY;
             goto free_calls;
+        }
+    }
     wall_edits_sort(search->edits);
 free_calls:
     os_calls_free(&calls);
@@ -168,15 +196,25 @@ free_calls:
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
+static int what_if_cpu_search(struct what_if_cpu_search *search, const struct what_if_change *change, struct error *err)
+{
+    size_t length = change->kind == WHAT_IF_FUNCTION ? what_if_factor(change->text, &search->factor)
+                                                     : strlen(change->text);
+
+    text_add_bytes(&search->wanted, change->text, length);
+    if (text_failed(&search->wanted))
+        return ERR_NO_MEMORY;
+    return change->kind == WHAT_IF_NO_WAIT ? what_if_cpu_drop_calls(search, err) : what_if_cpu_scale(search, err);
+}
+
 static int what_if_cpu_find(struct what_if_job *job, struct what_if_change *change, struct error *err)
 {
-    struct what_if_cpu_search search = { .job = job, .edits = &change->cpu, .wanted = change->text };
+    struct what_if_cpu_search search = { .job = job, .edits = &change->cpu, .names.width = 1 };
 
     if (change->kind == WHAT_IF_KERNEL)
         return error_set(err, ERR_NO_DATA, "--kernel '%s': the report has no work on a GPU", change->text);
-    search.length = change->kind == WHAT_IF_FUNCTION ? what_if_factor(change->text, &search.factor)
-                                                     : strlen(change->text);
-    int code = change->kind == WHAT_IF_NO_WAIT ? what_if_cpu_drop_calls(&search, err) : what_if_cpu_scale(&search, err);
+    int code = what_if_cpu_search(&search, change, err);
+    what_if_cpu_search_free(&search);
     if (code != 0)
         return code == ERR_NO_MEMORY ? error_short_memory(err, "for the change") : code;
     if (search.found)
@@ -191,7 +229,7 @@ static int what_if_cpu_find(struct what_if_job *job, struct what_if_change *chan
 static int what_if_cpu_replay(struct what_if_job *job, int with_base, const struct what_if_change *first,
                               const struct what_if_change *behind, struct what_if_times *out, struct error *err)
 {
-    const struct wall_edits *lists[MOST_CHANGES + 1] = { NULL };
+    const struct wall_edits *lists[WHAT_IF_MOST_CHANGES + 1] = { NULL };
     size_t count = 0;
 
     for (; first < behind; first++)

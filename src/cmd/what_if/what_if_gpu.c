@@ -41,7 +41,7 @@ static int what_if_gpu_find(struct what_if_job *job, struct what_if_change *chan
 static int what_if_gpu_replay(struct what_if_job *job, int with_base, const struct what_if_change *first,
                               const struct what_if_change *behind, struct what_if_times *out, struct error *err)
 {
-    const struct replay_edits *lists[1 + MOST_CHANGES + 1] = { NULL };
+    const struct replay_edits *lists[1 + WHAT_IF_MOST_CHANGES + 1] = { NULL };
     struct replay_result result;
     struct replay_step_times step;
     size_t count = 0;

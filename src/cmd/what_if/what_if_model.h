@@ -7,7 +7,7 @@
 #include "cmd/option.h"
 #include "what_if_change.h"
 
-enum { MOST_CHANGES = WHAT_IF_KINDS * OPTION_LIST_MAX };
+enum { WHAT_IF_MOST_CHANGES = WHAT_IF_KINDS * OPTION_LIST_MAX };
 
 struct what_if_settings {
     struct option_list changes[WHAT_IF_KINDS];
@@ -25,7 +25,7 @@ struct what_if_job {
     struct adviser adviser;  /* of a GPU: has the replay, its steps, and what the profiler took */
     struct steps asked;      /* owned; by the options; none: the adviser finds steps */
     struct wall_lines lines; /* of CPUs */
-    struct what_if_change changes[MOST_CHANGES];
+    struct what_if_change changes[WHAT_IF_MOST_CHANGES];
     size_t count;
 };
 

@@ -21,11 +21,18 @@ struct what_if_place_wanted {
     int has_failed;    /* memory was short */
 };
 
+static int what_if_place_is_line(const char *text)
+{
+    const char *colon = strrchr(text, ':');
+
+    return colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")];
+}
+
 static void spell(struct what_if_place_wanted *wanted)
 {
     const char *colon = strrchr(wanted->text, ':');
 
-    if (!colon || !colon[1] || colon[1 + strspn(colon + 1, "0123456789")])
+    if (!what_if_place_is_line(wanted->text))
         return;
     text_add_bytes(&wanted->torch, wanted->text, (size_t)(colon - wanted->text));
     text_addf(&wanted->torch, "(%s)", colon + 1);
@@ -49,6 +56,11 @@ static int what_if_place_contains(const char *bytes, size_t length, const char *
         at = found + 1;
     }
     return 0;
+}
+
+int what_if_place_matches(const char *text, const char *name)
+{
+    return what_if_place_contains(name, strlen(name), text, strlen(text), what_if_place_is_line(text));
 }
 
 static int what_if_place_is_in(const struct what_if_place_wanted *wanted, const char *bytes, size_t length)
@@ -300,10 +312,12 @@ static int what_if_place_search_work(struct what_if_place *place, struct what_if
     int code;
 
     spell(wanted);
-    if ((code = what_if_place_find_ranges(place, wanted, err)) != 0 ||
-        (code = find_samples(place, wanted, STACKS_PYTHON, err)) != 0)
+    if ((code = what_if_place_find_ranges(place, wanted, err)) != 0)
         return code;
-    if (!place->spans.count && (code = find_samples(place, wanted, STACKS_CPU, err)) != 0)
+    size_t ranges = place->spans.count;
+    if ((code = find_samples(place, wanted, STACKS_PYTHON, err)) != 0)
+        return code;
+    if (place->spans.count == ranges && (code = find_samples(place, wanted, STACKS_CPU, err)) != 0)
         return code;
     if (wanted->has_failed || text_failed(&wanted->torch))
         return error_short_memory(err, "for the names");

@@ -12,6 +12,9 @@ struct what_if_place {
     uint8_t *is_caller;        /* owned; by call: its name or its call stack has the name */
 };
 
+/* Whether the name of a call, or of a place ("solve (nbody.c:31)"), has the place as a user writes it. */
+int what_if_place_matches(const char *text, const char *name);
+
 /* ERR_NO_DATA, with a sentence, if the report lacks the place. what_if_place_free() is safe after an error. */
 int what_if_place_find(struct what_if_place *place, const struct replay *replay, struct report *report,
                        const char *text, struct error *err);

@@ -9,8 +9,7 @@
  * for. A wait for a child, for another thread or for the holder of a lock leads to that process or thread, at the time
  * at which the wait ended: what it did until then is why the wait took so long. A wait that nobody in the capture ended
  * (sleeping, a disk, another machine) is a part of the chain itself. So the pieces follow each other without gaps, and
- * their lengths add up to the wall time. Who ended
- * a wait: see wall_threads.h. */
+ * their lengths add up to the wall time. Who ended a wait: see wall_threads.h. */
 #ifndef TACHO_ANALYZE_MODEL_WALL_WALL_PATH_H
 #define TACHO_ANALYZE_MODEL_WALL_WALL_PATH_H
 

@@ -20,7 +20,7 @@ int wall_edits_add(struct wall_edits *edits, int64_t thread, int64_t start_ns, i
 {
     double saved_ns = (double)saturating_duration(start_ns, end_ns) * (1 - factor);
     const struct wall_edit edit = {
-        .thread = thread, .start_ns = start_ns, .end_ns = end_ns, .saved_ns = (int64_t)saved_ns
+        .thread = thread, .start_ns = start_ns, .end_ns = end_ns, .saved_ns = saturating_from_double(saved_ns)
     };
 
     return ARRAY_PUSH(edits->list, edits->room, edits->count, edit);
@@ -43,33 +43,33 @@ static int wall_edits_by_thread(const void *a, const void *b)
 
 void wall_edits_sort(struct wall_edits *edits)
 {
-    int64_t sum_ns = 0;
-
     if (edits->count)
         qsort(edits->list, edits->count, sizeof *edits->list, wall_edits_by_thread);
-    for (size_t i = 0; i < edits->count; i++) {
-        edits->list[i].before_ns = sum_ns;
-        sum_ns = saturating_add(sum_ns, edits->list[i].saved_ns);
+    for (size_t i = 1; i < edits->count; i++) {
+        const struct wall_edit *last = &edits->list[i - 1];
+        if (last->thread == edits->list[i].thread)
+            edits->list[i].before_ns = saturating_add(last->before_ns, last->saved_ns);
     }
 }
 
-/* What the thread's edits save from the start of the list up to this time. */
+/* What the thread's edits save up to this time. */
 static int64_t wall_edits_saved_until(const struct wall_edits *edits, int64_t thread, int64_t time_ns)
 {
     size_t behind = BISECT(0, edits->count, i,
                            edits->list[i].thread < thread ||
                                (edits->list[i].thread == thread && edits->list[i].start_ns < time_ns));
 
-    if (!behind)
+    if (!behind || edits->list[behind - 1].thread != thread)
         return 0;
     const struct wall_edit *last = &edits->list[behind - 1];
-    if (last->thread != thread || last->end_ns <= time_ns)
+    if (last->end_ns <= time_ns)
         return saturating_add(last->before_ns, last->saved_ns);
-    double part = (double)(time_ns - last->start_ns) / (double)(last->end_ns - last->start_ns);
-    return saturating_add(last->before_ns, (int64_t)((double)last->saved_ns * part));
+    double part = (double)saturating_duration(last->start_ns, time_ns) /
+                  (double)saturating_duration(last->start_ns, last->end_ns);
+    return saturating_add(last->before_ns, saturating_from_double((double)last->saved_ns * part));
 }
 
-static int wall_edits_drop(const struct wall_edits *const *edits, size_t wait)
+static int wall_edits_have_no_wait(const struct wall_edits *const *edits, size_t wait)
 {
     for (; *edits; edits++)
         if ((*edits)->are_no_waits && (*edits)->are_no_waits[wait])
@@ -117,8 +117,8 @@ static int64_t wall_saved(const struct wall_player *player, int64_t thread, int6
     int64_t sum_ns = 0;
 
     for (const struct wall_edits *const *edits = player->edits; *edits; edits++)
-        sum_ns = saturating_add(sum_ns, wall_edits_saved_until(*edits, thread, to_ns) -
-                                            wall_edits_saved_until(*edits, thread, from_ns));
+        sum_ns = saturating_add(sum_ns, saturating_duration(wall_edits_saved_until(*edits, thread, from_ns),
+                                                            wall_edits_saved_until(*edits, thread, to_ns)));
     return sum_ns;
 }
 
@@ -132,7 +132,8 @@ static int64_t wall_now(const struct wall_player *player, int64_t thread, int64_
     if (!behind)
         return time_ns;
     const struct wall_mark *mark = &marks[behind - 1];
-    int64_t length_ns = time_ns - mark->was_ns - wall_saved(player, thread, mark->was_ns, time_ns);
+    int64_t length_ns = saturating_subtract(saturating_duration(mark->was_ns, time_ns),
+                                            wall_saved(player, thread, mark->was_ns, time_ns));
     return saturating_add(mark->is_ns, length_ns > 0 ? length_ns : 0);
 }
 
@@ -155,18 +156,21 @@ static void wall_play_start(struct wall_player *player, const struct thread_life
         return;
     struct wall_moment made = wall_started_by(player->threads, life->thread, life->start_ns);
     if (made.thread)
-        is_ns = saturating_add(wall_now(player, made.thread, made.time_ns), life->start_ns - made.time_ns);
+        is_ns = saturating_add(wall_now(player, made.thread, made.time_ns),
+                               saturating_duration(made.time_ns, life->start_ns));
     wall_mark_add(player, life->thread, life->start_ns, is_ns);
 }
 
-/* When the other threads of the process are done that were done in this wait, and were not at work when it ended. */
+/* When the other threads of the process are done that were done in this wait, and were not at work when it ended: of
+ * the first WALL_MOST_ASKED, as in wall_threads.h. */
 static int64_t wall_others_done(const struct wall_player *player, const struct wall_wait *wait)
 {
     const struct thread_lives *lives = &player->threads->lives;
     int64_t process = global_process(wait->thread), latest_ns = INT64_MIN;
 
-    for (size_t i = BISECT(0, lives->count, k, lives->list[k].thread < process);
-         i < lives->count && global_process(lives->list[i].thread) == process; i++) {
+    size_t first = BISECT(0, lives->count, k, lives->list[k].thread < process);
+    for (size_t i = first;
+         i < lives->count && i - first < WALL_MOST_ASKED && global_process(lives->list[i].thread) == process; i++) {
         int64_t thread = lives->list[i].thread;
         struct wall_moment last = wall_last_work(player->threads, thread, wait->end_ns);
         if (thread == wait->thread || !last.thread || last.time_ns <= wait->start_ns || last.time_ns >= wait->end_ns)
@@ -182,9 +186,9 @@ static int64_t wall_wait_over(const struct wall_player *player, const struct wal
     struct wall_moment by = wall_wait_ended_by(player->threads, wait, wait->end_ns);
 
     if (!by.thread)
-        return saturating_add(begin_ns, wait->end_ns - wait->start_ns);
+        return saturating_add(begin_ns, saturating_duration(wait->start_ns, wait->end_ns));
     int64_t at_ns = by.time_ns < wait->end_ns ? by.time_ns : wait->end_ns,
-            over_ns = saturating_add(wall_now(player, by.thread, at_ns), wait->end_ns - at_ns);
+            over_ns = saturating_add(wall_now(player, by.thread, at_ns), saturating_duration(at_ns, wait->end_ns));
     if (wait->kind == OS_CALL_WAIT || wait->kind == OS_CALL_OTHER) {
         int64_t others_ns = wall_others_done(player, wait);
         over_ns = others_ns > over_ns ? others_ns : over_ns;
@@ -197,7 +201,7 @@ static void wall_play_wait(struct wall_player *player, size_t number)
     const struct wall_wait *wait = &player->threads->waits.list[number];
     int64_t is_ns = wall_now(player, wait->thread, wait->start_ns);
 
-    if (!wall_edits_drop(player->edits, number))
+    if (!wall_edits_have_no_wait(player->edits, number))
         is_ns = wall_wait_over(player, wait, is_ns);
     wall_mark_add(player, wait->thread, wait->end_ns, is_ns);
 }
@@ -279,7 +283,7 @@ int wall_replay(const struct wall_threads *threads, const struct wall_edits *con
         else
             wall_play_start(&player, &threads->lives.list[event->number]);
     }
-    *time_ns = wall_play_end(&player) - threads->program->start_ns;
+    *time_ns = saturating_duration(threads->program->start_ns, wall_play_end(&player));
 free_player:
     wall_player_free(&player);
     return code;

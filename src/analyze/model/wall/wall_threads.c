@@ -11,7 +11,7 @@
 /* The end of a process or a thread is known up to LATE_NS later than whoever waited for it. Images of a process that
  * follow each other by exec() are one life. Between processes, shorter waits than EXCHANGE_NS say little about who
  * ended them. */
-enum { LATE_NS = 20000000, EXEC_NS = 50000000, EXCHANGE_NS = 200000, MOST_ASKED = 256 };
+enum { LATE_NS = 20000000, EXEC_NS = 50000000, EXCHANGE_NS = 200000 };
 
 void wall_threads_free(struct wall_threads *threads)
 {
@@ -97,7 +97,6 @@ static const struct wall_process *wall_root(const struct wall_threads *threads)
     return root;
 }
 
-/* The begin of the thread's life before this time; lives that an exec() divides are one. INT64_MIN: not known. */
 int64_t wall_life_start(const struct wall_threads *threads, int64_t thread, int64_t time_ns)
 {
     const struct thread_lives *lives = &threads->lives;
@@ -130,8 +129,6 @@ static void wall_note_answer(struct wall_answer *best, struct wall_answer answer
         *best = answer;
 }
 
-/* When the thread left its CPU for good, or the time itself if it had one later: an end is noticed late on a machine
- * that is busy. */
 int64_t wall_gone_at(const struct wall_threads *threads, int64_t thread, int64_t time_ns)
 {
     const struct thread_spans *gone = &threads->gone;
@@ -206,8 +203,9 @@ static struct wall_moment wall_joined_by(const struct wall_threads *threads, con
          i < threads->lives.count && global_process(threads->lives.list[i].thread) == process; i++) {
         const struct thread_life *life = &threads->lives.list[i];
         int64_t end_ns = wall_gone_at(threads, life->thread, life->end_ns),
-                away_ns = end_ns > wait->end_ns ? end_ns - wait->end_ns : wait->end_ns - end_ns;
-        if (life->thread == wait->thread || end_ns <= wait->start_ns || end_ns - LATE_NS > wait->end_ns ||
+                late_ns = saturating_duration(wait->end_ns, end_ns),
+                away_ns = late_ns < 0 ? saturating_subtract(0, late_ns) : late_ns;
+        if (life->thread == wait->thread || end_ns <= wait->start_ns || late_ns > LATE_NS ||
             (found.thread && away_ns >= least_ns))
             continue;
         least_ns = away_ns;
@@ -225,7 +223,7 @@ static struct wall_moment wall_thread_of(const struct wall_threads *threads, con
     size_t first = BISECT(0, threads->lives.count, k, threads->lives.list[k].thread < process);
     struct wall_answer best = { 0 };
 
-    for (size_t i = first; i < threads->lives.count && i - first < MOST_ASKED; i++) {
+    for (size_t i = first; i < threads->lives.count && i - first < WALL_MOST_ASKED; i++) {
         const struct thread_life *life = &threads->lives.list[i];
         if (global_process(life->thread) != process)
             break;
@@ -278,7 +276,7 @@ static struct wall_moment wall_relative_of(const struct wall_threads *threads, c
 
     if (!own || saturating_duration(wait->start_ns, wait->end_ns) < EXCHANGE_NS)
         return found;
-    for (size_t i = 0; i < threads->process_count && asked < MOST_ASKED; i++) {
+    for (size_t i = 0; i < threads->process_count && asked < WALL_MOST_ASKED; i++) {
         const struct wall_process *other = &threads->processes[i];
         if (!wall_is_relative(own, other) || other->start_ns >= time_ns ||
             saturating_add(other->end_ns, LATE_NS) < time_ns || other->end_ns <= wait->start_ns)

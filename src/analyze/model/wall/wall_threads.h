@@ -15,6 +15,8 @@
 #include "analyze/model/threads.h"
 #include "wall_waits.h"
 
+enum { WALL_MOST_ASKED = 256 };           /* threads of a process that are asked who ended a wait */
+
 struct wall_process {
     int64_t id, parent, start_ns, end_ns; /* id, parent: global */
 };
