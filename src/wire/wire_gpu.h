@@ -30,7 +30,7 @@ enum gpu_frame_type {
     GPU_FRAME_PLACE,     /* struct gpu_place: where a GPU sits */
     GPU_FRAME_PAIR,      /* struct gpu_pair: how one GPU reaches another */
     GPU_FRAME_CHIP,      /* struct gpu_chip: a chip whose counters are known */
-    GPU_FRAME_METRIC,    /* struct gpu_metric: a metric of a chip, or one that will be counted */
+    GPU_FRAME_METRIC,    /* struct gpu_frame_metric: a metric of a chip, or one that will be counted */
     GPU_FRAME_MISSING,   /* struct gpu_missing: a metric that cannot be counted, and why */
     GPU_FRAME_CONFIG,    /* struct gpu_config: how all metrics are counted; the last frame of its mode */
     GPU_FRAME_RESULTS,   /* struct gpu_results: the metrics of one range of a counter data image */
@@ -178,7 +178,7 @@ enum {
     GPU_METRIC_SECTION,
     GPU_METRIC_TEXTS
 };
-struct gpu_metric {
+struct gpu_frame_metric {
     uint32_t kind; /* enum counter_kind */
     uint32_t type; /* enum cupti_metric_type */
     double factor; /* the value is that of the counter times this */

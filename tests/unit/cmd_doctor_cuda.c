@@ -15,7 +15,7 @@
 #include "cmd/sources/gpu_doctor.h"
 
 static char folder[] = "/tmp/tacho-unit-XXXXXX";
-static struct finding finding;
+static struct doctor_finding finding;
 
 static int enter_folder(void **state)
 {

@@ -18,7 +18,7 @@ enum { MOST = 64 };
 
 struct told {
     struct {
-        struct gpu_metric head;
+        struct gpu_frame_metric head;
         char texts[GPU_METRIC_TEXTS][128];
     } metric[MOST];
     char missing[MOST][GPU_MISSING_TEXTS][256];
@@ -61,8 +61,8 @@ static void take(struct told *told, const struct gpu_frame *frame, const void *p
         snprintf(told->chip[told->chips++], sizeof *told->chip, "%s", texts[0]);
         break;
     case GPU_FRAME_METRIC:
-        assert_int_equal(gpu_frame_texts(frame, payload, sizeof(struct gpu_metric), texts, GPU_METRIC_TEXTS), 0);
-        told->metric[told->metrics].head = *(const struct gpu_metric *)payload;
+        assert_int_equal(gpu_frame_texts(frame, payload, sizeof(struct gpu_frame_metric), texts, GPU_METRIC_TEXTS), 0);
+        told->metric[told->metrics].head = *(const struct gpu_frame_metric *)payload;
         for (size_t i = 0; i < GPU_METRIC_TEXTS; i++)
             snprintf(told->metric[told->metrics].texts[i], sizeof *told->metric->texts, "%s", texts[i]);
         told->metrics++;

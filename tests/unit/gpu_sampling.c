@@ -89,7 +89,7 @@ static void take(struct told *told, const struct gpu_frame *frame, const void *p
     case GPU_FRAME_SAMPLING: told->state = *(const struct gpu_sampling *)payload; break;
     case GPU_FRAME_MISSING: told->missing++; break;
     case GPU_FRAME_METRIC:
-        assert_int_equal(gpu_frame_texts(frame, payload, sizeof(struct gpu_metric), texts, GPU_METRIC_TEXTS), 0);
+        assert_int_equal(gpu_frame_texts(frame, payload, sizeof(struct gpu_frame_metric), texts, GPU_METRIC_TEXTS), 0);
         snprintf(told->label[told->metrics++], sizeof *told->label, "%s", texts[GPU_METRIC_LABEL]);
         break;
     case GPU_FRAME_REFUSAL:

@@ -14,7 +14,7 @@
 #include "analyze/registry.h"
 #include "base/array.h"
 
-enum { KEY_NAME, KEY_DOMAIN, KEY_STYLE, KEY_PROCESS };
+enum { RANGE_KEY_NAME, RANGE_KEY_DOMAIN, RANGE_KEY_STYLE, RANGE_KEY_PROCESS };
 
 struct open_range {
     struct group_key key;
@@ -86,7 +86,7 @@ struct range_labels {
 
 static struct summary_text name_of_group(struct range_labels *labels, const struct group *group)
 {
-    nvtx_fold_label(&labels->label, labels->fold, group->key.part[KEY_DOMAIN], group->key.part[KEY_NAME]);
+    nvtx_fold_label(&labels->label, labels->fold, group->key.part[RANGE_KEY_DOMAIN], group->key.part[RANGE_KEY_NAME]);
     return (struct summary_text){ text_string(&labels->label), labels->label.length };
 }
 
@@ -97,7 +97,7 @@ static void nvtx_sum_label(void *context, const struct group *group, struct summ
 
 static void label_with_style(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
 {
-    const char *style = range_style_name((uint32_t)group->key.part[KEY_STYLE]);
+    const char *style = range_style_name((uint32_t)group->key.part[RANGE_KEY_STYLE]);
 
     texts[0] = (struct summary_text){ style, strlen(style) };
     texts[1] = name_of_group(context, group);
@@ -109,8 +109,8 @@ static struct summary_text nvtx_sum_identify(void *context, const struct group *
     const struct range_labels *labels = context;
     struct summary_text domain = { "", 0 };
 
-    if (group->key.part[KEY_DOMAIN] != NVTX_NO_NAME)
-        domain.bytes = report_string(labels->fold->report, group->key.part[KEY_DOMAIN], &domain.length);
+    if (group->key.part[RANGE_KEY_DOMAIN] != NVTX_NO_NAME)
+        domain.bytes = report_string(labels->fold->report, group->key.part[RANGE_KEY_DOMAIN], &domain.length);
     return domain;
 }
 
@@ -118,11 +118,12 @@ static struct summary_text nvtx_sum_identify(void *context, const struct group *
 static void name_group(void *context, struct group_key *key)
 {
     struct range_scan *scan = context;
-    int64_t domain = key->part[KEY_DOMAIN];
+    int64_t domain = key->part[RANGE_KEY_DOMAIN];
 
-    key->part[KEY_DOMAIN] = domain ? nvtx_domain_name(&scan->domains, key->part[KEY_PROCESS], domain) : NVTX_NO_NAME;
-    key->part[KEY_PROCESS] = 0;
-    key->part[KEY_NAME] = nvtx_fold_name(&scan->fold, key->part[KEY_NAME]);
+    key->part[RANGE_KEY_DOMAIN] = domain ? nvtx_domain_name(&scan->domains, key->part[RANGE_KEY_PROCESS], domain)
+                                         : NVTX_NO_NAME;
+    key->part[RANGE_KEY_PROCESS] = 0;
+    key->part[RANGE_KEY_NAME] = nvtx_fold_name(&scan->fold, key->part[RANGE_KEY_NAME]);
 }
 
 static int add_open_ranges(struct range_scan *scan)

@@ -20,7 +20,7 @@ static const struct {
     [VERDICT_NOTE] = { "note", "" },
 };
 
-static void doctor_add_finding(struct text *out, const char *name, const struct finding *finding, int colours)
+static void doctor_add_finding(struct text *out, const char *name, const struct doctor_finding *finding, int colours)
 {
     const char *word = verdicts[finding->verdict].word;
 
@@ -40,7 +40,7 @@ static void doctor_add_finding(struct text *out, const char *name, const struct 
     }
 }
 
-static void add_json_finding(struct text *out, const char *name, const struct finding *finding)
+static void add_json_finding(struct text *out, const char *name, const struct doctor_finding *finding)
 {
     const char *before = "";
 
@@ -77,7 +77,7 @@ static const struct doctor_examination *find_examination(const struct doctor_exa
 }
 
 /* Looks at one thing with all examinations of this name; 0 if an earlier list had one. */
-static int look_with_all(struct finding *finding, const examination_lists lists, size_t list, const char *name)
+static int look_with_all(struct doctor_finding *finding, const examination_lists lists, size_t list, const char *name)
 {
     for (size_t i = 0; i < list; i++)
         if (find_examination(lists[i], name))
@@ -94,7 +94,7 @@ static int look_with_all(struct finding *finding, const examination_lists lists,
 static void examine(struct checkup *checkup, const examination_lists lists, size_t list)
 {
     for (const struct doctor_examination *at = lists[list]; at && at->name; at++) {
-        struct finding finding = { .verdict = VERDICT_WORKS };
+        struct doctor_finding finding = { .verdict = VERDICT_WORKS };
         if (!look_with_all(&finding, lists, list, at->name))
             continue;
         if (checkup->is_json) {

@@ -17,7 +17,7 @@
 #include "collect/collect.h"
 #include "system_file.h"
 
-static void look_at_process_tree(struct finding *finding)
+static void look_at_process_tree(struct doctor_finding *finding)
 {
     struct error err = { 0 };
 
@@ -33,7 +33,7 @@ static void look_at_process_tree(struct finding *finding)
 }
 
 /* As the collector does it: a sealed, mapped memfd. */
-static void look_at_shared_memory(struct finding *finding)
+static void look_at_shared_memory(struct doctor_finding *finding)
 {
     enum { SIZE = 1 << 20 };
     int fd = memfd_create("tacho-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -54,7 +54,7 @@ static void look_at_shared_memory(struct finding *finding)
         close(fd);
 }
 
-static void look_at_clock(struct finding *finding)
+static void look_at_clock(struct doctor_finding *finding)
 {
     char source[64];
 
@@ -75,7 +75,7 @@ static void look_at_clock(struct finding *finding)
         text_addf(&finding->why, " The kernel's clock source is %s.", source);
 }
 
-static void look_at_memory(struct finding *finding)
+static void look_at_memory(struct doctor_finding *finding)
 {
     enum { BUFFER_MIB = 256 };
     struct cgroup_limits limits = cgroup_read("");
@@ -104,7 +104,7 @@ static void look_at_memory(struct finding *finding)
     }
 }
 
-static void look_at_processes(struct finding *finding)
+static void look_at_processes(struct doctor_finding *finding)
 {
     struct cgroup_limits limits = cgroup_read("");
 
@@ -121,7 +121,7 @@ static void look_at_processes(struct finding *finding)
     }
 }
 
-static void look_at_cores(struct finding *finding)
+static void look_at_cores(struct doctor_finding *finding)
 {
     struct cgroup_limits limits = cgroup_read("");
     int cores = parallel_cores();
@@ -139,7 +139,7 @@ static void look_at_cores(struct finding *finding)
     }
 }
 
-static void look_at_seccomp(struct finding *finding)
+static void look_at_seccomp(struct doctor_finding *finding)
 {
     char line[256];
     int mode = -1;
@@ -159,7 +159,7 @@ static void look_at_seccomp(struct finding *finding)
                                           : "Cannot tell whether a seccomp filter is active.");
 }
 
-static void look_at_disk(struct finding *finding)
+static void look_at_disk(struct doctor_finding *finding)
 {
     struct statvfs disk;
 

@@ -4,7 +4,7 @@
 #include "collect/collect.h"
 
 /* The first line that needs the agent says what to do when it is missing; the others point to it. */
-int finding_has_agent(struct finding *finding)
+int finding_has_agent(struct doctor_finding *finding)
 {
     struct error err = { 0 };
 

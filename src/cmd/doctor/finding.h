@@ -12,7 +12,7 @@ enum finding_verdict {
     VERDICT_NOTE,  /* neither good nor bad, but useful to know */
 };
 
-struct finding {
+struct doctor_finding {
     enum finding_verdict verdict;
     struct text why; /* one sentence or two */
     /* A line each: what to type or set to enable it; empty if nothing is needed or nothing helps. */
@@ -23,10 +23,10 @@ struct finding {
  * lists add to one finding, which is shown at the place of the first. */
 struct doctor_examination {
     const char *name;
-    void (*look)(struct finding *finding);
+    void (*look)(struct doctor_finding *finding);
 };
 
 /* For checks that need the agent: 1 if it is installed; else the finding says that it is not. */
-int finding_has_agent(struct finding *finding);
+int finding_has_agent(struct doctor_finding *finding);
 
 #endif

@@ -163,7 +163,7 @@ static void read_driver_version(const char *root, char out[64])
 }
 
 /* Other tools that want CUPTI, or the place that we inject into, for themselves. */
-static void look_for_others(struct finding *finding)
+static void look_for_others(struct doctor_finding *finding)
 {
     static const struct {
         const char *variable, *what;
@@ -183,7 +183,7 @@ static void look_for_others(struct finding *finding)
     }
 }
 
-static void explain_no_driver(struct finding *finding, const char *version)
+static void explain_no_driver(struct doctor_finding *finding, const char *version)
 {
     finding->verdict = VERDICT_FAILS;
     text_addf(&finding->why, "The driver%s%s is loaded, but libcuda.so.1 or its device files are missing.",
@@ -193,7 +193,7 @@ static void explain_no_driver(struct finding *finding, const char *version)
              "resources.limits: nvidia.com/gpu: 1\n");
 }
 
-static void explain_no_cupti(struct finding *finding)
+static void explain_no_cupti(struct doctor_finding *finding)
 {
     const char *chosen = getenv("TACHO_CUPTI");
 
@@ -210,7 +210,7 @@ static void explain_no_cupti(struct finding *finding)
                               "library: export TACHO_CUPTI=/path/to/libcupti.so.12\n");
 }
 
-void cuda_doctor_look(const char *root, struct finding *finding)
+void cuda_doctor_look(const char *root, struct doctor_finding *finding)
 {
     static const char *const libraries[] = { "/usr/lib/*-linux-gnu/libcuda.so.1",
                                              "/usr/lib64/libcuda.so.1",
@@ -246,7 +246,7 @@ void cuda_doctor_look(const char *root, struct finding *finding)
     look_for_others(finding);
 }
 
-static void look_at_cuda(struct finding *finding)
+static void look_at_cuda(struct doctor_finding *finding)
 {
     if (finding_has_agent(finding))
         cuda_doctor_look("", finding);

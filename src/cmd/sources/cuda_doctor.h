@@ -8,6 +8,6 @@ extern const struct doctor_examination cuda_examinations[];
 
 /* Can CUDA be traced? Checks the driver, CUPTI and other profilers in the environment. root: a prefix of the system's
  * paths, "" except in tests. */
-void cuda_doctor_look(const char *root, struct finding *finding);
+void cuda_doctor_look(const char *root, struct doctor_finding *finding);
 
 #endif

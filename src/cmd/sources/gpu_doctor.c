@@ -9,7 +9,7 @@
 
 enum { CAPABILITY_SYS_ADMIN = 21 };
 
-static void note_no_driver(struct finding *finding)
+static void note_no_driver(struct doctor_finding *finding)
 {
     finding->verdict = VERDICT_NOTE;
     text_add(&finding->why, "There is no NVIDIA driver on this machine.");
@@ -37,7 +37,7 @@ static const struct {
     [GPU_TRIAL_RANGES] = { VERDICT_FAILS, "counters of kernels are recorded with --gpu-counters" },
 };
 
-static void add_instead(struct finding *finding, const struct gpu_probe *probe, enum gpu_trial_source source)
+static void add_instead(struct doctor_finding *finding, const struct gpu_probe *probe, enum gpu_trial_source source)
 {
     int has_nvml = source != GPU_TRIAL_NVML && probe->sources[GPU_TRIAL_NVML].works;
     int has_gpm = source == GPU_TRIAL_SAMPLING && probe->sources[GPU_TRIAL_GPM].works;
@@ -48,7 +48,7 @@ static void add_instead(struct finding *finding, const struct gpu_probe *probe, 
 }
 
 /* Returns whether it works on a GPU. */
-static int gpu_doctor_look_at(struct finding *finding, enum gpu_trial_source source)
+static int gpu_doctor_look_at(struct doctor_finding *finding, enum gpu_trial_source source)
 {
     if (!gpu_probe_has_driver()) {
         note_no_driver(finding);
@@ -73,17 +73,17 @@ static int gpu_doctor_look_at(struct finding *finding, enum gpu_trial_source sou
     return tried->works != 0;
 }
 
-static void look_at_nvml(struct finding *finding)
+static void look_at_nvml(struct doctor_finding *finding)
 {
     gpu_doctor_look_at(finding, GPU_TRIAL_NVML);
 }
 
-static void look_at_gpm(struct finding *finding)
+static void look_at_gpm(struct doctor_finding *finding)
 {
     gpu_doctor_look_at(finding, GPU_TRIAL_GPM);
 }
 
-static void look_at_sampling(struct finding *finding)
+static void look_at_sampling(struct doctor_finding *finding)
 {
     gpu_doctor_look_at(finding, GPU_TRIAL_SAMPLING);
 }
@@ -106,7 +106,7 @@ static int is_restricted(const char *root)
     return restricted;
 }
 
-void gpu_doctor_look_at_rights(const char *root, int is_privileged, struct finding *finding)
+void gpu_doctor_look_at_rights(const char *root, int is_privileged, struct doctor_finding *finding)
 {
     int restricted = is_restricted(root);
 
@@ -137,7 +137,7 @@ static int is_privileged(void)
 }
 
 /* Kernels are counted in the program itself: whatever tacho-gpu may do, the program needs the right. */
-static void look_at_ranges(struct finding *finding)
+static void look_at_ranges(struct doctor_finding *finding)
 {
     if (!gpu_doctor_look_at(finding, GPU_TRIAL_RANGES))
         return;

@@ -57,7 +57,7 @@ static const struct option heap_source_options[] = {
 
 static const struct cmd_source_trace heap_source_traces[] = { { .name = "heap" }, { 0 } };
 
-static void heap_source_look(struct finding *finding)
+static void heap_source_look(struct doctor_finding *finding)
 {
     if (finding_has_agent(finding))
         text_add(&finding->why, "-t heap samples what malloc() and operator new allocate, by bytes.");

@@ -73,7 +73,7 @@ static const struct option nvtx_source_options[] = {
 
 static const struct cmd_source_trace nvtx_source_traces[] = { { .name = "nvtx", .by_default = BY_DEFAULT }, { 0 } };
 
-static void nvtx_source_look(struct finding *finding)
+static void nvtx_source_look(struct doctor_finding *finding)
 {
     if (finding_has_agent(finding))
         text_add(&finding->why,

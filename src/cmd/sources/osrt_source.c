@@ -98,7 +98,7 @@ static const struct option osrt_source_options[] = {
 
 static const struct cmd_source_trace osrt_source_traces[] = { { .name = "osrt", .by_default = BY_DEFAULT }, { 0 } };
 
-static void osrt_source_look(struct finding *finding)
+static void osrt_source_look(struct doctor_finding *finding)
 {
     if (finding_has_agent(finding))
         text_add(&finding->why, "Hooks time the blocking and I/O calls of libc and pthread; LD_PRELOAD loads them.");

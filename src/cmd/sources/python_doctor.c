@@ -32,7 +32,7 @@ static int read_child(void)
     return error;
 }
 
-static void python_doctor_look(struct finding *finding)
+static void python_doctor_look(struct doctor_finding *finding)
 {
     char scope[32];
     int error = read_child();

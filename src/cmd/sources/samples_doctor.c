@@ -8,7 +8,7 @@
 #include "collect/sources/perf/perf_events.h"
 
 /* How to enable the kernel's perf events, and more of them. */
-static void allow_perf(struct finding *finding, int level, int is_level)
+static void allow_perf(struct doctor_finding *finding, int level, int is_level)
 {
     if (!is_level)
         text_addf(&finding->allow, "on the machine: sudo sysctl kernel.perf_event_paranoid=%d\n", level);
@@ -18,7 +18,7 @@ static void allow_perf(struct finding *finding, int level, int is_level)
              "seccompProfile\n");
 }
 
-static void explain_refusal(struct finding *finding, int error)
+static void explain_refusal(struct doctor_finding *finding, int error)
 {
     char paranoid[32];
 
@@ -38,7 +38,7 @@ static void explain_refusal(struct finding *finding, int error)
     allow_perf(finding, 2, atoi(paranoid) <= 2);
 }
 
-static void samples_doctor_look(struct finding *finding)
+static void samples_doctor_look(struct doctor_finding *finding)
 {
     struct collect_cpu_probe probe = collect_cpu_probe();
 

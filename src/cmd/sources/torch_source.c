@@ -156,7 +156,7 @@ static const struct option torch_source_options[] = {
 };
 /* clang-format on */
 
-static void torch_source_look(struct finding *finding)
+static void torch_source_look(struct doctor_finding *finding)
 {
     if (finding_has_agent(finding))
         text_add(&finding->why,

@@ -22,7 +22,7 @@
 
 extern char **environ;
 
-#define PLACE "lib/tacho/tacho-gpu" /* from the folder above bin */
+#define HELPER_PLACE "lib/tacho/tacho-gpu" /* from the folder above bin */
 
 enum { OPTIONS_MOST = 16, LONG_BYTES = 1 << 15, READ_BYTES = 1 << 16, END_MS = 2000, KILLED_MS = 2000 };
 
@@ -33,7 +33,7 @@ static void gpu_link_find_program(char path[INSTALL_PLACE_BYTES])
     if (chosen && *chosen)
         snprintf(path, INSTALL_PLACE_BYTES, "%s", chosen);
     else
-        install_place(path, PLACE);
+        install_place(path, HELPER_PLACE);
 }
 
 /* A word of a command line has at most 128 KiB: long options go into a file, each with its NUL. Its descriptor is above

@@ -427,7 +427,7 @@ static int take_counter_name(struct gpu_rows *rows, const struct gpu_frame *fram
     struct gpu_row_device *device = rows->described;
     const char *texts[GPU_METRIC_TEXTS];
 
-    if (!device || gpu_frame_texts(frame, payload, sizeof(struct gpu_metric), texts, GPU_METRIC_TEXTS))
+    if (!device || gpu_frame_texts(frame, payload, sizeof(struct gpu_frame_metric), texts, GPU_METRIC_TEXTS))
         return -1;
     const char *name = *texts[GPU_METRIC_LABEL] ? texts[GPU_METRIC_LABEL] : texts[GPU_METRIC_NAME];
     if (device->counters_told++ == device->counters)

@@ -26,7 +26,7 @@ static const char *const ncu_query_type_names[CUPTI_METRIC_TYPES] = { "Counter",
 static void ncu_query_take_metric(struct ncu_query_answer *answer, const struct gpu_frame *frame, const void *payload)
 {
     const char *texts[GPU_METRIC_TEXTS];
-    const struct gpu_metric *metric = payload;
+    const struct gpu_frame_metric *metric = payload;
 
     if (gpu_frame_texts(frame, payload, sizeof *metric, texts, GPU_METRIC_TEXTS))
         return;

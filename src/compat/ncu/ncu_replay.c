@@ -34,7 +34,7 @@ static void ncu_replay_take(void *context, const struct gpu_frame *frame, const 
     const char *metric[GPU_METRIC_TEXTS], *left[GPU_MISSING_TEXTS];
 
     if (frame->type == GPU_FRAME_METRIC &&
-        !gpu_frame_texts(frame, payload, sizeof(struct gpu_metric), metric, GPU_METRIC_TEXTS) &&
+        !gpu_frame_texts(frame, payload, sizeof(struct gpu_frame_metric), metric, GPU_METRIC_TEXTS) &&
         *metric[GPU_METRIC_COUNTER])
         ncu_replay_add_name(&answer->counted, metric[GPU_METRIC_NAME]);
     else if (frame->type == GPU_FRAME_MISSING &&

@@ -7,51 +7,51 @@
 
 /* ---- operators ------------------------------------------------------------------------------------------------- */
 
-#define OP_COLUMNS(X)                                                                                                  \
+#define TRACE_OP_COLUMNS(X)                                                                                            \
     X(START, "start") X(END, "end") X(THREAD, "globalTid") X(NAME, "nameId") X(CATEGORY, "category")                   \
     X(EXTERNAL, "externalId") X(RECORD_FUNCTION, "recordFunctionId") X(SEQUENCE, "sequenceNumber")                     \
     X(FORWARD, "forwardThread") X(DIMS, "inputDimsId") X(TYPES, "inputTypesId") X(STRIDES, "inputStridesId")           \
     X(CONCRETE, "concreteInputsId") X(STACK, "callStackId") X(MODULE, "moduleId") X(INDEX, "eventIndex")               \
     X(ARGS, "argsId") X(DEVICE, "deviceId") X(STREAM, "streamId")
 enum {
-#define COLUMN_NUMBER(name, column) OP_##name,
-    OP_COLUMNS(COLUMN_NUMBER) OP_COUNT
+#define COLUMN_NUMBER(name, column) TRACE_OP_##name,
+    TRACE_OP_COLUMNS(COLUMN_NUMBER) TRACE_OP_COUNT
 };
 static const char *const trace_torch_op_columns[] = {
 #define COLUMN_NAME(name, column) column,
-    OP_COLUMNS(COLUMN_NAME)
+    TRACE_OP_COLUMNS(COLUMN_NAME)
 };
 
 static void add_inputs(struct trace_event *event, const struct trace_rows *rows)
 {
-    trace_arg_column(event, "Record function id", rows, OP_RECORD_FUNCTION);
-    trace_arg_column(event, "Sequence number", rows, OP_SEQUENCE);
-    trace_arg_column(event, "Fwd thread id", rows, OP_FORWARD);
-    trace_arg_string(event, "Concrete Inputs", ARG_JSON, rows, OP_CONCRETE);
-    trace_arg_string(event, "Input type", ARG_JSON, rows, OP_TYPES);
-    trace_arg_string(event, "Input Strides", ARG_JSON, rows, OP_STRIDES);
-    trace_arg_string(event, "Input Dims", ARG_JSON, rows, OP_DIMS);
-    trace_arg_string(event, "Call stack", ARG_TEXT, rows, OP_STACK);
-    trace_arg_string(event, "Module Hierarchy", ARG_TEXT, rows, OP_MODULE);
+    trace_arg_column(event, "Record function id", rows, TRACE_OP_RECORD_FUNCTION);
+    trace_arg_column(event, "Sequence number", rows, TRACE_OP_SEQUENCE);
+    trace_arg_column(event, "Fwd thread id", rows, TRACE_OP_FORWARD);
+    trace_arg_string(event, "Concrete Inputs", ARG_JSON, rows, TRACE_OP_CONCRETE);
+    trace_arg_string(event, "Input type", ARG_JSON, rows, TRACE_OP_TYPES);
+    trace_arg_string(event, "Input Strides", ARG_JSON, rows, TRACE_OP_STRIDES);
+    trace_arg_string(event, "Input Dims", ARG_JSON, rows, TRACE_OP_DIMS);
+    trace_arg_string(event, "Call stack", ARG_TEXT, rows, TRACE_OP_STACK);
+    trace_arg_string(event, "Module Hierarchy", ARG_TEXT, rows, TRACE_OP_MODULE);
 }
 
 /* The columns of events on a GPU and of moments mostly repeat their arguments; only those that do not are written. */
 static int emit_op(struct trace *trace, const struct trace_rows *rows, struct error *err)
 {
-    int64_t start = trace_row_int(rows, OP_START);
-    int is_moment = !trace_row_has(rows, OP_END), is_on_gpu = trace_row_has(rows, OP_DEVICE);
+    int64_t start = trace_row_int(rows, TRACE_OP_START);
+    int is_moment = !trace_row_has(rows, TRACE_OP_END), is_on_gpu = trace_row_has(rows, TRACE_OP_DEVICE);
     struct trace_event *event = trace_begin(trace, is_moment ? TRACE_MOMENT : TRACE_SPAN, "", start,
-                                            trace_row_int_or(rows, OP_END, start));
+                                            trace_row_int_or(rows, TRACE_OP_END, start));
 
-    event->name = trace_row_string(rows, OP_NAME);
-    event->category = trace_row_string(rows, OP_CATEGORY);
-    if (is_on_gpu &&
-        trace_on_stream(trace, 0, trace_row_int(rows, OP_DEVICE), trace_row_int_or(rows, OP_STREAM, 0)) != 0)
+    event->name = trace_row_string(rows, TRACE_OP_NAME);
+    event->category = trace_row_string(rows, TRACE_OP_CATEGORY);
+    if (is_on_gpu && trace_on_stream(trace, 0, trace_row_int(rows, TRACE_OP_DEVICE),
+                                     trace_row_int_or(rows, TRACE_OP_STREAM, 0)) != 0)
         return error_no_memory(err);
-    if (!is_on_gpu && trace_row_has(rows, OP_THREAD))
-        trace_on_thread(event, trace_row_int(rows, OP_THREAD));
-    if (trace_row_has(rows, OP_EXTERNAL) && !is_moment)
-        trace_arg_int(event, "External id", trace_row_int(rows, OP_EXTERNAL));
+    if (!is_on_gpu && trace_row_has(rows, TRACE_OP_THREAD))
+        trace_on_thread(event, trace_row_int(rows, TRACE_OP_THREAD));
+    if (trace_row_has(rows, TRACE_OP_EXTERNAL) && !is_moment)
+        trace_arg_int(event, "External id", trace_row_int(rows, TRACE_OP_EXTERNAL));
     else if (!trace->is_kineto && !is_moment && !is_on_gpu)
         trace_arg_int(event, "External id", call_owners_operator_id(rows->row - 1));
     if (is_on_gpu && strcmp(event->category.bytes, "cuda_sync") == 0) {
@@ -61,8 +61,8 @@ static int emit_op(struct trace *trace, const struct trace_rows *rows, struct er
     if (!is_on_gpu && !is_moment)
         add_inputs(event, rows);
     if (!is_on_gpu)
-        trace_arg_column(event, "Ev Idx", rows, OP_INDEX);
-    trace_arg_string(event, NULL, ARG_MEMBERS, rows, OP_ARGS);
+        trace_arg_column(event, "Ev Idx", rows, TRACE_OP_INDEX);
+    trace_arg_string(event, NULL, ARG_MEMBERS, rows, TRACE_OP_ARGS);
     return trace_emit(trace, err);
 }
 
@@ -70,13 +70,14 @@ static int emit_op(struct trace *trace, const struct trace_rows *rows, struct er
  * node repeats the node's number, so it does not count. */
 static int note_arrow(struct forward_arrows *arrows, const struct trace_rows *rows)
 {
-    struct trace_string name = trace_row_string(rows, OP_NAME);
+    struct trace_string name = trace_row_string(rows, TRACE_OP_NAME);
 
-    if (!trace_row_has(rows, OP_SEQUENCE) || !trace_row_has(rows, OP_THREAD) || trace_row_int(rows, OP_SEQUENCE) < 0 ||
-        torch_is_engine(name.bytes, name.length))
+    if (!trace_row_has(rows, TRACE_OP_SEQUENCE) || !trace_row_has(rows, TRACE_OP_THREAD) ||
+        trace_row_int(rows, TRACE_OP_SEQUENCE) < 0 || torch_is_engine(name.bytes, name.length))
         return 0;
-    return forward_arrows_add(arrows, trace_row_int(rows, OP_SEQUENCE), trace_row_int_or(rows, OP_FORWARD, 0) > 0,
-                              trace_row_int(rows, OP_THREAD), trace_row_int(rows, OP_START));
+    return forward_arrows_add(arrows, trace_row_int(rows, TRACE_OP_SEQUENCE),
+                              trace_row_int_or(rows, TRACE_OP_FORWARD, 0) > 0, trace_row_int(rows, TRACE_OP_THREAD),
+                              trace_row_int(rows, TRACE_OP_START));
 }
 
 int trace_torch_ops(struct trace *trace, struct error *err)
@@ -85,7 +86,7 @@ int trace_torch_ops(struct trace *trace, struct error *err)
     struct forward_arrows arrows = { 0 };
     int code;
 
-    if ((code = trace_rows_open(trace, &rows, "TACHO_TORCH_OP", trace_torch_op_columns, OP_COUNT, err)) != 0)
+    if ((code = trace_rows_open(trace, &rows, "TACHO_TORCH_OP", trace_torch_op_columns, TRACE_OP_COUNT, err)) != 0)
         return code;
     while ((code = trace_rows_next(&rows, err)) == 1) {
         if ((code = emit_op(trace, &rows, err)) != 0)

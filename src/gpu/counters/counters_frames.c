@@ -10,7 +10,7 @@
 
 void counters_send_metric(const struct counters_entry *entry)
 {
-    struct gpu_metric head = { entry->kind, entry->properties.type, entry->factor };
+    struct gpu_frame_metric head = { entry->kind, entry->properties.type, entry->factor };
     const char *texts[GPU_METRIC_TEXTS] = {
         [GPU_METRIC_NAME] = entry->name,
         [GPU_METRIC_COUNTER] = entry->counter,

@@ -263,7 +263,7 @@ static int models_source_find_library(struct text *out, enum model model)
 }
 
 /* For models whose source has no examination of its own. */
-static void look_at_source(struct finding *finding, enum model model)
+static void look_at_source(struct doctor_finding *finding, enum model model)
 {
     const struct model_row *row = &model_rows[model];
 
@@ -278,7 +278,7 @@ static void look_at_source(struct finding *finding, enum model model)
 }
 
 /* Variables that keep Tacho from recording the model, whichever source has examined it. */
-static void look_at_variables(struct finding *finding, enum model model)
+static void look_at_variables(struct doctor_finding *finding, enum model model)
 {
     for (const struct model_variable *at = model_variables; at->variable; at++) {
         const char *value = at->model == model ? getenv(at->variable) : NULL;
@@ -292,7 +292,7 @@ static void look_at_variables(struct finding *finding, enum model model)
     }
 }
 
-static void models_source_look_at(struct finding *finding, enum model model)
+static void models_source_look_at(struct doctor_finding *finding, enum model model)
 {
     if (!finding->why.length)
         look_at_source(finding, model);
@@ -303,7 +303,7 @@ static void models_source_look_at(struct finding *finding, enum model model)
 }
 
 #define MODEL(id, ...)                                                                                                 \
-    static void look_at_##id(struct finding *finding)                                                                  \
+    static void look_at_##id(struct doctor_finding *finding)                                                           \
     {                                                                                                                  \
         models_source_look_at(finding, MODEL_##id);                                                                    \
     }

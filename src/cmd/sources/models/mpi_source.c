@@ -47,7 +47,7 @@ static int mpi_source_finish(struct profile_settings *settings, struct collect_o
     return 0;
 }
 
-static void mpi_source_look(struct finding *finding)
+static void mpi_source_look(struct doctor_finding *finding)
 {
     if (finding_has_agent(finding))
         text_add(

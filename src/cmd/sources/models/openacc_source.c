@@ -5,7 +5,7 @@
 
 static const struct cmd_source_trace openacc_source_traces[] = { { .name = "openacc" }, { 0 } };
 
-static void openacc_source_look(struct finding *finding)
+static void openacc_source_look(struct doctor_finding *finding)
 {
     if (finding_has_agent(finding))
         text_add(&finding->why, "-t openacc records the OpenACC runtimes of GCC 10 or later and of NVHPC.");

@@ -62,7 +62,7 @@ static const struct cmd_source_trace openmp_source_traces[] = {
     { 0 },
 };
 
-static void openmp_source_look(struct finding *finding)
+static void openmp_source_look(struct doctor_finding *finding)
 {
     if (finding_has_agent(finding))
         text_add(

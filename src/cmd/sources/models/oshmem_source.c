@@ -5,7 +5,7 @@
 
 static const struct cmd_source_trace oshmem_source_traces[] = { { .name = "oshmem" }, { 0 } };
 
-static void oshmem_source_look(struct finding *finding)
+static void oshmem_source_look(struct doctor_finding *finding)
 {
     if (finding_has_agent(finding))
         text_add(&finding->why, "-t oshmem records calls into OpenSHMEM.");

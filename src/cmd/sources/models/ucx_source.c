@@ -5,7 +5,7 @@
 
 static const struct cmd_source_trace ucx_source_traces[] = { { .name = "ucx" }, { 0 } };
 
-static void ucx_source_look(struct finding *finding)
+static void ucx_source_look(struct doctor_finding *finding)
 {
     if (finding_has_agent(finding))
         text_add(&finding->why, "-t ucx records calls into libucp.");

@@ -49,7 +49,7 @@ static void write_metrics(struct counter_capture *counters)
 static void counted_setup_take_metric(struct counter_capture *counters, const struct gpu_frame *frame,
                                       const void *payload)
 {
-    const struct gpu_metric *metric = payload;
+    const struct gpu_frame_metric *metric = payload;
     const char *texts[GPU_METRIC_TEXTS];
 
     if (gpu_frame_texts(frame, payload, sizeof *metric, texts, GPU_METRIC_TEXTS) || !*texts[GPU_METRIC_COUNTER] ||
