@@ -8,6 +8,15 @@ skip() {
     echo "skipped: $*"
     exit 77
 }
+# recent PATTERN: the files with such a path that the last commits changed or that are not committed yet, with scripts/test --all all
+# files; each ends with a zero byte.
+recent() {
+    if [ "${TACHO_TEST_ALL:-0}" = 0 ] && git rev-parse -q --verify HEAD~20 >/dev/null 2>&1; then
+        { git diff -z --name-only --diff-filter=d HEAD~20 && git ls-files -z --others --exclude-standard; } | grep -zE "$1"
+    else
+        find * -type f -print0 | grep -zE "$1"
+    fi
+}
 # Sets $other to the architecture that this machine can build for and emulate.
 need_other_architecture() {
     case $(uname -m) in
