@@ -14,7 +14,7 @@ import tempfile
 import lib
 from lib import HERE, check, output, refusal
 
-LONG = ("LossItem", "ChannelsFirst", *(("PageableCopy", "SmallNetwork", "Synchronize", "NanCheck") if lib.ALL else ()))
+LONG = ("LossItem", *(("ChannelsFirst", "PageableCopy", "SmallNetwork", "Synchronize", "NanCheck") if lib.ALL else ()))
 EVENTS = 130000  # calls and GPU work that a long capture has at least: more than a window
 NUMBERS = ("correlationId", "externalId", "recordFunctionId", "sequenceNumber", "gridId", "eventIndex")
 ONCE = ("TACHO_", "META_", "TARGET_", "PROCESSES", "ThreadNames", "ANALYSIS_DETAILS", "StringIds", "ENUM_", "sqlite_", "DIAGNOSTIC", "EXPORT_")
