@@ -98,6 +98,17 @@ class Wall(WallCase):
             self.assertEqual((row["What"], row["Where"], row["Calls"]), ("the program sleeps", "own.py:4 wait_for_it", 5))
             self.assertIn("  what to change first; each saves its time at most", lines)
 
+    def test_runs_are_compared_by_wall_time(self):
+        """What a program sleeps is at least what it asks for; it may wait for a CPU then."""
+        paths = []
+        for name, seconds in (("before", "0.1"), ("after", "0.5")):
+            self.profile("sleep", seconds)
+            paths.append(self.path(f"{name}.tacho"))
+            os.replace(self.path("report.tacho"), paths[-1])
+        rows = json.loads(self.tacho("diff", "-q", "-f", "json", "--all", "-r", "wall_sum", *paths))
+        for figure, least_ns in (("Before (ns)", 95e6), ("After (ns)", 475e6)):
+            self.assertGreaterEqual(sum(row[figure] or 0 for row in rows if row["State"] in ("sleeping", "no CPU")), least_ns, rows)
+
 
 if __name__ == "__main__":
     lib.main()

@@ -15,13 +15,13 @@ static const struct nickname {
     const char *name;
     enum diff_combine combine;
     int is_percent;
-    const char *columns[16];
+    const char *columns[20]; /* NULL after the last */
 } nicknames[] = {
     { "total",
       DIFF_SUM,
       0,
       { "Total Time", "Total Proj Time", "Total", "Total Dur", "Duration", "Projected Duration", "Self Time",
-        "Busy Time", "Running", "Program", "GPU Self", "CPU Self", "Held Up", "Time" } },
+        "Busy Time", "Running", "Program", "GPU Self", "CPU Self", "Held Up", "Time", "CPU Time", "Wall Time" } },
     { "count",
       DIFF_SUM,
       0,
