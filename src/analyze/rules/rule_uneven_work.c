@@ -30,7 +30,7 @@ struct uneven_team {
 };
 
 struct uneven_worker {
-    int64_t thread, work_ns; /* without the time in which it had no CPU */
+    int64_t thread, work_ns, own_ns; /* without the time in which it had no CPU; own: nor waited for a lock */
 };
 
 /* What was uneven in the same function. */
@@ -129,17 +129,26 @@ static int64_t uneven_overlap(int64_t from_ns, int64_t to_ns, int64_t start_ns, 
     return saturating_duration(from_ns > start_ns ? from_ns : start_ns, to_ns < end_ns ? to_ns : end_ns);
 }
 
-static int64_t uneven_idle(const struct uneven_search *search, int64_t thread, enum uneven_kind kind, int64_t from_ns,
-                           int64_t to_ns)
+/* How long the thread was idle, and how long it waited for locks. */
+struct uneven_waits {
+    int64_t idle_ns, locked_ns;
+};
+
+static struct uneven_waits uneven_waits_of(const struct uneven_search *search, int64_t thread, enum uneven_kind kind,
+                                           int64_t from_ns, int64_t to_ns)
 {
     const struct wall_waits *waits = &search->lines.path.threads.waits;
     const struct wall_wait *wait = wall_wait_before(waits, thread, to_ns);
-    int64_t sum_ns = 0;
+    struct uneven_waits sums = { 0 };
 
-    for (; wait && wait->thread == thread && wait->end_ns > from_ns; wait = wait > waits->list ? wait - 1 : NULL)
+    for (; wait && wait->thread == thread && wait->end_ns > from_ns; wait = wait > waits->list ? wait - 1 : NULL) {
+        int64_t time_ns = uneven_overlap(from_ns, to_ns, wait->start_ns, wait->end_ns);
         if (uneven_is_idle(wait, kind))
-            sum_ns = saturating_add(sum_ns, uneven_overlap(from_ns, to_ns, wait->start_ns, wait->end_ns));
-    return sum_ns;
+            sums.idle_ns = saturating_add(sums.idle_ns, time_ns);
+        else if (wait->kind == OS_CALL_LOCK)
+            sums.locked_ns = saturating_add(sums.locked_ns, time_ns);
+    }
+    return sums;
 }
 
 static int64_t uneven_ready(const struct uneven_search *search, int64_t thread, int64_t from_ns, int64_t to_ns)
@@ -162,9 +171,10 @@ static int uneven_add_worker(struct uneven_search *search, enum uneven_kind kind
 
     if (from_ns >= to_ns)
         return 0;
-    int64_t idle_ns = saturating_add(uneven_idle(search, life->thread, kind, from_ns, to_ns),
-                                     uneven_ready(search, life->thread, from_ns, to_ns));
+    struct uneven_waits waits = uneven_waits_of(search, life->thread, kind, from_ns, to_ns);
+    int64_t idle_ns = saturating_add(waits.idle_ns, uneven_ready(search, life->thread, from_ns, to_ns));
     worker.work_ns = saturating_subtract(saturating_duration(from_ns, to_ns), idle_ns);
+    worker.own_ns = saturating_subtract(worker.work_ns, waits.locked_ns);
     if (worker.work_ns < saturating_duration(phase->from_ns, phase->to_ns) / 100 * LEAST_WORK_PERCENT)
         return 0;
     return ARRAY_PUSH(search->workers, search->workers_room, search->count, worker);
@@ -209,31 +219,36 @@ static int uneven_find_workers(struct uneven_search *search, struct uneven_team 
 /* What a team did in a phase. */
 struct uneven_sums {
     const struct uneven_worker *busiest;
-    double work_ns; /* of all */
+    double work_ns, own_ns; /* of all */
 };
 
 static struct uneven_sums uneven_sum_up(const struct uneven_search *search)
 {
-    struct uneven_sums sums = { search->workers, 0 };
+    struct uneven_sums sums = { search->workers, 0, 0 };
 
     for (size_t i = 0; i < search->count; i++) {
         const struct uneven_worker *worker = &search->workers[i];
         sums.work_ns += (double)worker->work_ns;
+        sums.own_ns += (double)worker->own_ns;
         sums.busiest = worker->work_ns > sums.busiest->work_ns ? worker : sums.busiest;
     }
     return sums;
 }
 
-/* By how much the phase would be shorter: on too few CPUs it cannot be shorter than the work by their number. */
+/* By how much the phase would be shorter: on too few CPUs it cannot be shorter than the work by their number. Who only
+ * waits for locks for longer than the others has no work to give them: that wait is longer by the time in which their
+ * holders had no CPU. */
 static int64_t uneven_gain(const struct uneven_search *search, const struct uneven_sums *sums,
                            const struct report_span *phase)
 {
     double count = (double)search->count,
            cpus = search->cpus && (double)search->cpus < count ? (double)search->cpus : count,
            gain_ns = (double)sums->busiest->work_ns - sums->work_ns / count,
+           own_ns = (double)sums->busiest->own_ns - sums->own_ns / count,
            most_ns = (double)saturating_duration(phase->from_ns, phase->to_ns) - sums->work_ns / cpus;
 
     gain_ns = gain_ns < most_ns ? gain_ns : most_ns;
+    gain_ns = gain_ns < own_ns ? gain_ns : own_ns;
     return gain_ns > 0 ? (int64_t)gain_ns : 0;
 }
 
@@ -400,7 +415,7 @@ static int uneven_read(void *context, struct error *err)
     search->has_openmp = report_rows(report, "OPENMP_EVENT_KIND_PARALLEL") > 0;
     if ((code = uneven_read_cpus(search, err)) != 0)
         return code;
-    code = wall_lines_read(&search->lines, report, err);
+    code = wall_lines_read(&search->lines, report, &search->base.filter, err);
     return code == ERR_NO_DATA ? 0 : code;
 }
 
