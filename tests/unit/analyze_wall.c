@@ -8,6 +8,8 @@
 
 enum { MS = 1000000, MAIN = 1, BLOCKED = 7, PREEMPTED = 6 };
 
+static const struct filter whole;
+
 static void process(struct writer *writer, int64_t pid, int64_t parent, int64_t start, int64_t end)
 {
     struct row_TACHO_PROCESS row = { 0 };
@@ -65,7 +67,7 @@ static void off_cpu(struct writer *writer, int64_t pid, int64_t tid, int64_t sta
 }
 
 /* "runs 1 0-10, sleeps 1 10-30": kind, thread and time of each piece. Checks that there is no gap. */
-static const char *chain_of(struct writer *writer)
+static const char *part_of_chain(struct writer *writer, const struct filter *filter)
 {
     static const char *const kinds[WALL_KINDS] = {
         [WALL_RUNS] = "runs",     [WALL_READY] = "ready", [WALL_SLEEPS] = "sleeps", [WALL_IO] = "reads",
@@ -77,7 +79,7 @@ static const char *chain_of(struct writer *writer)
     struct error err;
     size_t used = 0;
 
-    if (wall_path_read(&chain, report, &err) != 0)
+    if (wall_path_read(&chain, report, filter, &err) != 0)
         fail_msg("%s", err.text);
     for (size_t i = 0; i < chain.count && used + 64 < sizeof out; i++) {
         const struct wall_piece *piece = &chain.list[i];
@@ -89,6 +91,11 @@ static const char *chain_of(struct writer *writer)
     wall_path_free(&chain);
     report_close(report);
     return out;
+}
+
+static const char *chain_of(struct writer *writer)
+{
+    return part_of_chain(writer, &whole);
 }
 
 static struct writer *start_program(int64_t end)
@@ -107,6 +114,16 @@ static void a_thread_works_and_sleeps(void **state)
     os_call(writer, (struct made_wait){ 1, MAIN, 10, 30, "clock_nanosleep", 0, 0 });
     os_call(writer, (struct made_wait){ 1, MAIN, 40, 60, "read", 0, 0 });
     assert_string_equal(chain_of(writer), "runs 1 0-10, sleeps 1 10-30, runs 1 30-40, reads 1 40-60, runs 1 60-100");
+}
+
+static void a_filter_keeps_a_part_of_the_chain(void **state)
+{
+    static const struct report_span span = { 20 * MS, 35 * MS };
+    static const struct filter part = { .span = &span };
+    struct writer *writer = start_program(100);
+
+    os_call(writer, (struct made_wait){ 1, MAIN, 10, 30, "clock_nanosleep", 0, 0 });
+    assert_string_equal(part_of_chain(writer, &part), "sleeps 1 20-30, runs 1 30-35");
 }
 
 static void time_without_a_cpu_is_told_apart(void **state)
@@ -304,7 +321,7 @@ static const char *lines_of(struct writer *writer)
     struct error err;
     struct text where = { 0 };
 
-    if (wall_lines_read(&lines, report, &err) != 0)
+    if (wall_lines_read(&lines, report, &whole, &err) != 0)
         fail_msg("%s", err.text);
     for (uint32_t i = 0; i < lines.keys.count; i++) {
         text_add(&where, i ? "; " : "");
@@ -353,7 +370,7 @@ static void a_report_without_an_end_has_no_chain(void **state)
 
     thread(writer, 1, MAIN, 0, 100);
     struct report *report = finish(writer);
-    assert_int_equal(wall_path_read(&chain, report, &err), ERR_NO_DATA);
+    assert_int_equal(wall_path_read(&chain, report, &whole, &err), ERR_NO_DATA);
     report_close(report);
 }
 
@@ -361,6 +378,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_works_and_sleeps),
+        cmocka_unit_test(a_filter_keeps_a_part_of_the_chain),
         cmocka_unit_test(time_without_a_cpu_is_told_apart),
         cmocka_unit_test(threads_that_were_woken_wait_for_a_cpu),
         cmocka_unit_test(a_joined_thread_is_the_chain),

@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+static const struct filter whole;
+
 enum {
     GRAPHS = 1000,
     TICK_NS = 30000,
@@ -371,7 +373,7 @@ static int is_chain_of(uint64_t seed)
     play_seed(&play, seed, start(), -1);
     struct report *report = finish(play.writer);
     int count = longest_path(&play, pieces), last = play.players[MAIN].last;
-    if (wall_path_read(&chain, report, &err) != 0)
+    if (wall_path_read(&chain, report, &whole, &err) != 0)
         fail_msg("%s", err.text);
     int is_one = play.nodes[last].paths == 1 && count > 1;
     if (is_one)

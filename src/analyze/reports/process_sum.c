@@ -40,7 +40,7 @@ struct process_sum_totals {
 static int process_sum_read_path(struct process_sum_totals *totals, struct error *err)
 {
     struct wall_path path = { 0 };
-    int code = wall_path_read(&path, totals->report, err);
+    int code = wall_path_read(&path, totals->report, &totals->filter, err);
 
     if (code != 0)
         goto free_path;

@@ -19,8 +19,9 @@ static const char *const wall_sum_states[WALL_STATES] = {
 enum { GROUP_STATE, GROUP_FILE, GROUP_FUNCTION, GROUP_COMMAND, GROUP_PARTS };
 
 struct wall_sum_group {
-    int64_t total_ns, longest_ns;
-    uint32_t line; /* the one with most time */
+    int64_t total_ns, most_ns;
+    uint32_t line;                       /* the one with most time, which is most_ns */
+    int64_t longest_ns, longest_from_ns; /* piece of the chain */
 };
 
 struct wall_sum_totals {
@@ -49,9 +50,13 @@ static int wall_sum_group_line(struct wall_sum_totals *totals, uint32_t number)
     if (at == NO_KEY || array_reserve_zeroed(&totals->list, &totals->room, at + 1u, sizeof *totals->list) != 0)
         return ERR_NO_MEMORY;
     struct wall_sum_group *own = &totals->list[at];
-    if (line->total_ns > own->longest_ns || !own->total_ns) {
-        own->longest_ns = line->total_ns;
+    if (line->total_ns > own->most_ns || !own->total_ns) {
+        own->most_ns = line->total_ns;
         own->line = number;
+    }
+    if (line->longest_ns > own->longest_ns || !own->total_ns) {
+        own->longest_ns = line->longest_ns;
+        own->longest_from_ns = line->longest_from_ns;
     }
     own->total_ns = saturating_add(own->total_ns, line->total_ns);
     return 0;
@@ -67,7 +72,18 @@ static int wall_sum_add_up(struct wall_sum_totals *totals)
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-enum { CELL_SHARE, CELL_TIME, CELL_STATE, CELL_WHERE, CELL_CALL, CELL_PROCESS, CELL_PID, CELLS };
+enum {
+    CELL_SHARE,
+    CELL_TIME,
+    CELL_WHERE,
+    CELL_STATE,
+    CELL_CALL,
+    CELL_PROCESS,
+    CELL_LONGEST,
+    CELL_START,
+    CELL_PID,
+    CELLS
+};
 
 static int wall_sum_add_row(struct table *table, const struct wall_sum_totals *totals,
                             const struct wall_sum_group *group)
@@ -80,6 +96,8 @@ static int wall_sum_add_row(struct table *table, const struct wall_sum_totals *t
         return ERR_NO_MEMORY;
     cell_set_real(&row[CELL_SHARE], whole_ns > 0 ? 100.0 * (double)group->total_ns / (double)whole_ns : 0);
     cell_set_int(&row[CELL_TIME], group->total_ns);
+    cell_set_int(&row[CELL_LONGEST], group->longest_ns);
+    cell_set_int(&row[CELL_START], group->longest_from_ns);
     cell_set_int(&row[CELL_PID], global_pid_number(line->process));
     return wall_line_set(table, (struct wall_line_cells){ &row[CELL_WHERE], &row[CELL_CALL], &row[CELL_PROCESS] },
                          &totals->lines, line);
@@ -94,15 +112,17 @@ static int wall_sum_fill(struct table *table, const struct wall_sum_totals *tota
     return 0;
 }
 
-static int wall_sum_make(struct wall_sum_totals *totals, struct report *report, struct table **table, struct error *err)
+static int wall_sum_make(struct wall_sum_totals *totals, struct report *report, const struct filter *filter,
+                         struct table **table, struct error *err)
 {
     static const struct table_column columns[CELLS] = {
         { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Wall Time", CELL_INT, UNIT_NS, 0 },
-        { "State", CELL_TEXT, UNIT_NONE, 0 },   { "Where", CELL_TEXT, UNIT_NONE, 0 },
+        { "Where", CELL_TEXT, UNIT_NONE, 0 },   { "State", CELL_TEXT, UNIT_NONE, 0 },
         { "Call", CELL_TEXT, UNIT_NONE, 0 },    { "Process", CELL_TEXT, UNIT_NONE, 0 },
+        { "Longest", CELL_INT, UNIT_NS, 0 },    { "Start", CELL_INT, UNIT_TIME, 0 },
         { "PID", CELL_INT, UNIT_ID, 0 },
     };
-    int code = wall_lines_read(&totals->lines, report, err);
+    int code = wall_lines_read(&totals->lines, report, filter, err);
 
     if (code != 0)
         return code;
@@ -117,7 +137,12 @@ static int wall_sum(struct report *report, const struct analysis_request *reques
 {
     struct wall_sum_totals totals = { .groups.width = GROUP_PARTS, .by_line = option_given(request, "lines") };
     struct table *table = NULL;
-    int code = wall_sum_make(&totals, report, &table, err);
+    struct filter filter;
+    int code = filter_open(&filter, report, request, err);
+
+    if (code == 0)
+        code = wall_sum_make(&totals, report, &filter, &table, err);
+    filter_close(&filter);
 
     wall_lines_free(&totals.lines);
     keys_free(&totals.groups);
@@ -133,7 +158,7 @@ const struct analysis analysis_wall_sum = {
             "calls or waits for. The report follows the chain of threads and processes that set the wall time, back "
             "from the end of the program: a wait for a child, for another thread or for the holder of a lock leads to "
             "what that did meanwhile. So the rows add up to the wall time. Where: the line with most time; of programs "
-            "without known lines, the command.",
+            "without known lines, the command. Longest, Start: its longest part at a time, and when that began.",
     .needs = { { "lifetimes of threads", TABLES("TACHO_THREAD") },
                { "OS calls, context switches or samples",
                  TABLES("OSRT_API", "SCHED_EVENTS", "TACHO_PYTHON_SAMPLE", "COMPOSITE_EVENTS") } },

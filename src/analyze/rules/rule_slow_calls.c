@@ -194,7 +194,7 @@ static int slow_calls_read(void *context, struct error *err)
 
     if (advice_has_gpu_work(search->base.report))
         return 0;
-    int code = wall_lines_read(&search->lines, search->base.report, err);
+    int code = wall_lines_read(&search->lines, search->base.report, &search->base.filter, err);
     return code == ERR_NO_DATA ? 0 : code;
 }
 

@@ -9,9 +9,11 @@
 
 static int what_if_cpu_open(struct what_if_job *job, const struct what_if_settings *settings, struct error *err)
 {
+    static const struct filter all;
+
     if (settings->step_range || settings->step_operator)
         return error_set(err, ERR_BAD_ARGUMENT, "--step-range and --step-op are for programs that use a GPU");
-    return wall_lines_read(&job->lines, job->report, err);
+    return wall_lines_read(&job->lines, job->report, &all, err);
 }
 
 static void what_if_cpu_close(struct what_if_job *job)

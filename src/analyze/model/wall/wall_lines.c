@@ -153,13 +153,13 @@ static int wall_lines_add_methods(struct wall_lines *lines)
     return 0;
 }
 
-int wall_lines_read(struct wall_lines *lines, struct report *report, struct error *err)
+int wall_lines_read(struct wall_lines *lines, struct report *report, const struct filter *filter, struct error *err)
 {
     struct wall_adding adding = { .lines = lines, .last.place = NO_PLACE };
     int code;
 
     *lines = (struct wall_lines){ .keys.width = LINE_PARTS, .methods.width = 2 };
-    if ((code = wall_path_read(&lines->path, report, err)) != 0 ||
+    if ((code = wall_path_read(&lines->path, report, filter, err)) != 0 ||
         (code = places_open(&lines->places, report, err)) != 0 ||
         (code = places_add_os_calls(&lines->places, err)) != 0 ||
         (code = process_names_read(&lines->names, report, err)) != 0 ||
@@ -175,14 +175,18 @@ int wall_lines_read(struct wall_lines *lines, struct report *report, struct erro
 
 /* ---- texts ------------------------------------------------------------------------------------------------------ */
 
-/* A command line without the folder of its program. */
-static const char *wall_line_short_command(const char *command)
+/* The first line of a command, without the folder of its program. */
+static void wall_line_add_command(struct text *out, const char *command)
 {
     const char *end = command + strcspn(command, " "), *start = command;
 
     for (const char *at = command; at < end; at++)
         start = *at == '/' ? at + 1 : start;
-    return start < end ? start : command;
+    start = start < end ? start : command;
+    size_t length = strcspn(start, "\n");
+    text_add_char(out, '[');
+    text_add_bytes(out, start, length);
+    text_add(out, start[length] ? " …]" : "]");
 }
 
 void wall_line_where(struct text *out, const struct wall_lines *lines, const struct wall_line *line)
@@ -192,7 +196,7 @@ void wall_line_where(struct text *out, const struct wall_lines *lines, const str
     if (line->place >= 0)
         place_text(out, &lines->places, (uint32_t)line->place);
     else if (command >= 0 && line->state != WALL_READY)
-        text_addf(out, "[%s]", wall_line_short_command(report_string(lines->places.report, command, NULL)));
+        wall_line_add_command(out, report_string(lines->places.report, command, NULL));
 }
 
 static void wall_line_call(struct text *out, const struct wall_lines *lines, const struct wall_line *line)

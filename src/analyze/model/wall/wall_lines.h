@@ -1,7 +1,7 @@
 /* The wall time of a program by line of its own code: the chain of wall_path.h, each piece at its place.
  *
  *     struct wall_lines lines;
- *     int code = wall_lines_read(&lines, report, err);
+ *     int code = wall_lines_read(&lines, report, filter, err);
  *     … lines.list, lines.whole_ns …
  *     wall_lines_free(&lines);      (after an error, too) */
 #ifndef TACHO_ANALYZE_MODEL_WALL_WALL_LINES_H
@@ -35,7 +35,7 @@ struct wall_lines {
     int64_t whole_ns;
 };
 
-int wall_lines_read(struct wall_lines *lines, struct report *report, struct error *err);
+int wall_lines_read(struct wall_lines *lines, struct report *report, const struct filter *filter, struct error *err);
 void wall_lines_free(struct wall_lines *lines);
 
 /* Appends the line: "[cc1 a.c]" of a program without lines, nothing of time without a CPU. */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/model/filter.h"
 #include "base/array.h"
 #include "base/saturating.h"
 #include "report/reader/unite.h"
@@ -168,7 +169,25 @@ static int wall_walk_back(struct wall_walk *walk)
     return 0;
 }
 
-int wall_path_read(struct wall_path *path, struct report *report, struct error *err)
+/* Leaves the pieces that pass the filter, without what lies outside of its span of time. */
+static void wall_path_keep(struct wall_path *path, const struct filter *filter)
+{
+    const struct report_span *span = filter->span;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < path->count; i++) {
+        struct wall_piece piece = path->list[i];
+        if (!filter_thread(filter, piece.thread, piece.from_ns, piece.to_ns))
+            continue;
+        piece.from_ns = span && span->from_ns > piece.from_ns ? span->from_ns : piece.from_ns;
+        piece.to_ns = span && span->to_ns < piece.to_ns ? span->to_ns : piece.to_ns;
+        if (piece.from_ns < piece.to_ns)
+            path->list[kept++] = piece;
+    }
+    path->count = kept;
+}
+
+int wall_path_read(struct wall_path *path, struct report *report, const struct filter *filter, struct error *err)
 {
     struct wall_walk walk = { .path = path, .threads = &path->threads };
     int code;
@@ -176,9 +195,12 @@ int wall_path_read(struct wall_path *path, struct report *report, struct error *
     *path = (struct wall_path){ 0 };
     if ((code = wall_threads_read(&path->threads, report, err)) != 0)
         goto free_path;
-    if (wall_walk_back(&walk) == 0)
-        return 0;
-    code = error_short_memory(err, "for the chain of threads");
+    if (wall_walk_back(&walk) != 0) {
+        code = error_short_memory(err, "for the chain of threads");
+        goto free_path;
+    }
+    wall_path_keep(path, filter);
+    return 0;
 free_path:
     wall_path_free(path);
     return code;

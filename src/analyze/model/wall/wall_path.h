@@ -13,6 +13,7 @@
 #ifndef TACHO_ANALYZE_MODEL_WALL_WALL_PATH_H
 #define TACHO_ANALYZE_MODEL_WALL_WALL_PATH_H
 
+#include "analyze/model/filter.h"
 #include "wall_threads.h"
 
 enum wall_kind {
@@ -40,8 +41,9 @@ struct wall_path {
     struct wall_threads threads; /* what it was followed through */
 };
 
-/* A report without lifetimes of processes and threads, or a set of reports, has no chain: ERR_NO_DATA. */
-int wall_path_read(struct wall_path *path, struct report *report, struct error *err);
+/* The chain is that of the whole run; the filter keeps a part of it. A report without lifetimes of processes
+ * and threads, or a set of reports, has none: ERR_NO_DATA. */
+int wall_path_read(struct wall_path *path, struct report *report, const struct filter *filter, struct error *err);
 void wall_path_free(struct wall_path *path);
 
 #endif
