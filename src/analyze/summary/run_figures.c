@@ -62,6 +62,12 @@ const struct analysis *run_table_analysis(enum run_table which)
     return analysis_find(run_figures_names[which]);
 }
 
+int run_table_is_missing(enum run_table which, struct report *report)
+{
+    return analysis_missing(run_table_analysis(which), report) ||
+           (which == RUN_TABLE_WALL && !analysis_missing(&analysis_cuda_gpu_sum, report));
+}
+
 /* Reports that take the peaks of the GPU. */
 static int takes_peaks(const struct analysis *analysis)
 {
@@ -90,6 +96,9 @@ int run_table_read(struct table **out, struct report *report, enum run_table whi
     const struct analysis_option peak = { "peak", peaks };
     const struct analysis_request request = { .options = &peak, .option_count = peaks && takes_peaks(analysis) };
 
+    *out = NULL;
+    if (run_table_is_missing(which, report))
+        return 0;
     return run_figures_drop_empty(analysis_run(analysis, report, &request, out, err), out, err);
 }
 

@@ -29,6 +29,8 @@ enum run_table {
     RUN_TABLES
 };
 const struct analysis *run_table_analysis(enum run_table which);
+/* Whether the report lacks the data of a table, or the table says nothing of such a program; known at once. */
+int run_table_is_missing(enum run_table which, struct report *report);
 
 /* NULL where the capture has nothing for the report. peaks: of the GPU, as for gpu_peaks_read(); may be NULL; a list
  * that is wrong is an error. */

@@ -33,8 +33,7 @@ static int html_summary_read_page(struct html_page *page, struct error *err)
     if (code != 0)
         return code;
     for (int i = 0; i < RUN_TABLES; i++)
-        if ((i != RUN_TABLE_WALL || !page->reports[RUN_TABLE_BUSY]) &&
-            (code = run_table_read(&page->reports[i], page->report, (enum run_table)i, page->peaks, err)) != 0)
+        if ((code = run_table_read(&page->reports[i], page->report, (enum run_table)i, page->peaks, err)) != 0)
             return code;
     return read_advice(page, err);
 }

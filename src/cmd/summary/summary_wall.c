@@ -45,15 +45,13 @@ static int says_something(const struct table *wall)
 struct table *summary_read_wall(struct report *report)
 {
     static const char *const tables[] = { "OSRT_API", "SCHED_EVENTS", "TACHO_PYTHON_SAMPLE", "COMPOSITE_EVENTS" };
-    const struct analysis_request all = { 0 };
-    struct table *table = NULL;
+    struct table *table;
     uint64_t rows = 0;
     struct error err;
 
     for (size_t i = 0; i < COUNT_OF(tables); i++)
         rows += report_rows(report, tables[i]);
-    if (rows > MOST_ROWS || !analysis_missing(&analysis_cuda_gpu_sum, report) ||
-        analysis_run(&analysis_wall_sum, report, &all, &table, &err) != 0)
+    if (rows > MOST_ROWS || run_table_read(&table, report, RUN_TABLE_WALL, NULL, &err) != 0 || !table)
         return NULL;
     if (table_row_count(table) && says_something(table))
         return table;

@@ -36,6 +36,7 @@ static const struct summary_part {
     { RUN_TABLE_PYTHON, 0, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_PYTHON_SAMPLES, "Function", NULL, 0 } },
     { RUN_TABLE_OS_CALLS, 0, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_OSRT, "Name", NULL, 0 } },
     { PART_LATE_RANK, 1, 0, 0, { 0 } },
+    { RUN_TABLE_WALL, 1, 0, TOP_ROWS, { SUMMARY_BY_TIME, 0, "Start", "Longest", 0 } },
     { RUN_TABLE_WAITS, 1, 0, TOP_ROWS, { SUMMARY_BY_THREAD, ROW_OSRT, "Waited For", NULL, 0 } },
     { RUN_TABLE_OPERATORS, 1, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_TORCH, "Name", NULL, 0 } },
     { RUN_TABLE_MEMORY, 1, 0, TOP_ROWS, { SUMMARY_BY_TIME, 0, "Peak", NULL, 0 } },
@@ -210,10 +211,9 @@ static int summary_answer_read_table(struct view_summary *summary, struct view *
 
 /* ---- the answer ------------------------------------------------------------------------------------------------ */
 
-/* Whether the report lacks the data of a part, which is known at once. */
 static int summary_answer_is_missing(struct view *view, const struct summary_part *part)
 {
-    return part->table < RUN_TABLES && analysis_missing(run_table_analysis((enum run_table)part->table), view->report);
+    return part->table < RUN_TABLES && run_table_is_missing((enum run_table)part->table, view->report);
 }
 
 static int summary_answer_read_part(struct view_summary *summary, struct view *view, const struct summary_part *part,

@@ -56,6 +56,21 @@ const TOPS: readonly Top[] = [
     line: (cells) => ({ figures: [percent(numberOf(cells["Time"])), time(numberOf(cells["Total Time"]))], share: share(cells, "Time"), name: shortName(textOf(cells["Name"])), full: textOf(cells["Name"]), where: `${count(numberOf(cells["Instances"]))} × ${time(numberOf(cells["Avg"]))}` }),
   },
   {
+    report: "wall_sum",
+    title: "Where the wall time went",
+    rows: 6,
+    tells: (cells) => numberOf(cells["Time"]) >= 0.5,
+    line: (cells) => {
+      const [state, call] = [textOf(cells["State"]), textOf(cells["Call"])];
+      return {
+        figures: [percent(numberOf(cells["Time"])), time(numberOf(cells["Wall Time"]))],
+        share: share(cells, "Time"),
+        name: textOf(cells["Where"]) || textOf(cells["Process"]),
+        where: call === "" ? state : `${state}: ${call}`,
+      };
+    },
+  },
+  {
     report: "torch_op_sum",
     title: "Top operators",
     rows: 6,
