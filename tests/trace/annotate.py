@@ -2,6 +2,7 @@
 nothing."""
 import json
 import os
+import shutil
 import subprocess
 
 import lib
@@ -47,6 +48,32 @@ class Annotate(lib.Case):
             file.write("another text\n" * 100)
         self.assertIn("another text", self.annotate("--source", self.folder, "two_loops"))
         self.assertIn("no sample is in a function 'nobody'", self.annotate("nobody", status=1))
+
+    def test_instructions_have_the_samples_of_their_function(self):
+        program = self.path("annotated")
+        shutil.copy(lib.program("annotate"), program)
+        self.profile(program)
+        self.report = self.path("report.tacho")
+        lines = json.loads(self.annotate("-f", "json", "two_loops"))
+        code = json.loads(self.annotate("--instructions", "-f", "json", "two_loops"))
+        self.assertEqual(sum(row["Self Samples"] for row in code), sum(row["Self Samples"] for row in lines))
+        for line in lines:
+            self.assertEqual(sum(row["Self Samples"] for row in code if row["Line"] == line["Line"]), line["Self Samples"], line)
+        symbols = subprocess.run([os.environ["NM"], "-S", program], check=True, stdout=subprocess.PIPE, text=True).stdout
+        start, size = next((int(row.split()[0], 16), int(row.split()[1], 16)) for row in symbols.splitlines() if row.endswith(" two_loops"))
+        addresses = [int(row["Address"], 16) for row in code]
+        self.assertEqual((addresses[0], addresses == sorted(addresses), addresses[-1] < start + size), (start, True, True))
+        shown = self.annotate("-i", "two_loops")
+        self.assertTrue(shown.startswith(f"two_loops  {program}\n"), shown)
+        hottest = max(code, key=lambda row: row["Self Samples"])
+        self.assertIn(f"{hottest['Self (%)']:.1f} %", next(line for line in shown.splitlines() if f"{hottest['Address']}  " in line))
+        with open(self.path("none.c"), "w", encoding="utf-8") as file:
+            file.write("int main(void) { return 0; }\n")
+        subprocess.run([os.environ["CC"], "-Wl,--build-id", "-o", program, file.name], check=True)
+        self.assertIn("was built again since the report was recorded", self.annotate("-i", "two_loops", status=1))
+        os.remove(program)
+        self.assertIn(f"cannot read '{program}'", self.annotate("-i", "two_loops", status=1))
+        self.assertIn("no sample of the CPU is in the instructions of a function 'nobody'", self.annotate("-i", "nobody", status=1))
 
     def test_without_a_source_lines_have_numbers(self):
         script = self.path("gone.py")

@@ -20,7 +20,6 @@ struct annotate_counts {
 struct annotate_search {
     struct stacks stacks;
     const char *name;
-    size_t length;
     unsigned char *is_wanted;              /* owned; by frame */
     struct keys functions, lines;
     struct annotate_counts *counts, *sums; /* owned; by line, by function */
@@ -73,15 +72,15 @@ static size_t annotate_base_length(const char *symbol)
 }
 
 /* "solve" is the last part of "ns::solve(int)", of "(anonymous namespace)::solve(int)" and of "Solver.solve". */
-static int annotate_is_named(const struct annotate_search *search, const char *symbol)
+int annotate_is_named(const char *name, const char *symbol)
 {
-    size_t length = annotate_base_length(symbol);
+    size_t length = annotate_base_length(symbol), wanted = strlen(name);
 
-    if (strcmp(symbol, search->name) == 0)
+    if (strcmp(symbol, name) == 0)
         return 1;
-    if (length < search->length || memcmp(symbol + length - search->length, search->name, search->length) != 0)
+    if (length < wanted || memcmp(symbol + length - wanted, name, wanted) != 0)
         return 0;
-    return length == search->length || strchr(":. ", symbol[length - search->length - 1]);
+    return length == wanted || strchr(":. ", symbol[length - wanted - 1]);
 }
 
 static int annotate_find_frames(struct annotate_search *search)
@@ -94,8 +93,9 @@ static int annotate_find_frames(struct annotate_search *search)
     for (uint32_t i = 0; i < frames->count; i++) {
         const int64_t *key = stack_frame(&search->stacks, i);
         if ((key[FRAME_KIND] == FRAME_NATIVE || key[FRAME_KIND] == FRAME_PYTHON) && key[FRAME_SYMBOL] != FRAME_NO_NAME)
-            search->is_wanted[i] = (unsigned char)annotate_is_named(search, report_string(search->stacks.report,
-                                                                                          key[FRAME_SYMBOL], NULL));
+            search->is_wanted[i] = (unsigned char)annotate_is_named(search->name,
+                                                                    report_string(search->stacks.report,
+                                                                                  key[FRAME_SYMBOL], NULL));
     }
     return 0;
 }
@@ -198,9 +198,7 @@ static int annotate_lines_of(struct annotate_lines *lines, struct report *report
                              const char *name, struct error *err)
 {
     static const struct filter all;
-    struct annotate_search search = {
-        .name = name, .length = strlen(name), .functions.width = FUNCTION_PARTS, .lines.width = LINE_PARTS
-    };
+    struct annotate_search search = { .name = name, .functions.width = FUNCTION_PARTS, .lines.width = LINE_PARTS };
     int code;
 
     if ((code = stacks_open(&search.stacks, report, err)) != 0 ||

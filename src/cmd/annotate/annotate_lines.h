@@ -17,8 +17,11 @@ struct annotate_lines {
     size_t others;                /* other functions of this name, which have fewer samples */
 };
 
-/* The function of this name that most samples are in: all of it ("ns::solve(int)", "Net.forward"), or its last part
- * ("solve", "forward"). ERR_NO_DATA with a sentence if there is none. After an error there is nothing to free. */
+/* Whether a symbol has the name: all of it ("ns::solve(int)", "Net.forward"), or its last part ("solve", "forward"). */
+int annotate_is_named(const char *name, const char *symbol);
+
+/* The function of this name that most samples are in. ERR_NO_DATA with a sentence if there is none. After an error
+ * there is nothing to free. */
 int annotate_lines_read(struct annotate_lines *lines, struct report *report, const char *name, struct error *err);
 void annotate_lines_free(struct annotate_lines *lines);
 
