@@ -63,11 +63,11 @@ line ~ /^[A-Z_]+\(/ { # a macro that defines what it is given
 }
 line ~ /^(static|_Thread_local|_Atomic) / {
     name = line
-    sub(/[(\[=;].*/, "", name) # up to its parameters or its value
+    sub(/[[(=;].*/, "", name) # up to its parameters or its value
     if (line !~ /^[^=(]*\(/ && line ~ /,/) { # several variables
         name = line
         gsub(/=[^,;]*/, "", name)
-        gsub(/\[[^\]]*\]/, "", name)
+        gsub(/\[[^]]*\]/, "", name)
     }
     count = split(name, item, ",")
     for (i = 1; i <= count; i++) {
