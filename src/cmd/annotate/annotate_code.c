@@ -2,19 +2,17 @@
  * its process. The place of the file in that memory is in TACHO_MODULE, so that addresses in the file are known. */
 #include "annotate_code.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/stacks/stacks.h"
 #include "annotate_lines.h"
+#include "annotate_objdump.h"
 #include "base/array.h"
 #include "symbols/elf/elf_image.h"
 #include "symbols/names/symbol_names.h"
@@ -266,55 +264,8 @@ static int annotate_find_extent(struct annotate_code_search *search, struct anno
                                    path, search->code->function);
 }
 
-/* ---- objdump ----------------------------------------------------------------------------------------------------- */
-
-static int annotate_start_objdump(const char *path, const struct annotate_extent *extent, int *output, pid_t *pid,
-                                  struct error *err)
-{
-    char start[64], stop[64];
-    char *words[] = { "objdump", "-d", "-l", "-C", "--no-show-raw-insn", start, stop, "--", (char *)path, NULL };
-    posix_spawn_file_actions_t actions;
-    int ends[2];
-
-    snprintf(start, sizeof start, "--start-address=0x%llx", (unsigned long long)extent->start);
-    snprintf(stop, sizeof stop, "--stop-address=0x%llx", (unsigned long long)extent->end);
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return error_set_errno(err, "cannot create a pipe");
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    int failed = posix_spawnp(pid, *words, &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    if (failed) {
-        close(ends[0]);
-        return error_set(err, ERR_UNSUPPORTED, "cannot find objdump, which reads instructions: install binutils");
-    }
-    *output = ends[0];
-    return 0;
-}
-
-static int annotate_run_objdump(struct text *out, const char *path, const struct annotate_extent *extent,
-                                struct error *err)
-{
-    char block[65536];
-    ssize_t got;
-    pid_t pid;
-    int output = -1, status = 0, code = annotate_start_objdump(path, extent, &output, &pid, err);
-
-    if (code != 0)
-        return code;
-    while ((got = read(output, block, sizeof block)) > 0 || (got < 0 && errno == EINTR))
-        if (got > 0)
-            text_add_bytes(out, block, (size_t)got);
-    close(output);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    if (text_failed(out))
-        return error_short_memory(err, "for the instructions");
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 && out->length
-               ? 0
-               : error_set(err, ERR_NO_DATA, "objdump cannot read '%s'", path);
-}
+/* ---- the instructions
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* "    1180:\tmov    %eax,%edx" is an instruction; "/src/a.c:27 (discriminator 3)" is the line of those that follow. */
 static int annotate_take_row(struct annotate_code *code, const char *row, int64_t *line)
@@ -375,7 +326,7 @@ static int annotate_code_take(struct annotate_code_search *search, struct error 
     code->file = report_string(search->report, search->hits->module, NULL);
     code->samples = (int64_t)search->event_count;
     if ((failed = annotate_find_extent(search, &extent, &first, err)) != 0 ||
-        (failed = annotate_run_objdump(&rows, code->file, &extent, err)) != 0)
+        (failed = annotate_objdump(&rows, code->file, extent.start, extent.end, err)) != 0)
         goto free_rows;
     if ((failed = annotate_take_rows(code, &rows)) != 0)
         failed = error_short_memory(err, "for the instructions");
