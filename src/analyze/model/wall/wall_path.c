@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/model/filter.h"
+#include "analyze/model/recorded.h"
 #include "base/array.h"
 #include "base/saturating.h"
 #include "report/reader/unite.h"
@@ -169,22 +170,52 @@ static int wall_walk_back(struct wall_walk *walk)
     return 0;
 }
 
-/* Leaves the pieces that pass the filter, without what lies outside of its span of time. */
-static void wall_path_keep(struct wall_path *path, const struct filter *filter)
-{
-    const struct report_span *span = filter->span;
-    size_t kept = 0;
+/* ---- what is asked for ------------------------------------------------------------------------------------------ */
 
-    for (size_t i = 0; i < path->count; i++) {
-        struct wall_piece piece = path->list[i];
-        if (!filter_thread(filter, piece.thread, piece.from_ns, piece.to_ns))
-            continue;
-        piece.from_ns = span && span->from_ns > piece.from_ns ? span->from_ns : piece.from_ns;
-        piece.to_ns = span && span->to_ns < piece.to_ns ? span->to_ns : piece.to_ns;
-        if (piece.from_ns < piece.to_ns)
-            path->list[kept++] = piece;
+static int wall_keep_part(struct wall_path *kept, struct wall_piece piece, const struct report_span *span)
+{
+    piece.from_ns = span && span->from_ns > piece.from_ns ? span->from_ns : piece.from_ns;
+    piece.to_ns = span && span->to_ns < piece.to_ns ? span->to_ns : piece.to_ns;
+    return piece.from_ns < piece.to_ns ? ARRAY_PUSH(kept->list, kept->room, kept->count, piece) : 0;
+}
+
+static int wall_keep_piece(struct wall_path *kept, struct wall_piece piece, const struct recorded *recorded,
+                           const struct report_span *span)
+{
+    if (!recorded->is_part)
+        return wall_keep_part(kept, piece, span);
+    for (size_t i = 0; i < recorded->count; i++) {
+        struct report_span part = recorded->spans[i];
+        part.from_ns = span && span->from_ns > part.from_ns ? span->from_ns : part.from_ns;
+        part.to_ns = span && span->to_ns < part.to_ns ? span->to_ns : part.to_ns;
+        if (wall_keep_part(kept, piece, &part) != 0)
+            return ERR_NO_MEMORY;
     }
-    path->count = kept;
+    return 0;
+}
+
+/* Leaves the pieces that pass the filter, of the time that was recorded: what lies outside of a range has no events,
+ * and would look like work. */
+static int wall_path_keep(struct wall_path *path, struct report *report, const struct filter *filter, struct error *err)
+{
+    struct wall_path kept = { 0 };
+    struct recorded recorded;
+    int code = recorded_read(&recorded, report, err);
+
+    if (code != 0)
+        return code;
+    for (size_t i = 0; i < path->count && code == 0; i++) {
+        const struct wall_piece *piece = &path->list[i];
+        if (filter_thread(filter, piece->thread, piece->from_ns, piece->to_ns) &&
+            wall_keep_piece(&kept, *piece, &recorded, filter->span) != 0)
+            code = error_short_memory(err, "for the chain of threads");
+    }
+    recorded_free(&recorded);
+    free(path->list);
+    path->list = kept.list;
+    path->count = kept.count;
+    path->room = kept.room;
+    return code;
 }
 
 int wall_path_read(struct wall_path *path, struct report *report, const struct filter *filter, struct error *err)
@@ -199,8 +230,8 @@ int wall_path_read(struct wall_path *path, struct report *report, const struct f
         code = error_short_memory(err, "for the chain of threads");
         goto free_path;
     }
-    wall_path_keep(path, filter);
-    return 0;
+    if ((code = wall_path_keep(path, report, filter, err)) == 0)
+        return 0;
 free_path:
     wall_path_free(path);
     return code;
