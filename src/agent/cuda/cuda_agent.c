@@ -315,7 +315,7 @@ static int subscribe(void)
     cuda_api_forget_callbacks();
     cuda_api_callbacks(CUDA_STAGE_NONE);
     cuda_modules_enable();
-    watch_contexts(cuda_is_awaited());
+    watch_contexts((agent.sources & WIRE_BIT(CUDA)) != 0); /* a range that was awaited may have begun just now */
     atomic_store_explicit(&cuda.state, CUDA_SUBSCRIBED, memory_order_release);
     return CUPTI_RESULT_SUCCESS;
 }
