@@ -1,0 +1,3 @@
+module markdown
+
+go 1.22
