@@ -19,7 +19,7 @@ def price(catalogue, article):
 
 def main(path):
     catalogue = etree.parse(path)
-    orders = [f"a{i * 7919 % 20000}" for i in range(700)]
+    orders = [f"a{i * 7919 % 20000}" for i in range(140)]
     print(sum(price(catalogue, article) for article in orders))
 
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WIDTH = 4096, HEIGHT = 2048, FRAMES = 600 };
+enum { WIDTH = 4096, HEIGHT = 2048, FRAMES = 200 };
 
 static unsigned long brightness(int number)
 {

@@ -12,8 +12,8 @@ reader = server.makefile("rb")
 for turn in range(6):
     for first in range(0, 100_000, 500):
         keys = range(first, first + 500)
-        server.sendall(b"".join(b"set key%d 0 0 20 noreply\r\n%020d\r\n" % (k, k * turn) for k in keys))
-        server.sendall(b"".join(b"get key%d\r\n" % k for k in keys))
+        sets = [b"set key%d 0 0 20 noreply\r\n%020d\r\n" % (k, k * turn) for k in keys]
+        server.sendall(b"".join(sets + [b"get key%d\r\n" % k for k in keys]))
         for _ in keys:
             while reader.readline() != b"END\r\n":
                 pass

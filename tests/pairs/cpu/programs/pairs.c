@@ -25,7 +25,7 @@ int main(void)
         x[i] = rand() / (float) RAND_MAX;
         y[i] = rand() / (float) RAND_MAX;
     }
-    for (int step = 0; step < 3; step++) {
+    for (int step = 0; step < 2; step++) {
 #pragma omp parallel for reduction(+ : count)
         for (int i = 0; i < POINTS; i++)
             count += partners(i);

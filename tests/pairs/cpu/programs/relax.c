@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CELLS = 1 << 15, SWEEPS = 600, MOST = 64 };
+enum { CELLS = 1 << 15, SWEEPS = 120, MOST = 64 };
 
 static float grid[2][CELLS];
 static int team;
@@ -28,7 +28,7 @@ static void *sweep(void *argument)
 
     for (int n = 0; n < SWEEPS; n++) {
         float *from = grid[n & 1], *to = grid[~n & 1];
-        for (int repeat = 0; repeat < 20; repeat++)
+        for (int repeat = 0; repeat < 200; repeat++)
             for (int i = first > 1 ? first : 1; i < last && i < CELLS - 1; i++)
                 to[i] = 0.25f * from[i - 1] + 0.5f * from[i] + 0.25f * from[i + 1];
         meet();

@@ -27,6 +27,6 @@ def main(path):
 
 if __name__ == "__main__":
     if sys.argv[2:] == ["make"]:
-        make(sys.argv[1], 400_000)
+        make(sys.argv[1], 250_000)
     else:
         main(sys.argv[1])

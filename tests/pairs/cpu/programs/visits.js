@@ -10,4 +10,4 @@ for (const row of rows) {
   const month = moment(row.time, 'DD.MM.YYYY HH:mm').format('YYYY-MM');
   months.set(month, (months.get(month) || 0) + 1);
 }
-console.log(rows.length, months.size, months.get('2023-05'));
+console.log(rows.length, months.size, months.get('2020-05'));
