@@ -154,6 +154,8 @@ def profile_all(programs, results, tacho):
 
 
 def main():
+    # A shell that starts a job in the background makes it ignore SIGINT, which ends some servers of the set.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--setup", action="store_true", help="install and prepare")
     parser.add_argument("--check", action="store_true", help="run without Tacho")

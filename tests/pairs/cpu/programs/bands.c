@@ -2,7 +2,7 @@
 #include <mpi.h>
 #include <stdio.h>
 
-enum { WIDTH = 1200, HEIGHT = 900, LIMIT = 1000, FRAMES = 3 };
+enum { WIDTH = 1200, HEIGHT = 900, LIMIT = 1000, FRAMES = 8 };
 
 static long escape_steps(double cr, double ci)
 {

@@ -1,25 +1,25 @@
-/* Four threads compute pages, and write them to a slow printer, which is a child process here. */
+/* Four threads compute pages, and write them to four slow printers, which are child processes here. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 4, PAGES = 50, SIZE = 1 << 16 };
+enum { THREADS = 4, PAGES = 16, SIZE = 1 << 18, CHUNK = 1 << 16 };
 
 static pthread_mutex_t printer_lock = PTHREAD_MUTEX_INITIALIZER;
-static int printer;
+static int printers[THREADS];
 static long written;
 
 static void run_printer(int input)
 {
-    static char page[SIZE];
+    static char page[CHUNK];
     long sum = 0, bytes;
     while ((bytes = read(input, page, sizeof page)) > 0) {
         sum += bytes;
-        usleep(20000 * bytes / SIZE);
+        usleep(20000 * bytes / CHUNK);
     }
-    exit(sum != (long) THREADS * PAGES * SIZE);
+    exit(sum != (long) PAGES * SIZE);
 }
 
 static void compute_page(char *page, int thread, int number)
@@ -37,7 +37,7 @@ static void print_page(int thread, int number)
 
     pthread_mutex_lock(&printer_lock);
     compute_page(page, thread, number);
-    written += write(printer, page, sizeof page);
+    written += write(printers[thread], page, sizeof page);
     pthread_mutex_unlock(&printer_lock);
 }
 
@@ -59,25 +59,39 @@ static void *work(void *argument)
     return (void *) sum;
 }
 
-int main(void)
+static int start_printer(int number)
 {
-    pthread_t threads[THREADS];
-    int ends[2], status;
+    int ends[2];
 
     if (pipe(ends))
-        return 1;
+        exit(1);
     if (fork() == 0) {
+        for (int i = 0; i < number; i++)
+            close(printers[i]);
         close(ends[1]);
         run_printer(ends[0]);
     }
     close(ends[0]);
-    printer = ends[1];
+    return ends[1];
+}
+
+int main(void)
+{
+    pthread_t threads[THREADS];
+    int failed = 0, status;
+
+    for (int i = 0; i < THREADS; i++)
+        printers[i] = start_printer(i);
     for (long i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, work, (void *) i);
-    for (int i = 0; i < THREADS; i++)
+    for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
-    close(printer);
-    wait(&status);
-    printf("%ld bytes, printer ended with %d\n", written, WEXITSTATUS(status));
+        close(printers[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        wait(&status);
+        failed += status != 0;
+    }
+    printf("%ld bytes, %d printers failed\n", written, failed);
     return 0;
 }
