@@ -91,14 +91,16 @@ def closing_text(text):
 
 
 def sections(lines):
-    """The rows of each section of the summary, with continuation lines joined."""
-    found, rows, pattern = {}, None, None
+    """The rows of each section of the summary, with continuation lines joined. Those are indented more than rows."""
+    found, rows, pattern, most = {}, None, None, 0
     for line in lines[1:]:
         heading = re.match(r"^  (\S.*)", line)
+        indent = len(line) - len(line.lstrip())
         if heading:
             rows = found.setdefault(heading[1].split("  ")[0], [])
             pattern = SHARE if heading[1].startswith("where") else FINDING
-        elif rows is not None and pattern.match(line):
+        elif rows is not None and pattern.match(line) and (not rows or indent <= most):
+            most = most if rows else indent + (0 if re.match(r" +\d+ \D", line) else 3)
             rows.append(line.strip())
         elif rows:
             rows[-1] += " " + line.strip()
