@@ -5,7 +5,7 @@
     judge.py --check [NAME…]    run each program once without Tacho, and print its times
     judge.py [NAME…]            profile each program once, and judge the first cause that the summary names
 
-PLACE is the folder for everything that setups install, TACHO the program to judge. Results are in
+The variable PLACE is the folder for everything that setups install, TACHO the program to judge. Results are in
 $PLACE/results: the terminal's text of each program, results.json, and results.md for a reader, who can
 correct the verdicts: the regular expressions of truth.toml are a first pass."""
 import argparse
@@ -21,7 +21,7 @@ import time
 import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
-PLACE = pathlib.Path(os.environ.get("PLACE", "/tmp/place")).resolve()
+PLACE = pathlib.Path(os.environ.get("PLACE") or pathlib.Path.home() / ".cache/tacho-judgement").resolve()
 LIMIT_S = 600
 # Rows of the sections of the summary. A finding begins with its rank or its time, a row of the wall time with its share.
 FINDING = re.compile(r"^ +(\d+ (?=\S)|[\d.,]+ (ns|µs|ms|s|min|h) )")
