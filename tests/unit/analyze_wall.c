@@ -2,6 +2,7 @@
  * and its main thread is 1. */
 #include "analyze/model/wall/wall_lines.h"
 #include "analyze/model/wall/wall_path.h"
+#include "base/array.h"
 #include "made_report.h"
 
 #include <stdio.h>
@@ -274,6 +275,26 @@ static void nobody_ends_a_wait_for_the_world(void **state)
     assert_string_equal(chain_of(writer), "runs 1 0-10, events 1 10-90, runs 1 90-100");
 }
 
+/* The main thread of a server waits, and the one that serves works for 40 of 80 ms. A tenth would be housekeeping. */
+static void the_thread_that_serves_is_the_chain(void **state)
+{
+    struct writer *writer = start_program(100);
+
+    thread(writer, 1, 2, 0, 100);
+    os_call(writer, (struct made_wait){ 1, MAIN, 10, 90, "epoll_wait", 0, 0 });
+    os_call(writer, (struct made_wait){ 1, 2, 5, 30, "epoll_wait", 0, 0 });
+    os_call(writer, (struct made_wait){ 1, 2, 50, 60, "epoll_wait", 0, 0 });
+    os_call(writer, (struct made_wait){ 1, 2, 80, 95, "epoll_wait", 0, 0 });
+    assert_string_equal(chain_of(writer), "runs 1 0-10, events 1 10-30, runs 2 30-50, events 1 50-60, runs 2 60-80, "
+                                          "events 1 80-90, runs 1 90-100");
+    writer = start_program(100);
+    thread(writer, 1, 2, 0, 100);
+    os_call(writer, (struct made_wait){ 1, MAIN, 10, 90, "epoll_wait", 0, 0 });
+    os_call(writer, (struct made_wait){ 1, 2, 5, 30, "epoll_wait", 0, 0 });
+    os_call(writer, (struct made_wait){ 1, 2, 37, 95, "epoll_wait", 0, 0 });
+    assert_string_equal(chain_of(writer), "runs 1 0-10, events 1 10-90, runs 1 90-100");
+}
+
 /* Processes that wait for each other, and threads that do. */
 static void a_circle_ends(void **state)
 {
@@ -290,26 +311,39 @@ static void a_circle_ends(void **state)
 
 /* ---- lines ------------------------------------------------------------------------------------------------------ */
 
-static void sample(struct writer *writer, int64_t pid, int64_t at, const char *function, const char *module,
-                   int64_t line)
+struct made_frame {
+    const char *function, *module, *source;
+    int64_t line; /* 0: neither it nor the source is known */
+};
+
+/* The innermost frame comes first. */
+static void stack(struct writer *writer, int64_t pid, int64_t at, const struct made_frame *frames, size_t count)
 {
     struct row_COMPOSITE_EVENTS row = { 0 };
-    struct row_SAMPLING_CALLCHAINS frame = { 0 };
 
     ROW_SET(&row, COMPOSITE_EVENTS, id, at);
     ROW_SET(&row, COMPOSITE_EVENTS, start, at * MS);
     ROW_SET(&row, COMPOSITE_EVENTS, globalTid, made_thread(pid, pid));
     ROW_SET(&row, COMPOSITE_EVENTS, cpuCycles, 1);
     writer_append(writer, TABLE_COMPOSITE_EVENTS, &row);
-    ROW_SET(&frame, SAMPLING_CALLCHAINS, id, at);
-    ROW_SET(&frame, SAMPLING_CALLCHAINS, symbol, made_string(writer, function));
-    ROW_SET(&frame, SAMPLING_CALLCHAINS, module, made_string(writer, module));
-    ROW_SET(&frame, SAMPLING_CALLCHAINS, stackDepth, 0);
-    if (line) {
-        ROW_SET(&frame, SAMPLING_CALLCHAINS, sourceFile, made_string(writer, "/src/own.c"));
-        ROW_SET(&frame, SAMPLING_CALLCHAINS, sourceLine, line);
+    for (size_t i = 0; i < count; i++) {
+        struct row_SAMPLING_CALLCHAINS frame = { 0 };
+        ROW_SET(&frame, SAMPLING_CALLCHAINS, id, at);
+        ROW_SET(&frame, SAMPLING_CALLCHAINS, symbol, made_string(writer, frames[i].function));
+        ROW_SET(&frame, SAMPLING_CALLCHAINS, module, made_string(writer, frames[i].module));
+        ROW_SET(&frame, SAMPLING_CALLCHAINS, stackDepth, (int64_t)i);
+        if (frames[i].line) {
+            ROW_SET(&frame, SAMPLING_CALLCHAINS, sourceFile, made_string(writer, frames[i].source));
+            ROW_SET(&frame, SAMPLING_CALLCHAINS, sourceLine, frames[i].line);
+        }
+        writer_append(writer, TABLE_SAMPLING_CALLCHAINS, &frame);
     }
-    writer_append(writer, TABLE_SAMPLING_CALLCHAINS, &frame);
+}
+
+static void sample(struct writer *writer, int64_t pid, int64_t at, const char *function, const char *module,
+                   int64_t line)
+{
+    stack(writer, pid, at, &(struct made_frame){ function, module, "/src/own.c", line }, 1);
 }
 
 /* "prepare (own.c:7); -": where each line is, in the order in which it comes; "-" for programs without lines. */
@@ -362,6 +396,35 @@ static void functions_of_other_programs_are_no_lines(void **state)
     }
 }
 
+/* Libraries of headers and crates of Rust are in the program, and are not its own code. */
+static void code_of_others_in_the_program_is_no_line(void **state)
+{
+    static const struct {
+        struct made_frame frames[3];
+        const char *lines;
+    } stacks[] = {
+        { { { "std::map::insert()", "/opt/own", "/usr/include/c++/12/bits/stl_map.h", 3 },
+            { "json::parse()", "/opt/own", "/opt/json/include/json.hpp", 5 },
+            { "load()", "/opt/own", "/src/own.cpp", 7 } },
+          "load() (own.cpp:7)" },
+        { { { "std::map::insert()", "/opt/own", "/usr/include/c++/12/bits/stl_map.h", 3 },
+            { "json::parse()", "/opt/own", "/opt/json/include/json.hpp", 5 },
+            { "__libc_start_main", "/lib/libc.so.6", "", 0 } },
+          "json::parse() (json.hpp:5)" },
+        { { { "alloc::vec::Vec<T>::push", "/opt/my-own", "/rustc/5980/library/alloc/src/vec/mod.rs", 3 },
+            { "regex::Regex::new", "/opt/my-own", "src/regex/string.rs", 5 },
+            { "my_own::is_error", "/opt/my-own", "src/main.rs", 7 } },
+          "my_own::is_error (main.rs:7)" },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(stacks); i++) {
+        struct writer *writer = start_program(100);
+        for (int64_t at = 5; at < 100; at += 10)
+            stack(writer, 1, at, stacks[i].frames, COUNT_OF(stacks[i].frames));
+        assert_string_equal(lines_of(writer), stacks[i].lines);
+    }
+}
+
 static void a_report_without_an_end_has_no_chain(void **state)
 {
     struct writer *writer = start();
@@ -390,8 +453,10 @@ int main(void)
         cmocka_unit_test(a_pipe_leads_to_the_child),
         cmocka_unit_test(a_disk_is_waited_for),
         cmocka_unit_test(nobody_ends_a_wait_for_the_world),
+        cmocka_unit_test(the_thread_that_serves_is_the_chain),
         cmocka_unit_test(a_circle_ends),
         cmocka_unit_test(functions_of_other_programs_are_no_lines),
+        cmocka_unit_test(code_of_others_in_the_program_is_no_line),
         cmocka_unit_test(a_report_without_an_end_has_no_chain),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/saturating.h"
 #include "report/reader/unite.h"
+#include "wall_busy.h"
 
 struct wall_walk {
     struct wall_path *path;
@@ -62,7 +63,7 @@ static int wall_add_work(struct wall_walk *walk, int64_t from_ns, int64_t to_ns)
     return wall_add_piece(walk, piece);
 }
 
-static enum wall_kind wall_kind_of(const struct wall_walk *walk, const struct wall_wait *wait)
+static enum wall_kind wall_kind_of(const struct wall_wait *wait)
 {
     static const enum wall_kind kinds[OS_CALL_KINDS] = {
         [OS_CALL_OTHER] = WALL_WAITS,   [OS_CALL_LOCK] = WALL_LOCKS, [OS_CALL_IO] = WALL_IO,
@@ -73,10 +74,31 @@ static enum wall_kind wall_kind_of(const struct wall_walk *walk, const struct wa
     return wait->is_sleep ? WALL_SLEEPS : kinds[wait->kind];
 }
 
-static int wall_add_waiting(struct wall_walk *walk, const struct wall_wait *wait, int64_t from_ns)
+static int wall_add_waiting(struct wall_walk *walk, const struct wall_wait *wait, int64_t from_ns, int64_t to_ns)
 {
-    return wall_add_piece(walk, (struct wall_piece){ walk->thread, from_ns, walk->time_ns, wait->call, wait->chain,
-                                                     wait->python, wall_kind_of(walk, wait) });
+    return wall_add_piece(walk, (struct wall_piece){ wait->thread, from_ns, to_ns, wait->call, wait->chain,
+                                                     wait->python, wall_kind_of(wait) });
+}
+
+/* Waits for events that nobody in the report ended: of a server. What its busiest other thread does meanwhile is why
+ * the program is at it. */
+static int wall_add_serving(struct wall_walk *walk, const struct wall_wait *wait, int64_t from_ns)
+{
+    int64_t to_ns = walk->time_ns, busiest = wall_busiest_other(walk->threads, wait->thread, from_ns, to_ns);
+    int code = 0;
+
+    while (busiest && to_ns > from_ns && code == 0) {
+        struct report_span work = wall_work_before(walk->threads, busiest, from_ns, to_ns);
+        if (work.from_ns >= work.to_ns)
+            break;
+        if ((code = wall_add_waiting(walk, wait, work.to_ns, to_ns)) != 0)
+            return code;
+        walk->thread = busiest;
+        code = wall_add_work(walk, work.from_ns, work.to_ns);
+        walk->thread = wait->thread;
+        to_ns = work.from_ns;
+    }
+    return code != 0 ? code : wall_add_waiting(walk, wait, from_ns, to_ns);
 }
 
 /* To the one who started this thread, which was at work then. A process has started before its thread is known, and is
@@ -114,7 +136,10 @@ static int wall_go_on(struct wall_walk *walk, const struct wall_wait *wait, int6
 
     if (by.thread)
         until_ns = wall_gone_at(walk->threads, by.thread, by.time_ns < walk->time_ns ? by.time_ns : walk->time_ns);
-    if ((code = wall_add_waiting(walk, wait, until_ns)) != 0)
+    code = !by.thread && wait->kind == OS_CALL_EVENTS && !wait->is_sleep
+               ? wall_add_serving(walk, wait, until_ns)
+               : wall_add_waiting(walk, wait, until_ns, walk->time_ns);
+    if (code != 0)
         return code;
     walk->time_ns = until_ns;
     walk->thread = by.thread ? by.thread : walk->thread;
