@@ -154,13 +154,29 @@ static int stacks_is_library(const char *file, const char *symbol, int has_sourc
            (!has_source && text_begins_with(symbol, "cuda") && symbol[4] >= 'A' && symbol[4] <= 'Z');
 }
 
-/* Whether a frame belongs to the C++ standard library. Most of it (std::mutex) is in headers, and so in the program. */
-static int is_of_cxx(const char *file, const char *source)
+/* Whose code a frame is. Most of C++'s library (std::mutex) is in headers, and so in the program; so are libraries of
+ * headers, and all crates of Rust. The crate of a function is the begin of its name, and that of the program has its
+ * name. */
+enum stacks_owner { OWNER_PROGRAM, OWNER_PACKAGE, OWNER_LANGUAGE, OWNERS };
+
+static int stacks_is_crate(const char *symbol, const char *file)
+{
+    for (; *file && (*file == *symbol || (*file == '-' && *symbol == '_')); file++)
+        symbol++;
+    return !*file && text_begins_with(symbol, "::");
+}
+
+static enum stacks_owner stacks_owner_of(const char *file, const char *symbol, const char *source)
 {
     const char *header = strstr(source, "/include/");
 
-    return text_begins_with(file, "libstdc++") || text_begins_with(file, "libc++") ||
-           (header && strstr(header, "/c++/"));
+    if (text_ends_with(source, ".rs"))
+        return text_begins_with(source, "/rustc/") || text_begins_with(source, "library/") ? OWNER_LANGUAGE
+               : stacks_is_crate(symbol, file)                                             ? OWNER_PROGRAM
+                                                                                           : OWNER_PACKAGE;
+    if (text_begins_with(file, "libstdc++") || text_begins_with(file, "libc++") || (header && strstr(header, "/c++/")))
+        return OWNER_LANGUAGE;
+    return header ? OWNER_PACKAGE : OWNER_PROGRAM;
 }
 
 /* Whether a function is the host's side of a kernel. nvcc makes it: it has the name and the line of the kernel, and
@@ -187,7 +203,7 @@ static int is_host_side(const char *symbol, const char *stub)
 uint32_t stack_caller(const struct stacks *stacks, uint32_t stack)
 {
     const char *stub = NULL; /* the frame inside of this one, if it launches a kernel */
-    uint32_t cxx = NO_KEY;
+    uint32_t innermost[OWNERS] = { NO_KEY, NO_KEY, NO_KEY };
 
     for (uint32_t at = stack; at != STACK_EMPTY; at = stack_parent(stacks, at)) {
         const int64_t *frame = stack_frame(stacks, stack_innermost(stacks, at));
@@ -198,13 +214,16 @@ uint32_t stack_caller(const struct stacks *stacks, uint32_t stack)
             stacks_is_library(file, symbol, frame[FRAME_SOURCE] != FRAME_NO_NAME) ||
             (inner && is_host_side(symbol, inner)))
             continue;
-        if (!is_of_cxx(file, frame[FRAME_SOURCE] == FRAME_NO_NAME
+        const char *source = frame[FRAME_SOURCE] == FRAME_NO_NAME
                                  ? ""
-                                 : report_string(stacks->report, frame[FRAME_SOURCE], NULL)))
+                                 : report_string(stacks->report, frame[FRAME_SOURCE], NULL);
+        enum stacks_owner owner = stacks_owner_of(file, symbol, source);
+        if (owner == OWNER_PROGRAM)
             return stack_innermost(stacks, at);
-        cxx = cxx == NO_KEY ? stack_innermost(stacks, at) : cxx;
+        if (innermost[owner] == NO_KEY)
+            innermost[owner] = stack_innermost(stacks, at);
     }
-    return cxx;
+    return innermost[OWNER_PACKAGE] != NO_KEY ? innermost[OWNER_PACKAGE] : innermost[OWNER_LANGUAGE];
 }
 
 static void add_file_name(struct text *out, struct report *report, int64_t id)

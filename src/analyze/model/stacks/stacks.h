@@ -86,7 +86,8 @@ static inline uint32_t stack_innermost(const struct stacks *stacks, uint32_t sta
 }
 
 /* The frame that is shown as the caller of an API: the innermost one outside of system and CUDA libraries; NO_KEY if
- * there is none. A frame of the C++ standard library is the result only if no other is left. */
+ * there is none. A frame of a library of headers or of another crate is the result only if none of the program's is
+ * left, and one of the language's library (C++, Rust) after these. */
 uint32_t stack_caller(const struct stacks *stacks, uint32_t stack);
 
 /* The frame that stands for a thread; threads with the same name share it. NO_KEY when memory is short. */
