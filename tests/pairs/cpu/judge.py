@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 PLACE = pathlib.Path(os.environ.get("PLACE") or pathlib.Path.home() / ".cache/tacho-judgement").resolve()
 LIMIT_S = 600
 # Rows of the sections of the summary. A finding begins with its rank or its time, a row of the wall time with its share.
-FINDING = re.compile(r"^ +(\d+ (?=\S)|[\d.,]+ (ns|µs|ms|s|min|h) )")
+FINDING = re.compile(r"^ +(\d+ +)?[\d.,]+ (ns|µs|ms|s|min|h) ")
 SHARE = re.compile(r"^ +[\d.,]+ %")
 
 
@@ -100,7 +100,7 @@ def sections(lines):
             rows = found.setdefault(heading[1].split("  ")[0], [])
             pattern = SHARE if heading[1].startswith("where") else FINDING
         elif rows is not None and pattern.match(line) and (not rows or indent <= most):
-            most = most if rows else indent + (0 if re.match(r" +\d+ \D", line) else 3)
+            most = most if rows else indent + 3
             rows.append(line.strip())
         elif rows:
             rows[-1] += " " + line.strip()

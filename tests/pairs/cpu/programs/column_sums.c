@@ -9,7 +9,7 @@ static void column_sums(const float *table, double *sums)
     for (int column = 0; column < COLUMNS; column++) {
         double sum = 0;
         for (int row = 0; row < ROWS; row++)
-            sum += table[(size_t) row * COLUMNS + column];
+            sum += table[(size_t)row * COLUMNS + column];
         sums[column] += sum;
     }
 }
@@ -19,7 +19,7 @@ int main(void)
     float *table = malloc(sizeof *table * ROWS * COLUMNS);
     double *sums = calloc(COLUMNS, sizeof *sums);
 
-    for (size_t i = 0; i < (size_t) ROWS * COLUMNS; i++)
+    for (size_t i = 0; i < (size_t)ROWS * COLUMNS; i++)
         table[i] = i % 1013;
     for (int i = 0; i < TIMES; i++)
         column_sums(table, sums);

@@ -6,12 +6,12 @@ enum { WIDTH = 4096, HEIGHT = 2048, FRAMES = 200 };
 
 static unsigned long brightness(int number)
 {
-    unsigned char *frame = malloc((size_t) WIDTH * HEIGHT * 4);
+    unsigned char *frame = malloc((size_t)WIDTH * HEIGHT * 4);
     unsigned long sum = 0;
 
-    for (size_t i = 0; i < (size_t) WIDTH * HEIGHT * 4; i += 512)
+    for (size_t i = 0; i < (size_t)WIDTH * HEIGHT * 4; i += 512)
         frame[i] = number + i;
-    for (size_t i = 0; i < (size_t) WIDTH * HEIGHT * 4; i += 512)
+    for (size_t i = 0; i < (size_t)WIDTH * HEIGHT * 4; i += 512)
         sum += frame[i];
     free(frame);
     return sum;

@@ -22,8 +22,8 @@ int main(void)
 
     srand(5);
     for (int i = 0; i < POINTS; i++) {
-        x[i] = rand() / (float) RAND_MAX;
-        y[i] = rand() / (float) RAND_MAX;
+        x[i] = rand() / (float)RAND_MAX;
+        y[i] = rand() / (float)RAND_MAX;
     }
     for (int step = 0; step < 2; step++) {
 #pragma omp parallel for reduction(+ : count)

@@ -19,7 +19,7 @@ static void run_printer(int input)
         sum += bytes;
         usleep(20000 * bytes / CHUNK);
     }
-    exit(sum != (long) PAGES * SIZE);
+    exit(sum != (long)PAGES * SIZE);
 }
 
 static void compute_page(char *page, int thread, int number)
@@ -53,10 +53,10 @@ static void *work(void *argument)
 {
     long sum = 0;
     for (int number = 0; number < PAGES; number++) {
-        sum += prepare((long) argument, number);
-        print_page((long) argument, number);
+        sum += prepare((long)argument, number);
+        print_page((long)argument, number);
     }
-    return (void *) sum;
+    return (void *)sum;
 }
 
 static int start_printer(int number)
@@ -83,7 +83,7 @@ int main(void)
     for (int i = 0; i < THREADS; i++)
         printers[i] = start_printer(i);
     for (long i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, work, (void *) i);
+        pthread_create(&threads[i], NULL, work, (void *)i);
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
         close(printers[i]);

@@ -24,7 +24,7 @@ static void meet(void)
 
 static void *sweep(void *argument)
 {
-    int part = (int) (long) argument, first = CELLS / team * part, last = first + CELLS / team;
+    int part = (int)(long)argument, first = CELLS / team * part, last = first + CELLS / team;
 
     for (int n = 0; n < SWEEPS; n++) {
         float *from = grid[n & 1], *to = grid[~n & 1];
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < CELLS; i++)
         grid[0][i] = grid[1][i] = i % 101;
     for (long i = 0; i < team; i++)
-        pthread_create(&threads[i], NULL, sweep, (void *) i);
+        pthread_create(&threads[i], NULL, sweep, (void *)i);
     for (int i = 0; i < team; i++)
         pthread_join(threads[i], NULL);
     printf("%d threads, middle %.4f\n", team, grid[0][CELLS / 2]);
