@@ -19,9 +19,10 @@ def golden(thread):
         yield int(-math.log((state | 1) / 2**64) * RATE) + 1
 
 
-def independent(_):
+def independent(thread):
+    draws = random.Random(thread)
     while True:
-        yield int(random.expovariate(1 / RATE)) + 1
+        yield int(draws.expovariate(1 / RATE)) + 1
 
 
 def allocations():
