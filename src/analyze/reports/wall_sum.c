@@ -140,10 +140,11 @@ static int wall_sum(struct report *report, const struct analysis_request *reques
     struct filter filter;
     int code = filter_open(&filter, report, request, err);
 
-    if (code == 0)
-        code = wall_sum_make(&totals, report, &filter, &table, err);
+    if (code != 0)
+        goto close_filter;
+    code = wall_sum_make(&totals, report, &filter, &table, err);
+close_filter:
     filter_close(&filter);
-
     wall_lines_free(&totals.lines);
     keys_free(&totals.groups);
     free(totals.list);

@@ -152,14 +152,15 @@ static int annotate_read_stacks(struct annotate_code_search *search, struct erro
     static const char *const names[] = { "id", "stackDepth", "originalIP", "symbol", "module", NULL };
     struct annotate_leaf leaf = { 0 };
     struct row_cursor rows;
-    int code = row_cursor_open(&rows, search->report, "SAMPLING_CALLCHAINS", names, err), failed = 0;
+    int code = row_cursor_open(&rows, search->report, "SAMPLING_CALLCHAINS", names, err);
 
     if (code != 0)
         return code;
-    while (!failed && row_cursor_next(&rows)) {
+    while (row_cursor_next(&rows)) {
         int64_t id = row_int(&rows, 0), address = row_int_or(&rows, 2, 0);
         if (row_int(&rows, 1) == 0) {
-            failed = annotate_add_hit(search, &leaf);
+            if ((code = annotate_add_hit(search, &leaf)) != 0)
+                goto close_rows;
             leaf = (struct annotate_leaf){ .id = id, .address = address };
         }
         if (id != leaf.id || address != leaf.address)
@@ -168,8 +169,10 @@ static int annotate_read_stacks(struct annotate_code_search *search, struct erro
         leaf.module = row_int(&rows, 4);
         leaf.is_named |= annotate_is_named(search->name, row_string(&rows, search->report, 3));
     }
+    code = annotate_add_hit(search, &leaf);
+close_rows:
     row_cursor_close(&rows);
-    return failed || annotate_add_hit(search, &leaf) != 0 ? error_short_memory(err, "for the stacks") : 0;
+    return code != 0 ? error_short_memory(err, "for the stacks") : 0;
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
@@ -315,41 +318,42 @@ static void annotate_count_hits(struct annotate_code_search *search, uint64_t fi
 
 static int annotate_code_take(struct annotate_code_search *search, struct error *err)
 {
-    struct annotate_code *code = search->code;
+    struct annotate_code *out = search->code;
     struct annotate_extent extent;
     struct text rows = { 0 };
     uint64_t first = 0;
-    int failed;
+    int code;
 
     annotate_keep_most(search);
-    code->function = report_string(search->report, search->hits->symbol, NULL);
-    code->file = report_string(search->report, search->hits->module, NULL);
-    code->samples = (int64_t)search->event_count;
-    if ((failed = annotate_find_extent(search, &extent, &first, err)) != 0 ||
-        (failed = annotate_objdump(&rows, code->file, extent.start, extent.end, err)) != 0)
+    out->function = report_string(search->report, search->hits->symbol, NULL);
+    out->file = report_string(search->report, search->hits->module, NULL);
+    out->samples = (int64_t)search->event_count;
+    if ((code = annotate_find_extent(search, &extent, &first, err)) != 0 ||
+        (code = annotate_objdump(&rows, out->file, extent.start, extent.end, err)) != 0)
         goto free_rows;
-    if ((failed = annotate_take_rows(code, &rows)) != 0)
-        failed = error_short_memory(err, "for the instructions");
-    else
-        annotate_count_hits(search, first);
+    if (annotate_take_rows(out, &rows) != 0) {
+        code = error_short_memory(err, "for the instructions");
+        goto free_rows;
+    }
+    annotate_count_hits(search, first);
 free_rows:
     text_free(&rows);
-    return failed;
+    return code;
 }
 
-int annotate_code_read(struct annotate_code *code, struct report *report, const char *name, struct error *err)
+int annotate_code_read(struct annotate_code *out, struct report *report, const char *name, struct error *err)
 {
-    struct annotate_code_search search = { .code = code, .report = report, .name = name };
-    int failed;
+    struct annotate_code_search search = { .code = out, .report = report, .name = name };
+    int code;
 
-    *code = (struct annotate_code){ 0 };
-    if ((failed = annotate_read_modules(&search, err)) != 0 || (failed = annotate_read_events(&search, err)) != 0 ||
-        (failed = annotate_read_stacks(&search, err)) != 0)
+    *out = (struct annotate_code){ 0 };
+    if ((code = annotate_read_modules(&search, err)) != 0 || (code = annotate_read_events(&search, err)) != 0 ||
+        (code = annotate_read_stacks(&search, err)) != 0)
         goto free_search;
-    failed = search.hit_count
-                 ? annotate_code_take(&search, err)
-                 : error_set(err, ERR_NO_DATA, "no sample of the CPU is in the instructions of a function '%s'", name);
+    code = search.hit_count
+               ? annotate_code_take(&search, err)
+               : error_set(err, ERR_NO_DATA, "no sample of the CPU is in the instructions of a function '%s'", name);
 free_search:
     annotate_code_search_free(&search);
-    return failed;
+    return code;
 }

@@ -26,7 +26,7 @@ struct annotate_code {
 /* The code of the function of this name that most samples are in; one that the compiler has inlined is in the code of
  * the function around it. ERR_NO_DATA with a sentence if there is none, if the file is not the one that ran, or without
  * objdump. annotate_code_free() is safe after an error. */
-int annotate_code_read(struct annotate_code *code, struct report *report, const char *name, struct error *err);
+int annotate_code_read(struct annotate_code *out, struct report *report, const char *name, struct error *err);
 void annotate_code_free(struct annotate_code *code);
 
 #endif

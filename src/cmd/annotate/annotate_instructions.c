@@ -21,12 +21,12 @@ static const struct table_column annotate_code_columns[CODE_COLUMNS] = {
     [CODE_FILE] = { "File", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static double annotate_code_share(const struct annotate_code *code, int64_t samples)
+static double annotate_code_share(const struct annotate_code *found, int64_t samples)
 {
-    return code->samples ? 100.0 * (double)samples / (double)code->samples : 0;
+    return found->samples ? 100.0 * (double)samples / (double)found->samples : 0;
 }
 
-static int annotate_code_add_row(struct table *table, const struct annotate_code *code,
+static int annotate_code_add_row(struct table *table, const struct annotate_code *found,
                                  const struct annotate_instruction *instruction)
 {
     struct table_cell *row = table_add_row(table);
@@ -35,53 +35,53 @@ static int annotate_code_add_row(struct table *table, const struct annotate_code
     if (!row)
         return ERR_NO_MEMORY;
     snprintf(address, sizeof address, "%llx", (unsigned long long)instruction->address);
-    cell_set_real(&row[CODE_SELF], annotate_code_share(code, instruction->self));
+    cell_set_real(&row[CODE_SELF], annotate_code_share(found, instruction->self));
     cell_set_int(&row[CODE_SAMPLES], instruction->self);
     if (instruction->line)
         cell_set_int(&row[CODE_LINE], instruction->line);
     return cell_set_string(table, &row[CODE_ADDRESS], address) != 0 ||
-                   cell_set_string(table, &row[CODE_TEXT], text_string(&code->texts) + instruction->text) != 0 ||
-                   cell_set_string(table, &row[CODE_FUNCTION], code->function) != 0 ||
-                   cell_set_string(table, &row[CODE_FILE], code->file) != 0
+                   cell_set_string(table, &row[CODE_TEXT], text_string(&found->texts) + instruction->text) != 0 ||
+                   cell_set_string(table, &row[CODE_FUNCTION], found->function) != 0 ||
+                   cell_set_string(table, &row[CODE_FILE], found->file) != 0
                ? ERR_NO_MEMORY
                : 0;
 }
 
-static int annotate_code_print_table(struct text *out, const struct annotate_code *code, const char *format)
+static int annotate_code_print_table(struct text *out, const struct annotate_code *found, const char *format)
 {
     struct print_request request = { .null_is_null = 1 };
     struct table *table = table_new(annotate_code_columns, CODE_COLUMNS);
-    int failed = ERR_NO_MEMORY;
+    int code = ERR_NO_MEMORY;
 
     if (!table)
-        return failed;
-    for (size_t i = 0; i < code->count; i++)
-        if (annotate_code_add_row(table, code, &code->list[i]) != 0)
+        return code;
+    for (size_t i = 0; i < found->count; i++)
+        if (annotate_code_add_row(table, found, &found->list[i]) != 0)
             goto delete_table;
     print_format_find(format)->table(out, table, &request);
-    failed = 0;
+    code = 0;
 delete_table:
     table_delete(table);
-    return failed;
+    return code;
 }
 
 /* A line of the source is named where it begins. */
-static void annotate_code_print(struct text *out, const struct annotate_code *code)
+static void annotate_code_print(struct text *out, const struct annotate_code *found)
 {
     int64_t line = 0;
 
-    display_add(out, code->function, strlen(code->function), 0);
+    display_add(out, found->function, strlen(found->function), 0);
     text_add(out, "  ");
-    display_add(out, code->file, strlen(code->file), 0);
+    display_add(out, found->file, strlen(found->file), 0);
     text_add_char(out, '\n');
-    human_count(out, (uint64_t)code->self);
-    text_addf(out, " samples, %.1f %% of all, are at its instructions\n", annotate_code_share(code, code->self));
+    human_count(out, (uint64_t)found->self);
+    text_addf(out, " samples, %.1f %% of all, are at its instructions\n", annotate_code_share(found, found->self));
     text_add(out, "    Self    Line       Address  Instruction\n");
-    for (size_t i = 0; i < code->count; i++) {
-        const struct annotate_instruction *instruction = &code->list[i];
-        const char *text = text_string(&code->texts) + instruction->text;
+    for (size_t i = 0; i < found->count; i++) {
+        const struct annotate_instruction *instruction = &found->list[i];
+        const char *text = text_string(&found->texts) + instruction->text;
         if (instruction->self)
-            text_addf(out, "  %5.1f %%", annotate_code_share(code, instruction->self));
+            text_addf(out, "  %5.1f %%", annotate_code_share(found, instruction->self));
         else
             text_add_repeat(out, ' ', 9);
         if (instruction->line && instruction->line != line)
@@ -98,16 +98,16 @@ static void annotate_code_print(struct text *out, const struct annotate_code *co
 int annotate_instructions(struct text *out, struct report *report, const char *function, const char *format,
                           struct error *err)
 {
-    struct annotate_code code;
-    int failed = annotate_code_read(&code, report, function, err);
+    struct annotate_code found;
+    int code = annotate_code_read(&found, report, function, err);
 
-    if (failed != 0)
-        goto free_code;
+    if (code != 0)
+        goto free_found;
     if (strcmp(format, "human") == 0)
-        annotate_code_print(out, &code);
-    else if (annotate_code_print_table(out, &code, format) != 0)
-        failed = error_no_memory(err);
-free_code:
-    annotate_code_free(&code);
-    return failed;
+        annotate_code_print(out, &found);
+    else if (annotate_code_print_table(out, &found, format) != 0)
+        code = error_no_memory(err);
+free_found:
+    annotate_code_free(&found);
+    return code;
 }

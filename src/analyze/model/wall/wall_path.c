@@ -85,20 +85,20 @@ static int wall_add_waiting(struct wall_walk *walk, const struct wall_wait *wait
 static int wall_add_serving(struct wall_walk *walk, const struct wall_wait *wait, int64_t from_ns)
 {
     int64_t to_ns = walk->time_ns, busiest = wall_busiest_other(walk->threads, wait->thread, from_ns, to_ns);
-    int code = 0;
 
-    while (busiest && to_ns > from_ns && code == 0) {
+    while (busiest && to_ns > from_ns) {
         struct report_span work = wall_work_before(walk->threads, busiest, from_ns, to_ns);
         if (work.from_ns >= work.to_ns)
             break;
-        if ((code = wall_add_waiting(walk, wait, work.to_ns, to_ns)) != 0)
-            return code;
+        if (wall_add_waiting(walk, wait, work.to_ns, to_ns) != 0)
+            return ERR_NO_MEMORY;
         walk->thread = busiest;
-        code = wall_add_work(walk, work.from_ns, work.to_ns);
+        if (wall_add_work(walk, work.from_ns, work.to_ns) != 0)
+            return ERR_NO_MEMORY;
         walk->thread = wait->thread;
         to_ns = work.from_ns;
     }
-    return code != 0 ? code : wall_add_waiting(walk, wait, from_ns, to_ns);
+    return wall_add_waiting(walk, wait, from_ns, to_ns);
 }
 
 /* To the one who started this thread, which was at work then. A process has started before its thread is known, and is
@@ -229,12 +229,15 @@ static int wall_path_keep(struct wall_path *path, struct report *report, const s
 
     if (code != 0)
         return code;
-    for (size_t i = 0; i < path->count && code == 0; i++) {
+    for (size_t i = 0; i < path->count; i++) {
         const struct wall_piece *piece = &path->list[i];
         if (filter_thread(filter, piece->thread, piece->from_ns, piece->to_ns) &&
-            wall_keep_piece(&kept, *piece, &recorded, filter->span) != 0)
+            wall_keep_piece(&kept, *piece, &recorded, filter->span) != 0) {
             code = error_short_memory(err, "for the chain of threads");
+            goto free_recorded;
+        }
     }
+free_recorded:
     recorded_free(&recorded);
     free(path->list);
     path->list = kept.list;
