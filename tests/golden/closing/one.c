@@ -1,0 +1,5 @@
+#include <stdio.h>
+int one(void)
+{
+    return printf("one\n");
+}

@@ -1,0 +1,5 @@
+#include <stdio.h>
+int three(void)
+{
+    return printf("three\n");
+}

@@ -1,0 +1,5 @@
+#include <stdio.h>
+int two(void)
+{
+    return printf("two\n");
+}
