@@ -1,5 +1,6 @@
 """What sampling makes of the allocations of cache.c at the peak, by calculation: with the distances of src/agent/heap/heap_distance.c for the
-first 40 threads, and with independent random ones. In per cent, of the blocks alive at the peak and of all that is allocated."""
+first 40 threads (mixed), with those that it had at first (golden), and with independent random ones. In per cent, of the blocks alive at the peak
+and of all that is allocated."""
 import math
 import random
 import statistics
@@ -9,14 +10,29 @@ GOLDEN = 0x9E3779B97F4A7C15
 RATE, KEYS, REQUESTS, SEEDS = 65536, 4000, 12000, 40
 
 
-def golden(thread):
-    mixed = (thread + 1) * GOLDEN & WORD
-    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & WORD
-    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & WORD
-    state = (mixed ^ mixed >> 31) | 1
+def mix(number):
+    number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & WORD
+    number = (number ^ number >> 27) * 0x94D049BB133111EB & WORD
+    return number ^ number >> 31
+
+
+def states(thread):
+    state = mix((thread + 1) * GOLDEN & WORD) | 1
     while True:
         state = (state + GOLDEN) & WORD
-        yield int(-math.log((state | 1) / 2**64) * RATE) + 1
+        yield state
+
+
+def distance(number):
+    return int(-math.log((number | 1) / 2**64) * RATE) + 1
+
+
+def golden(thread):
+    return map(distance, states(thread))
+
+
+def mixed(thread):
+    return map(distance, map(mix, states(thread)))
 
 
 def independent(thread):
@@ -54,7 +70,7 @@ def errors(blocks, distances):
 
 def main():
     blocks = list(allocations())
-    for draw in (golden, independent):
+    for draw in (golden, mixed, independent):
         for name, found in zip(("at the peak", "all"), zip(*(errors(blocks, draw(seed)) for seed in range(SEEDS)))):
             print(f"{draw.__name__}, {name}: mean {statistics.mean(found):+.2f} %, standard deviation {statistics.stdev(found):.2f}")
 
