@@ -293,6 +293,11 @@ static void the_thread_that_serves_is_the_chain(void **state)
     os_call(writer, (struct made_wait){ 1, 2, 5, 30, "epoll_wait", 0, 0 });
     os_call(writer, (struct made_wait){ 1, 2, 37, 95, "epoll_wait", 0, 0 });
     assert_string_equal(chain_of(writer), "runs 1 0-10, events 1 10-90, runs 1 90-100");
+    writer = start_program(100);
+    thread(writer, 1, 2, 0, 50);
+    os_call(writer, (struct made_wait){ 1, MAIN, 10, 90, "epoll_wait", 0, 0 });
+    os_call(writer, (struct made_wait){ 1, 2, 5, 30, "epoll_wait", 0, 0 });
+    assert_string_equal(chain_of(writer), "runs 1 0-10, events 1 10-30, runs 2 30-50, events 1 50-90, runs 1 90-100");
 }
 
 /* Processes that wait for each other, and threads that do. */
@@ -415,6 +420,14 @@ static void code_of_others_in_the_program_is_no_line(void **state)
             { "regex::Regex::new", "/opt/my-own", "src/regex/string.rs", 5 },
             { "my_own::is_error", "/opt/my-own", "src/main.rs", 7 } },
           "my_own::is_error (main.rs:7)" },
+        { { { "regex::Regex::new", "/opt/my-own", "src/regex/string.rs", 5 },
+            { "<my_own::Line as core::str::FromStr>::from_str", "/opt/my-own", "src/main.rs", 9 },
+            { "main", "/opt/my-own", "", 0 } },
+          "<my_own::Line as core::str::FromStr>::from_str (main.rs:9)" },
+        { { { "regex::Regex::new", "/opt/renamed", "src/regex/string.rs", 5 },
+            { "my_own::is_error", "/opt/renamed", "src/main.rs", 7 },
+            { "main", "/opt/renamed", "", 0 } },
+          "regex::Regex::new (string.rs:5)" },
     };
 
     for (size_t i = 0; i < COUNT_OF(stacks); i++) {

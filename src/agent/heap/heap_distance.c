@@ -10,7 +10,7 @@
 /* Multiples of the golden ratio's fraction, modulo 1, lie evenly, so that the number of samples in some bytes would be
  * known better. But one of them says something of the next: where two lines allocate in turn, samples would prefer one.
  * Mixed, they are independent (splitmix64). */
-static uint64_t mixed(uint64_t number)
+static uint64_t distance_mixed(uint64_t number)
 {
     number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
@@ -19,7 +19,7 @@ static uint64_t mixed(uint64_t number)
 
 uint64_t heap_distance_seed(uint32_t thread)
 {
-    return mixed((thread + UINT64_C(1)) * GOLDEN_FRACTION) | 1;
+    return distance_mixed((thread + UINT64_C(1)) * GOLDEN_FRACTION) | 1;
 }
 
 /* log2() of a number from 1 to 2, whose highest bit stands for 1: each square that reaches 2 gives one more bit. */
@@ -38,7 +38,7 @@ static uint64_t fraction_of_log2(uint64_t number)
 uint64_t heap_distance_draw(uint64_t *state, uint64_t mean_bytes)
 {
     *state += GOLDEN_FRACTION;
-    uint64_t number = mixed(*state) | 1;
+    uint64_t number = distance_mixed(*state) | 1;
     unsigned zeros = (unsigned)__builtin_clzll(number);
     uint64_t minus_log2 = ((zeros + UINT64_C(1)) << LOG_BITS) - fraction_of_log2(number << zeros);
     uint64_t minus_ln = (uint64_t)((unsigned __int128)minus_log2 * LN_2 >> 32);

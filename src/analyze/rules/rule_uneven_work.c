@@ -329,7 +329,9 @@ static int uneven_add_phases(struct uneven_search *search)
     for (size_t i = 0, next; i < path->count; i = next) {
         struct uneven_team team = uneven_team_of(search, path->list[i].thread), other = team;
         int64_t busy_ns = 0;
-        for (next = i; next < path->count && other.kind == team.kind && other.process == team.process; next++) {
+        for (next = i; next < path->count && other.kind == team.kind && other.process == team.process &&
+                       (next == i || path->list[next].from_ns == path->list[next - 1].to_ns);
+             next++) {
             const struct wall_piece *piece = &path->list[next];
             if (piece->kind == WALL_RUNS || piece->kind == WALL_READY)
                 busy_ns = saturating_add(busy_ns, saturating_duration(piece->from_ns, piece->to_ns));

@@ -23,10 +23,10 @@ static const struct option annotate_options[] = {
     { .name = "source", .letter = 's', .kind = OPTION_TEXT, .offset = FIELD(source), .value = "FOLDER",
       .help = "Look for the source file in FOLDER first. Default: where it was when the program was built." },
     { .name = "instructions", .letter = 'i', .kind = OPTION_FLAG, .offset = FIELD(instructions),
-      .help = "Print the instructions of the function in place of its source. Needs objdump (binutils)." },
+      .help = "Print the instructions of the function, without its source. Needs objdump (binutils)." },
     { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = FIELD(format), .value = "FORMAT",
       .words = OPTION_WORDS("human", "csv", "json"),
-      .help = "human, csv or json; csv and json have the lines with samples alone. Default: human." },
+      .help = "human, csv or json; csv and json have the lines with samples alone, or all instructions. Default: human." },
     { 0 },
 };
 /* clang-format on */
@@ -130,13 +130,14 @@ static void annotate_add_lines(struct text *out, const struct annotate_lines *li
     int64_t shown = 0;
 
     for (size_t i = 0; i < lines->count; i++) {
-        int64_t line = lines->list[i].line, first = line > shown + AROUND ? line - AROUND : shown + 1;
-        int64_t next = i + 1 < lines->count ? lines->list[i + 1].line : INT64_MAX,
+        int64_t line = lines->list[i].line;
+        if (line <= 0)
+            continue;
+        int64_t first = line - shown > AROUND ? line - AROUND : shown + 1,
+                next = i + 1 < lines->count ? lines->list[i + 1].line : INT64_MAX,
                 last = next - line > AROUND ? line + AROUND : next - 1;
         if (shown && first > shown + 1)
             text_add(out, "                       …\n");
-        if (line <= 0)
-            continue;
         for (int64_t number = first > 0 ? first : 1; number <= last; number++)
             if (number == line || number <= source->count)
                 annotate_add_line(out, lines, number == line ? &lines->list[i] : NULL, source, number);

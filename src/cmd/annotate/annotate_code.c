@@ -18,8 +18,8 @@
 #include "symbols/names/symbol_names.h"
 
 struct annotate_module {
-    int64_t process, path, address;
-    const char *build_id; /* in the report */
+    int64_t process, path, address, size; /* size: 0: not known */
+    const char *build_id;                 /* in the report */
 };
 
 struct annotate_event {
@@ -72,7 +72,7 @@ static int annotate_modules_by_path(const void *a, const void *b)
 
 static int annotate_read_modules(struct annotate_code_search *search, struct error *err)
 {
-    static const char *const names[] = { "globalPid", "pathId", "address", "buildId", NULL };
+    static const char *const names[] = { "globalPid", "pathId", "address", "size", "buildId", NULL };
     struct row_cursor rows;
     int code = row_cursor_open(&rows, search->report, "TACHO_MODULE", names, err);
 
@@ -80,15 +80,16 @@ static int annotate_read_modules(struct annotate_code_search *search, struct err
         return code;
     while (row_cursor_next(&rows)) {
         const struct annotate_module module = { row_int(&rows, 0), row_int(&rows, 1), row_int(&rows, 2),
-                                                row_string(&rows, search->report, 3) };
+                                                row_int_or(&rows, 3, 0), row_string(&rows, search->report, 4) };
         if (!row_is_null(&rows, 2) &&
             ARRAY_PUSH(search->modules, search->modules_room, search->module_count, module) != 0) {
             code = error_short_memory(err, "for the modules");
-            break;
+            goto close_rows;
         }
     }
     if (search->module_count)
         qsort(search->modules, search->module_count, sizeof *search->modules, annotate_modules_by_path);
+close_rows:
     row_cursor_close(&rows);
     return code;
 }
@@ -114,25 +115,33 @@ static int annotate_read_events(struct annotate_code_search *search, struct erro
             continue;
         if (ARRAY_PUSH(search->events, search->events_room, search->event_count, event) != 0) {
             code = error_short_memory(err, "for the samples");
-            break;
+            goto close_rows;
         }
     }
     if (search->event_count)
         qsort(search->events, search->event_count, sizeof *search->events, annotate_events_by_id);
+close_rows:
     row_cursor_close(&rows);
     return code;
 }
 
+/* A process has a file at several addresses one after the other, after exec() or dlclose(). */
 static const struct annotate_module *annotate_module_of(const struct annotate_code_search *search, int64_t process,
-                                                        int64_t path)
+                                                        const struct annotate_leaf *leaf)
 {
+    int64_t path = leaf->module;
     size_t at = BISECT(0, search->module_count, i,
                        search->modules[i].process < process ||
                            (search->modules[i].process == process && search->modules[i].path < path));
 
-    return at < search->module_count && search->modules[at].process == process && search->modules[at].path == path
-               ? &search->modules[at]
-               : NULL;
+    for (; at < search->module_count; at++) {
+        const struct annotate_module *module = &search->modules[at];
+        if (module->process != process || module->path != path)
+            return NULL;
+        if (!module->size || (uint64_t)leaf->address - (uint64_t)module->address < (uint64_t)module->size)
+            return module;
+    }
+    return NULL;
 }
 
 static int annotate_add_hit(struct annotate_code_search *search, const struct annotate_leaf *leaf)
@@ -141,7 +150,7 @@ static int annotate_add_hit(struct annotate_code_search *search, const struct an
     const struct annotate_module *module;
 
     if (!leaf->is_named || at == search->event_count || search->events[at].id != leaf->id ||
-        !(module = annotate_module_of(search, search->events[at].process, leaf->module)))
+        !(module = annotate_module_of(search, search->events[at].process, leaf)))
         return 0;
     const struct annotate_hit hit = { leaf->symbol, leaf->module, (uint64_t)leaf->address - (uint64_t)module->address };
     return ARRAY_PUSH(search->hits, search->hits_room, search->hit_count, hit);
@@ -232,7 +241,7 @@ static int annotate_is_same_file(const struct elf_image *image, const char *buil
         if (strncmp(build_id + 2 * i, digits, 2) != 0)
             return !*build_id;
     }
-    return 1;
+    return !*build_id || !build_id[2 * bytes];
 }
 
 /* The function's span in the file; `*first`: the address of the file's first byte. */
@@ -240,7 +249,7 @@ static int annotate_find_extent(struct annotate_code_search *search, struct anno
                                 struct error *err)
 {
     const char *path = search->code->file, *build_id = "";
-    int file = *path == '/' ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    int file = *path == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     struct elf_image image;
     int is_same;
 
@@ -267,8 +276,7 @@ static int annotate_find_extent(struct annotate_code_search *search, struct anno
                                    path, search->code->function);
 }
 
-/* ---- the instructions
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- the instructions -------------------------------------------------------------------------------------------- */
 
 /* "    1180:\tmov    %eax,%edx" is an instruction; "/src/a.c:27 (discriminator 3)" is the line of those that follow. */
 static int annotate_take_row(struct annotate_code *code, const char *row, int64_t *line)

@@ -1,4 +1,4 @@
-/* The instructions of a function with the samples that are at them. objdump takes the file apart. */
+/* The instructions of a function with the samples that are at them. objdump disassembles the file. */
 #ifndef TACHO_CMD_ANNOTATE_ANNOTATE_CODE_H
 #define TACHO_CMD_ANNOTATE_ANNOTATE_CODE_H
 
@@ -24,8 +24,8 @@ struct annotate_code {
 };
 
 /* The code of the function of this name that most samples are in; one that the compiler has inlined is in the code of
- * the function around it. ERR_NO_DATA with a sentence if there is none, if the file is not the one that ran, or without
- * objdump. annotate_code_free() is safe after an error. */
+ * the function around it. ERR_NO_DATA with a sentence if there is none, or if the file is not the one that ran,
+ * ERR_UNSUPPORTED without objdump. annotate_code_free() is safe after an error. */
 int annotate_code_read(struct annotate_code *out, struct report *report, const char *name, struct error *err);
 void annotate_code_free(struct annotate_code *code);
 

@@ -55,6 +55,15 @@ static size_t annotate_cut_brackets(const char *name, size_t length, char open, 
     return length;
 }
 
+/* Whether the compiler has added it: "solve.cold.3", "solve.part.0"; not "Cache.cold_start". */
+static int annotate_ends_there(const char *rest, const char *added)
+{
+    size_t length = strlen(added);
+
+    return added[length - 1] == ' ' ||
+           (added[length - 1] == '.' ? *rest >= '0' && *rest <= '9' : !*rest || *rest == '.' || *rest == ' ');
+}
+
 /* Without what the compiler adds: "solve.constprop.0", "solve [clone .cold]", "solve() const". */
 static size_t annotate_base_length(const char *symbol)
 {
@@ -64,7 +73,8 @@ static size_t annotate_base_length(const char *symbol)
 
     for (size_t i = 0; i < COUNT_OF(added); i++) {
         const char *found = strstr(symbol, added[i]);
-        length = found && (size_t)(found - symbol) < length ? (size_t)(found - symbol) : length;
+        if (found && (size_t)(found - symbol) < length && annotate_ends_there(found + strlen(added[i]), added[i]))
+            length = (size_t)(found - symbol);
     }
     if (length > strlen(is_const) && memcmp(symbol + length - strlen(is_const), is_const, strlen(is_const)) == 0)
         length -= strlen(is_const);

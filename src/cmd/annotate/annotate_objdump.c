@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { MOST_BYTES = 1 << 26 }; /* of a function: what follows is left out */
+
 static int annotate_start_objdump(const char *path, uint64_t start, uint64_t end, int *output, pid_t *pid,
                                   struct error *err)
 {
@@ -27,7 +29,10 @@ static int annotate_start_objdump(const char *path, uint64_t start, uint64_t end
     close(ends[1]);
     if (failed) {
         close(ends[0]);
-        return error_set(err, ERR_UNSUPPORTED, "cannot find objdump, which reads instructions: install binutils");
+        errno = failed;
+        return failed == ENOENT
+                   ? error_set(err, ERR_UNSUPPORTED, "cannot find objdump, which reads instructions: install binutils")
+                   : error_set_errno(err, "cannot run objdump");
     }
     *output = ends[0];
     return 0;
@@ -43,7 +48,7 @@ int annotate_objdump(struct text *out, const char *path, uint64_t start, uint64_
     if (code != 0)
         return code;
     while ((got = read(output, block, sizeof block)) > 0 || (got < 0 && errno == EINTR))
-        if (got > 0)
+        if (got > 0 && out->length < MOST_BYTES)
             text_add_bytes(out, block, (size_t)got);
     close(output);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

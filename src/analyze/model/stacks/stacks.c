@@ -155,20 +155,34 @@ static int stacks_is_library(const char *file, const char *symbol, int has_sourc
 }
 
 /* Whose code a frame is. Most of C++'s library (std::mutex) is in headers, and so in the program; so are libraries of
- * headers, and all crates of Rust. The crate of a function is the begin of its name, and that of the program has its
- * name. */
+ * headers, and all crates of Rust. The name of a function of Rust starts with its crate, and that of the program has
+ * the program's name. */
 enum stacks_owner { OWNER_PROGRAM, OWNER_PACKAGE, OWNER_LANGUAGE, OWNERS };
 
+/* "own::main", "<own::Node as core::fmt::Display>::fmt" */
 static int stacks_is_crate(const char *symbol, const char *file)
 {
+    symbol += strspn(symbol, "<&");
+    symbol += text_begins_with(symbol, "mut ") ? strlen("mut ") : 0;
     for (; *file && (*file == *symbol || (*file == '-' && *symbol == '_')); file++)
         symbol++;
     return !*file && text_begins_with(symbol, "::");
 }
 
+static int stacks_is_header(const char *source)
+{
+    static const char *const endings[] = { ".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".ipp", ".tcc" };
+    const char *dot = strrchr(path_base_name(source), '.');
+
+    for (size_t i = 0; i < COUNT_OF(endings) && dot; i++)
+        if (strcmp(dot, endings[i]) == 0)
+            return 1;
+    return !dot; /* <vector> */
+}
+
 static enum stacks_owner stacks_owner_of(const char *file, const char *symbol, const char *source)
 {
-    const char *header = strstr(source, "/include/");
+    const char *header = stacks_is_header(source) ? strstr(source, "/include/") : NULL;
 
     if (text_ends_with(source, ".rs"))
         return text_begins_with(source, "/rustc/") || text_begins_with(source, "library/") ? OWNER_LANGUAGE
@@ -204,6 +218,7 @@ uint32_t stack_caller(const struct stacks *stacks, uint32_t stack)
 {
     const char *stub = NULL; /* the frame inside of this one, if it launches a kernel */
     uint32_t innermost[OWNERS] = { NO_KEY, NO_KEY, NO_KEY };
+    int is_rust = 0;
 
     for (uint32_t at = stack; at != STACK_EMPTY; at = stack_parent(stacks, at)) {
         const int64_t *frame = stack_frame(stacks, stack_innermost(stacks, at));
@@ -218,6 +233,9 @@ uint32_t stack_caller(const struct stacks *stacks, uint32_t stack)
                                  ? ""
                                  : report_string(stacks->report, frame[FRAME_SOURCE], NULL);
         enum stacks_owner owner = stacks_owner_of(file, symbol, source);
+        is_rust |= text_ends_with(source, ".rs");
+        if (is_rust && !*source) /* main() that the compiler made */
+            owner = OWNER_LANGUAGE;
         if (owner == OWNER_PROGRAM)
             return stack_innermost(stacks, at);
         if (innermost[owner] == NO_KEY)

@@ -13,9 +13,10 @@ struct report_span wall_work_before(const struct wall_threads *threads, int64_t 
     int64_t born_ns = wall_life_start(threads, thread, to_ns);
     const struct wall_wait *wait;
 
-    from_ns = born_ns > from_ns ? born_ns : from_ns;
     if (born_ns == INT64_MIN)
         return none;
+    from_ns = born_ns > from_ns ? born_ns : from_ns;
+    to_ns = wall_life_end(threads, thread, to_ns);
     while (to_ns > from_ns && (wait = wall_wait_before(&threads->waits, thread, to_ns)) && wait->end_ns >= to_ns)
         to_ns = wait->start_ns;
     if (to_ns <= from_ns)
@@ -29,7 +30,6 @@ static int64_t wall_work_of(const struct wall_threads *threads, const struct thr
 {
     int64_t sum_ns = 0;
 
-    to_ns = life->end_ns < to_ns ? life->end_ns : to_ns;
     for (;;) {
         struct report_span work = wall_work_before(threads, life->thread, from_ns, to_ns);
         if (work.from_ns >= work.to_ns)

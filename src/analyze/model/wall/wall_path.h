@@ -8,8 +8,9 @@
  * It is followed from the end of the program backwards: what its main thread did last, and before that what it waited
  * for. A wait for a child, for another thread or for the holder of a lock leads to that process or thread, at the time
  * at which the wait ended: what it did until then is why the wait took so long. A wait that nobody in the capture ended
- * (sleeping, a disk, another machine) is a part of the chain itself. So the pieces follow each other without gaps, and
- * their lengths add up to the wall time. Who ended a wait: see wall_threads.h. */
+ * (sleeping, a disk, another machine) is a part of the chain itself; but while a thread waits for events, the work of
+ * the busiest other thread of its process stands there. So the pieces follow each other without gaps, and their lengths
+ * add up to the wall time: filters and what was not recorded leave gaps. Who ended a wait: see wall_threads.h. */
 #ifndef TACHO_ANALYZE_MODEL_WALL_WALL_PATH_H
 #define TACHO_ANALYZE_MODEL_WALL_WALL_PATH_H
 

@@ -138,8 +138,7 @@ int64_t wall_gone_at(const struct wall_threads *threads, int64_t thread, int64_t
     return is_known && gone->list[at].start_ns < time_ns ? gone->list[at].start_ns : time_ns;
 }
 
-/* The end of the thread's life that began before this time, or the time itself. */
-static int64_t wall_life_end(const struct wall_threads *threads, int64_t thread, int64_t time_ns)
+int64_t wall_life_end(const struct wall_threads *threads, int64_t thread, int64_t time_ns)
 {
     const struct thread_lives *lives = &threads->lives;
     size_t behind = BISECT(0, lives->count, i,

@@ -15,7 +15,7 @@
 #include "analyze/model/threads.h"
 #include "wall_waits.h"
 
-enum { WALL_MOST_ASKED = 256 };           /* threads of a process that are asked who ended a wait */
+enum { WALL_MOST_ASKED = 256 };           /* threads of a process that are asked about a wait */
 
 struct wall_process {
     int64_t id, parent, start_ns, end_ns; /* id, parent: global */
@@ -40,6 +40,8 @@ int64_t wall_main_thread(int64_t process);
 
 /* The begin of the thread's life before this time; lives that an exec() divides are one. INT64_MIN: not known. */
 int64_t wall_life_start(const struct wall_threads *threads, int64_t thread, int64_t time_ns);
+/* The end of the thread's life that began before this time, or the time itself. */
+int64_t wall_life_end(const struct wall_threads *threads, int64_t thread, int64_t time_ns);
 
 /* When the thread left its CPU for good, or the time itself if it had one later: an end is noticed late on a machine
  * that is busy. */
