@@ -26,7 +26,8 @@ static const struct option annotate_options[] = {
       .help = "Print the instructions of the function, without its source. Needs objdump (binutils)." },
     { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = FIELD(format), .value = "FORMAT",
       .words = OPTION_WORDS("human", "csv", "json"),
-      .help = "human, csv or json; csv and json have the lines with samples alone, or all instructions. Default: human." },
+      .help = "human, csv or json. csv and json have the lines with samples alone, or all instructions. Default: "
+              "human." },
     { 0 },
 };
 /* clang-format on */
