@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The lines of `tacho annotate` beside those of `perf annotate`:
 
-    bench/annotate.py [--rounds 5] [--json FILE]
+    bench/annotate.py [--rounds 12] [--json FILE]
 
 The functions of bench/annotate/lines.c are recorded by both in turn; shares are of the samples in the function, of all rounds together. Lines
 above 5 % must agree within 3 points. Needs gcc, objdump, perf, and Tacho from the variable TACHO or build/bin/tacho.
@@ -60,7 +60,7 @@ def shares(sums, function):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--rounds", type=int, default=12)
     arguments.add_argument("--json", metavar="FILE")
     options = arguments.parse_args()
     tacho = find_tacho()
