@@ -24,10 +24,8 @@ void wall_path_free(struct wall_path *path)
     *path = (struct wall_path){ 0 };
 }
 
-static int wall_add_piece(struct wall_walk *walk, struct wall_piece piece)
+static int wall_add_piece(struct wall_path *path, struct wall_piece piece)
 {
-    struct wall_path *path = walk->path;
-
     return piece.from_ns < piece.to_ns ? ARRAY_PUSH(path->list, path->room, path->count, piece) : 0;
 }
 
@@ -48,19 +46,19 @@ static int wall_add_work(struct wall_walk *walk, int64_t from_ns, int64_t to_ns)
         piece.kind = WALL_RUNS;
         piece.from_ns = end;
         piece.to_ns = to_ns;
-        if (wall_add_piece(walk, piece) != 0)
+        if (wall_add_piece(walk->path, piece) != 0)
             return ERR_NO_MEMORY;
         piece.kind = WALL_READY;
         piece.from_ns = start;
         piece.to_ns = end;
-        if (wall_add_piece(walk, piece) != 0)
+        if (wall_add_piece(walk->path, piece) != 0)
             return ERR_NO_MEMORY;
         to_ns = start;
     }
     piece.kind = WALL_RUNS;
     piece.from_ns = from_ns;
     piece.to_ns = to_ns;
-    return wall_add_piece(walk, piece);
+    return wall_add_piece(walk->path, piece);
 }
 
 static enum wall_kind wall_kind_of(const struct wall_wait *wait)
@@ -76,8 +74,8 @@ static enum wall_kind wall_kind_of(const struct wall_wait *wait)
 
 static int wall_add_waiting(struct wall_walk *walk, const struct wall_wait *wait, int64_t from_ns, int64_t to_ns)
 {
-    return wall_add_piece(walk, (struct wall_piece){ wait->thread, from_ns, to_ns, wait->call, wait->chain,
-                                                     wait->python, wall_kind_of(wait) });
+    return wall_add_piece(walk->path, (struct wall_piece){ wait->thread, from_ns, to_ns, wait->call, wait->chain,
+                                                           wait->python, wall_kind_of(wait) });
 }
 
 /* Waits for events that nobody in the report ended: of a server. What its busiest other thread does meanwhile is why
@@ -197,25 +195,21 @@ static int wall_walk_back(struct wall_walk *walk)
 
 /* ---- what is asked for ------------------------------------------------------------------------------------------ */
 
-static int wall_keep_part(struct wall_path *kept, struct wall_piece piece, const struct report_span *span)
+/* NULL: all of the time. */
+static struct wall_piece wall_piece_within(struct wall_piece piece, const struct report_span *span)
 {
     piece.from_ns = span && span->from_ns > piece.from_ns ? span->from_ns : piece.from_ns;
     piece.to_ns = span && span->to_ns < piece.to_ns ? span->to_ns : piece.to_ns;
-    return piece.from_ns < piece.to_ns ? ARRAY_PUSH(kept->list, kept->room, kept->count, piece) : 0;
+    return piece;
 }
 
-static int wall_keep_piece(struct wall_path *kept, struct wall_piece piece, const struct recorded *recorded,
-                           const struct report_span *span)
+static int wall_keep_piece(struct wall_path *kept, struct wall_piece piece, const struct recorded *recorded)
 {
     if (!recorded->is_part)
-        return wall_keep_part(kept, piece, span);
-    for (size_t i = 0; i < recorded->count; i++) {
-        struct report_span part = recorded->spans[i];
-        part.from_ns = span && span->from_ns > part.from_ns ? span->from_ns : part.from_ns;
-        part.to_ns = span && span->to_ns < part.to_ns ? span->to_ns : part.to_ns;
-        if (wall_keep_part(kept, piece, &part) != 0)
+        return wall_add_piece(kept, piece);
+    for (size_t i = 0; i < recorded->count; i++)
+        if (wall_add_piece(kept, wall_piece_within(piece, &recorded->spans[i])) != 0)
             return ERR_NO_MEMORY;
-    }
     return 0;
 }
 
@@ -232,7 +226,7 @@ static int wall_path_keep(struct wall_path *path, struct report *report, const s
     for (size_t i = 0; i < path->count; i++) {
         const struct wall_piece *piece = &path->list[i];
         if (filter_thread(filter, piece->thread, piece->from_ns, piece->to_ns) &&
-            wall_keep_piece(&kept, *piece, &recorded, filter->span) != 0) {
+            wall_keep_piece(&kept, wall_piece_within(*piece, filter->span), &recorded) != 0) {
             code = error_short_memory(err, "for the chain of threads");
             goto free_recorded;
         }
